@@ -35,19 +35,14 @@ extension LiveServerTests {
 
         @Test("A client that half-closes while its request is handled gets the response")
         func halfCloseWhileHandled() async throws {
-            let (entered, released) = (Gate(), Gate())
-            let handler: Handler = { request in
-                entered.open()
-                await released.pass()
-                return try await LiveServer.echo(request)
-            }
-            try await LiveServer.run(handler: handler) { live in
+            let held = HeldRequest()
+            try await LiveServer.run(handler: held.handler) { live in
                 let client = try await live.connect()
-                try await client.send(request("GET /"))
-                await entered.pass()
+                try await client.send(request("GET /wait"))
+                await held.entered.pass()
                 await client.halfClose()
-                released.open()
-                #expect(try RawClient.Response.parseAll(await client.readUntilClosed()).map(\.text) == ["GET / "])
+                held.released.open()
+                #expect(try RawClient.Response.parseAll(await client.readUntilClosed()).map(\.text) == ["GET /wait "])
             }
         }
 
@@ -74,21 +69,21 @@ extension LiveServerTests {
                 "GET / HTTP/1.1\r\n\r\n",
             ])
         func reset(_ text: String) async throws {
-            let (entered, released) = (Gate(), Gate())
-            let handler: Handler = { request in
-                entered.open()
-                if request.path == "/wait" { await released.pass() }
+            let began = Gate()
+            let held = HeldRequest(then: { request in
+                began.open()
                 let size = request.path == "/large" ? 6 << 20 : 5
                 return Response(status: .ok, headers: [:], body: [UInt8](repeating: 65, count: size))
-            }
-            try await LiveServer.run(handler: handler) { live in
+            })
+            try await LiveServer.run(handler: held.handler) { live in
                 let client = try await live.connect()
                 try await client.send(text)
                 #expect(try await live.reachesConnectionCount(1))
-                if text.contains("/wait") || text.contains("/large") { await entered.pass() }
+                if text.contains("/wait") { await held.entered.pass() }
+                if text.contains("/large") { await began.pass() }
                 await client.reset()
                 #expect(try await live.reachesConnectionCount(0))
-                released.open()
+                held.released.open()
                 #expect(try await live.answers(to: request("GET /", "Connection: close")).map(\.text) == ["AAAAA"])
             }
         }
@@ -123,29 +118,22 @@ extension LiveServerTests {
 
         @Test("Shutdown completes running requests, closes idle connections and accepts no new ones")
         func shutdown() async throws {
-            let (entered, released) = (Gate(), Gate())
-            let handler: Handler = { request in
-                if request.path == "/wait" {
-                    entered.open()
-                    await released.pass()
-                }
-                return try await LiveServer.echo(request)
-            }
-            try await LiveServer.run(handler: handler) { live in
+            let held = HeldRequest()
+            try await LiveServer.run(handler: held.handler) { live in
                 let idle = try await live.connect()
                 try await idle.send(request("GET /"))
                 _ = try await idle.readResponse()
                 let fresh = try await live.connect()
                 let busy = try await live.connect()
                 try await busy.send(request("GET /wait") + request("GET /never"))
-                await entered.pass()
+                await held.entered.pass()
                 #expect(try await live.reachesConnectionCount(3))
 
                 async let cut = live.server.shutdown(within: .seconds(10))
                 #expect(try await idle.readUntilClosed() == [])
                 #expect(try await fresh.readUntilClosed() == [])
                 await #expect(throws: RawClient.Failure.self) { try await live.connect() }
-                released.open()
+                held.released.open()
                 let answers = try RawClient.Response.parseAll(await busy.readUntilClosed())
                 #expect(answers.map(\.text) == ["GET /wait "])
                 #expect(answers.first?["connection"] == "close")
@@ -156,20 +144,15 @@ extension LiveServerTests {
 
         @Test("Shutdown cuts requests that do not complete in time")
         func shutdownCuts() async throws {
-            let (entered, released) = (Gate(), Gate())
-            let handler: Handler = { request in
-                entered.open()
-                await released.pass()
-                return try await LiveServer.echo(request)
-            }
-            try await LiveServer.run(handler: handler) { live in
+            let held = HeldRequest()
+            try await LiveServer.run(handler: held.handler) { live in
                 let busy = try await live.connect()
-                try await busy.send(request("GET /"))
-                await entered.pass()
+                try await busy.send(request("GET /wait"))
+                await held.entered.pass()
                 #expect(await live.server.shutdown(within: .milliseconds(100)) == 1)
                 #expect(await busy.isCutOff())
                 #expect(live.server.connectionCount == 0)
-                released.open()
+                held.released.open()
             }
         }
     }

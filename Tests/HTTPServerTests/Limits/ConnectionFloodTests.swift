@@ -64,47 +64,33 @@ struct ConnectionFloodTests {
 
     @Test("A connection that gave its slot away completes the request that arrived meanwhile")
     func busy() async throws {
-        let (entered, released) = (Gate(), Gate())
-        let handler: Handler = { request in
-            if request.path == "/wait" {
-                entered.open()
-                await released.pass()
-            }
-            return try await LiveServer.echo(request)
-        }
-        try await LiveServer.run(limits: limits(2), handler: handler) { live in
+        let held = HeldRequest()
+        try await LiveServer.run(limits: limits(2), handler: held.handler) { live in
             let busy = try await live.connect(from: "127.0.0.2")
             try await busy.send(request("GET /wait"))
-            await entered.pass()
+            await held.entered.pass()
             let idle = try await live.connect(from: "127.0.0.2")
             #expect(try await live.reachesConnectionCount(2))
             let honest = try await live.connect(from: "127.0.1.3")
             try await honest.send(request("GET /"))
             #expect(try await honest.readResponse().status == 200)
             #expect(await idle.isCutOff())
-            released.open()
+            held.released.open()
             #expect(try await busy.readResponse().status == 200)
         }
     }
 
     @Test("While all connections work, probes are answered, and all else is refused")
     func probes() async throws {
-        let (entered, released) = (Gate(), Gate())
-        let handler: Handler = { request in
-            if request.path == "/wait" {
-                entered.open()
-                await released.pass()
-            }
-            return try await LiveServer.echo(request)
-        }
+        let held = HeldRequest()
         var timeouts = ServerTimeouts()
         timeouts.header = .seconds(2)
         try await LiveServer.run(
-            limits: limits(1), timeouts: timeouts, probePaths: Self.probes, handler: handler
+            limits: limits(1), timeouts: timeouts, probePaths: Self.probes, handler: held.handler
         ) { live in
             let busy = try await live.connect()
             try await busy.send(request("GET /wait"))
-            await entered.pass()
+            await held.entered.pass()
             let table = [
                 (request("GET /healthz"), 200), (request("HEAD /healthz"), 200), (request("GET /"), 503),
                 (request("GET /healthz/"), 503), ("NONSENSE\r\n\r\n", 503), ("", 503), ("GET /heal", 503),
@@ -120,7 +106,7 @@ struct ConnectionFloodTests {
             }
             #expect(live.server.statistics.limited[.full] == 5)
             #expect(live.server.statistics.accepted == 1)
-            released.open()
+            held.released.open()
             #expect(try await busy.readResponse().status == 200)
         }
     }
@@ -145,18 +131,11 @@ struct ConnectionFloodTests {
 
     @Test("Probes of another address get a slot while one address takes those kept for probes")
     func probeFlood() async throws {
-        let (entered, released) = (Gate(), Gate())
-        let handler: Handler = { request in
-            if request.path == "/wait" {
-                entered.open()
-                await released.pass()
-            }
-            return try await LiveServer.echo(request)
-        }
-        try await LiveServer.run(limits: limits(1), probePaths: Self.probes, handler: handler) { live in
+        let held = HeldRequest()
+        try await LiveServer.run(limits: limits(1), probePaths: Self.probes, handler: held.handler) { live in
             let busy = try await live.connect()
             try await busy.send(request("GET /wait"))
-            await entered.pass()
+            await held.entered.pass()
             // A silent connection keeps its slot for two seconds: the flood is repeated.
             for _ in 0..<4 {
                 var flood: [RawClient] = []
@@ -167,7 +146,7 @@ struct ConnectionFloodTests {
                 try await probe.send(request("GET /healthz"))
                 #expect(try await probe.readResponse().status == 200)
             }
-            released.open()
+            held.released.open()
         }
     }
 }

@@ -200,15 +200,8 @@ struct TLSTests {
 
     @Test("A new certificate applies to the next handshake; open connections continue")
     func replacement() async throws {
-        let (arrived, released) = (Gate(), Gate())
-        let handler: Handler = { request in
-            if request.path == "/replace" {
-                arrived.open()
-                await released.pass()
-            }
-            return try await LiveServer.echo(request)
-        }
-        try await TLSHarness.run(handler: handler) { harness in
+        let held = HeldRequest("/replace")
+        try await TLSHarness.run(handler: held.handler) { harness in
             async let said = harness.python(
                 """
                 def name(c):
@@ -223,10 +216,10 @@ struct TLSTests {
                     c.sendall(request("/after"))
                     print(answer(c))
                 """)
-            await arrived.pass()
+            await held.entered.pass()
             harness.tls.replace(
                 with: try ServerTLS(TLSHarness.credentials(chain: TLSTexts.otherChain, key: TLSTexts.otherKey)))
-            released.open()
+            held.released.open()
             #expect(
                 try await said
                     == "first.example\n200 GET /replace \nsecond.example\n200 GET /after \n200 GET /after")
@@ -326,15 +319,8 @@ struct TLSTests {
 
     @Test("Shutdown completes running requests and closes idle connections and handshakes properly")
     func shutdown() async throws {
-        let (arrived, released) = (Gate(), Gate())
-        let handler: Handler = { request in
-            if request.path == "/wait" {
-                arrived.open()
-                await released.pass()
-            }
-            return try await LiveServer.echo(request)
-        }
-        try await TLSHarness.run(handler: handler) { harness in
+        let held = HeldRequest()
+        try await TLSHarness.run(handler: held.handler) { harness in
             let half = try await harness.live.connect()
             async let said = harness.python(
                 """
@@ -345,10 +331,10 @@ struct TLSTests {
                 print(idle.recv(1))
                 print(answer(busy), busy.recv(1))
                 """)
-            await arrived.pass()
+            await held.entered.pass()
             async let cut = harness.live.server.shutdown(within: .seconds(10))
             #expect(await half.isCutOff())
-            released.open()
+            held.released.open()
             #expect(try await said == "200 GET / \nb''\n200 GET /wait  b''")
             #expect(await cut == 0)
         }
