@@ -13,6 +13,8 @@
 #include <link.h>
 #include <linux/sockios.h>
 #include <malloc.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <pthread.h>
@@ -41,7 +43,13 @@ int csystem_accept(int listener, struct sockaddr *address, socklen_t *length) {
 #if defined(__linux__)
 int csystem_unsent(int socket) {
     int count = 0;
-    return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
+    if (ioctl(socket, SIOCOUTQ, &count) != 0) { return -1; }
+    if (count == 0) { return 0; }
+    // After a reset or a timeout the system has dropped the bytes, and still counts them.
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) { return count; }
+    return info.tcpi_state == TCP_CLOSE ? 0 : count;
 }
 #endif
 

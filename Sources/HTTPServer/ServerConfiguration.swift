@@ -1,3 +1,5 @@
+public import Primitives
+
 /// Where a server listens, its limits and its timeouts.
 public struct ServerConfiguration: Sendable {
     /// The addresses to listen on.
@@ -77,10 +79,11 @@ public struct ServerLimits: Sendable {
     public var handshakes = 1024
     /// Connections of one address (one /64 for IPv6); more is 429. Nil for no limit.
     public var connectionsPerAddress: Int? = nil
-    /// Whether ``connectionsPerAddress`` also limits addresses of this machine.
-    public var limitsLoopback = true
-    /// Bytes of output that clients have not received, of all connections together: in memory, and in the system's
-    /// buffers of their sockets. Beyond it, the slowest readers of the address with most are cut.
+    /// Addresses that ``connectionsPerAddress`` does not limit, such as those of reverse proxies.
+    public var addressesWithoutShare: [IPAddressRange] = []
+    /// Bytes of output that clients have not received, of all connections together, also of those that wait to be
+    /// closed: in memory, and in the system's buffers of their sockets. Beyond it, the slowest readers of the address
+    /// with most are cut.
     public var unsentBytes = 256 << 20
     /// The system's buffer for the output of one connection. The system may use twice as much.
     public var sendBufferBytes = 128 << 10
@@ -106,7 +109,8 @@ public struct ServerTimeouts: Sendable {
     /// Between requests; then the connection is closed. ``header`` applies before the first request if it is shorter.
     public var idle: Duration = .seconds(60)
     /// From the first byte to the last of a response that the socket does not take at once, and of each piece of a
-    /// streamed response; then the connection is closed.
+    /// streamed response; then the connection is closed. As long again for what the client has not received when its
+    /// connection closes; then it is reset.
     public var write: Duration = .seconds(30)
 
     /// The defaults.

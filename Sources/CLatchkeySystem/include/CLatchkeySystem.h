@@ -15,7 +15,8 @@
 int csystem_accept(int listener, struct sockaddr *address, socklen_t *length);
 
 #if defined(__linux__)
-/// The bytes in a socket's send queue that the peer has not acknowledged; -1 and errno as ioctl(2).
+/// The bytes in a TCP socket's send queue that the peer has not acknowledged, 0 once the connection is over; -1 and
+/// errno as ioctl(2).
 int csystem_unsent(int socket);
 #endif
 

@@ -27,7 +27,7 @@ extension Connection: SlotHolder {
     func wasEvicted(from slot: Slot) { loop.execute { self.lost(slot) } }
 
     private func lost(_ lost: Slot) {
-        guard isOpen else { return }
+        if case .closed = lifetime { return }
         if lost === held.slot {
             service.limited(.unsentOutput)
             return cut()
@@ -38,8 +38,16 @@ extension Connection: SlotHolder {
         }
         guard lost === slot else { return }
         service.limited(.evicted)
-        // A request has arrived meanwhile: it is the last one.
-        if machine.isHandling, stream == nil { return run(machine.drain()) }
-        close()
+        unreceived = .discarded
+        if machine.isReading {
+            // A request may have arrived meanwhile: it is the last one.
+            machine.takeLastRequest()
+            mayRead = true
+            run(.wait)
+            guard machine.isReading else { return }
+        } else if machine.isHandling, stream == nil {
+            return run(machine.drain())
+        }
+        cut()
     }
 }

@@ -7,7 +7,7 @@ extension Connection {
 
     /// Counts what is kept for the peer. A socket that does not take everything is full.
     func holdOutput(at now: MonotonicTime) {
-        guard isOpen else { return }
+        if case .closed = lifetime { return }
         let bytes = isFlushed ? min(2 * held.inSystem, systemBytes) : output.ownBytes + systemBytes
         guard bytes != held.bytes else { return }
         guard bytes > 0 else { return releaseOutput() }
@@ -17,11 +17,14 @@ extension Connection {
         service.output.hold(bytes, for: slot, at: now)
     }
 
-    /// Asks the system how much it still has for the peer.
-    func measureSendQueue(at now: MonotonicTime) {
-        guard isFlushed else { return }
-        held.update(inSystem: SystemCalls.unsentBytes(descriptor))
+    /// Asks the system how many bytes it still has for the peer. Without effect while others wait here.
+    @discardableResult
+    func measureSendQueue(at now: MonotonicTime) -> Int {
+        guard isFlushed else { return 0 }
+        let bytes = SystemCalls.unsentBytes(descriptor)
+        held.update(inSystem: bytes)
         holdOutput(at: now)
+        return bytes
     }
 
     func releaseOutput() {
@@ -29,11 +32,5 @@ extension Connection {
         held.slot = nil
         held.bytes = 0
         service.output.release(slot)
-    }
-
-    /// Closes so that the system keeps nothing for the peer.
-    func cut() {
-        SystemCalls.resetAtClose(descriptor)
-        close()
     }
 }

@@ -8,7 +8,8 @@ import Primitives
 /// A connection's socket: performs the actions of its ``ConnectionMachine``.
 ///
 /// `Connection+Handshake.swift` has the TLS handshake, `Connection+Slots.swift` what limits its slot among others,
-/// `Connection+Writing.swift` the output, and `Connection+Streaming.swift` the responses written in pieces.
+/// `Connection+Writing.swift` the output, `Connection+Streaming.swift` the responses written in pieces, and
+/// `Connection+Closing.swift` its end.
 ///
 /// Sendable without the compiler's check: touched on its loop's thread only; the tasks of its handlers run there too.
 final class Connection: LoopMember, @unchecked Sendable {
@@ -39,7 +40,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     let slot: Slot
     /// The response to everything but probes, of a connection beyond the limits.
     private(set) var refusal: RequestError?
-    private var registration: EventLoop.Registration?
+    var registration: EventLoop.Registration?
     /// What the socket has not taken yet.
     var output = UnsentOutput()
     var held = HeldOutput()
@@ -48,11 +49,13 @@ final class Connection: LoopMember, @unchecked Sendable {
     var closesAfterResponse = false
     var stream: ResponseBodyStream?
     /// Whether the socket may have something to read: true until a read finds less than it asked for.
-    private var mayRead = true
+    var mayRead = true
     /// Whether the peer has ended the input: it is read to the end even after all its bytes were.
     private(set) var peerHasEnded = false
     private(set) var isRunning = false
-    private(set) var isOpen = true
+    var lifetime = Lifetime.open
+    /// What happens at the end to bytes that the peer has not received.
+    var unreceived = UnreceivedOutput.awaited
 
     init(
         descriptor: Int32, peer: SocketAddress, loop: ServerLoop, service: ConnectionService, at now: MonotonicTime
@@ -90,6 +93,7 @@ final class Connection: LoopMember, @unchecked Sendable {
             if handshake != nil { return continueHandshake(session) }
             if session.endIsDue { transport.endWriting(descriptor) }
         }
+        if case .closing(let deadline) = lifetime { return continueClosing(until: deadline, at: now) }
         if !isFlushed {
             send()
             if let next = takeNext() { return run(next) }
@@ -101,6 +105,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     }
 
     func tick(at now: MonotonicTime) {
+        if case .closing(let deadline) = lifetime { return continueClosing(until: deadline, at: now) }
         if let handshake {
             guard now >= handshake.deadline else { return }
             return failHandshake("it was not done in time")
@@ -113,10 +118,14 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     /// Takes no further request: closes now if idle, else after the current response.
     func drain() {
+        leaveOutputToSystem()
         // No request has been made during a handshake.
         guard handshake == nil else { return close() }
         // A request may wait in the socket: it is served before the connection counts as idle.
-        if machine.isIdle { run(.wait) }
+        if machine.isIdle {
+            mayRead = true
+            run(.wait)
+        }
         guard isOpen else { return }
         // A reader that has not taken the last piece would delay the shutdown.
         if stream != nil, !isFlushed { return close() }
@@ -125,31 +134,16 @@ final class Connection: LoopMember, @unchecked Sendable {
     }
 
     /// Closes at once, whatever is in progress.
-    func abandon() { close() }
+    func abandon() {
+        leaveOutputToSystem()
+        close()
+    }
 
     /// Notices a reset while nothing is read, or the descriptor would outlive the connection.
     private func closeIfReset() {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         if getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0, error != 0 { close() }
-    }
-
-    func close() {
-        guard isOpen else { return }
-        isOpen = false
-        machine.closed()
-        endStream()
-        // What the peer gets is incomplete anyway: the system need not keep it.
-        if !isFlushed { SystemCalls.resetAtClose(descriptor) }
-        output = UnsentOutput()
-        releaseOutput()
-        if let handshake { service.handshakes.leave(handshake.slot) }
-        handshake = nil
-        if let registration { loop.unregister(registration, descriptor: descriptor) }
-        transport.close()
-        transport = .plain
-        SystemCalls.closeDescriptor(descriptor)
-        service.connections.remove(slot, isRestricted: refusal != nil)
     }
 
     // MARK: Serving

@@ -75,6 +75,14 @@ package struct ConnectionMachine {
         return false
     }
 
+    /// Whether it has not received all of the next request.
+    var isReading: Bool {
+        switch phase {
+        case .idle, .head, .body, .chunks: true
+        case .handling, .responding, .lingering, .closed: false
+        }
+    }
+
     /// Whether a handler has a request.
     var isHandling: Bool {
         if case .handling = phase { return true }
@@ -158,6 +166,9 @@ package struct ConnectionMachine {
         case .handling: return .wait
         }
     }
+
+    /// The next response is the last one, and says so.
+    mutating func takeLastRequest() { isDraining = true }
 
     /// The server stops: the connection takes no further request.
     package mutating func drain() -> Action {

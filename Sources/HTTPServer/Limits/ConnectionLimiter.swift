@@ -79,7 +79,8 @@ package final class ConnectionLimiter: Sendable {
     }
 
     private func share(of peer: IPAddress?) -> Int? {
-        guard let peer, peer.isLoopback, !limits.limitsLoopback else { return limits.connectionsPerAddress }
+        guard let share = limits.connectionsPerAddress else { return nil }
+        guard let peer, limits.addressesWithoutShare.contains(where: { $0.contains(peer) }) else { return share }
         return nil
     }
 

@@ -24,27 +24,21 @@ extension ConfigurationCheck {
         }
     }
 
-    /// One address should not be able to take all connections, and a proxy needs many.
+    /// One address should not be able to take all connections. By default it cannot.
     private mutating func warnOfConnectionShare() {
         let key = "http.limits.max_connections_per_address"
-        let (limits, hasProxies) = (configuration.serverLimits, !configuration.requestLimits.proxies.ranges.isEmpty)
+        guard configuration.http.connectionShare != .automatic else { return }
+        let limits = configuration.serverLimits
         let share = limits.connectionsPerAddress ?? .max
-        let isChosen = hasProxies || configuration.http.connectionShare != .automatic
-        if share >= limits.connections, isChosen {
-            let reason = "one address may take all connections"
-            if hasProxies {
-                context.warnings.add(
-                    key, origin(origins[key] == nil ? "http.trusted_proxies" : key),
-                    reason + ", because a proxy needs many",
-                    "limit connections at the proxy, and set it to what one proxy needs, below "
-                        + "http.limits.max_connections")
-            } else {
-                warn(key, reason, "set it to auto, or below http.limits.max_connections")
-            }
-        } else if share < limits.connections / 4, hasProxies {
+        if share >= limits.connections {
+            warn(
+                key, "one address may take all connections",
+                "set it to auto, which does not limit the proxies of http.trusted_proxies, or below "
+                    + "http.limits.max_connections")
+        } else if share < limits.connections / 4, !configuration.requestLimits.proxies.ranges.isEmpty {
             warn(
                 key, "counts all connections of a proxy as those of one client",
-                "set it to what one proxy needs, and limit connections at the proxy")
+                "set it to auto, and limit the connections of clients at the proxy")
         }
     }
 

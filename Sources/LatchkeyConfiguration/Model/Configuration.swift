@@ -72,9 +72,10 @@ public struct Configuration: Sendable {
         switch http.connectionShare {
         case .automatic:
             // A program may have set it.
-            guard limits.connectionsPerAddress == nil, requestLimits.proxies.ranges.isEmpty else { break }
+            guard limits.connectionsPerAddress == nil else { break }
             limits.connectionsPerAddress = max(1, limits.connections / 4)
-            limits.limitsLoopback = false
+            // A reverse proxy has the connections of all its clients, and may be on this machine.
+            limits.addressesWithoutShare = IPAddressRange.loopback + requestLimits.proxies.ranges
         case .unlimited: limits.connectionsPerAddress = nil
         case .atMost(let count): limits.connectionsPerAddress = count
         }

@@ -122,7 +122,7 @@ enum Settings {
         Setting(
             "http.limits.max_connections_per_address", .connectionShare(1...1_000_000), \.http.connectionShare,
             "Connections from one address (IPv6: one /64 network); more are answered 429. auto is a quarter of "
-                + "max_connections for addresses of other machines, and no limit with http.trusted_proxies."),
+                + "max_connections, and no limit for addresses of this machine and of http.trusted_proxies."),
         Setting(
             "http.limits.max_unsent_bytes", .size(4 << 20...64 << 30), \.http.limits.unsentBytes,
             "Memory for responses that clients have not received yet, for all connections together. Beyond it, the "

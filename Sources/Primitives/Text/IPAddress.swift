@@ -94,6 +94,9 @@ public struct IPAddressRange: Sendable, Hashable, CustomStringConvertible {
         description = text
     }
 
+    /// The addresses of this machine: 127.0.0.0/8 and ::1.
+    public static let loopback = ["127.0.0.0/8", "::1"].compactMap { IPAddressRange($0) }
+
     /// Whether the address has the prefix.
     public func contains(_ address: IPAddress) -> Bool { address.prefix(length) == first }
 

@@ -80,6 +80,43 @@ struct ConnectionFloodTests {
         }
     }
 
+    @Test(
+        "A request that was not read yet is answered before its connection gives its slot away",
+        arguments: [request("GET /"), request("GET /") + request("GET /next"), request("POST /", "Content-Length: 0")])
+    func unread(_ text: String) async throws {
+        let (first, second) = (ThreadGate(), ThreadGate())
+        let handler: Handler = { request in
+            if request.path == "/first" { first.pass() }
+            if request.path == "/second" { second.pass() }
+            return try await LiveServer.echo(request)
+        }
+        // One loop, so that a handler that blocks its thread decides what the loop sees in one turn.
+        try await LiveServer.run(loops: 1, limits: limits(3), handler: handler) { live in
+            var clients: [RawClient] = []
+            for number in 1...3 {
+                clients.append(try await live.connect(limit: .seconds(60), from: "127.0.0.\(number)"))
+                #expect(try await live.reachesConnectionCount(number))
+            }
+            try await clients[1].send(request("GET /first"))
+            await first.whenReached()
+            // The next turn accepts the newcomer, which evicts the first client, and then blocks again.
+            let newcomer = try await live.connect(limit: .seconds(60), from: "127.0.1.3")
+            try await clients[2].send(request("GET /second"))
+            first.open()
+            await second.whenReached()
+            try await clients[0].send(text)
+            try await clients[0].waitUntilReceived()
+            second.open()
+            let response = try await clients[0].readResponse()
+            #expect(response.status == 200)
+            #expect(response["connection"] == "close")
+            #expect(try await clients[0].readUntilClosed() == [])
+            try await newcomer.send(request("GET /"))
+            #expect(try await newcomer.readResponse().status == 200)
+            #expect(live.server.statistics.limited[.evicted] == 1)
+        }
+    }
+
     @Test("While all connections work, probes are answered, and all else is refused")
     func probes() async throws {
         let held = HeldRequest()

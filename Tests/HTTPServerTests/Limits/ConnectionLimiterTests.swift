@@ -9,11 +9,11 @@ struct ConnectionLimiterTests {
     private let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
     private let cut = EvictionRecorder()
 
-    private func limiter(total: Int, perAddress: Int? = nil, limitsLoopback: Bool = true) -> ConnectionLimiter {
+    private func limiter(total: Int, perAddress: Int? = nil, without ranges: [String] = []) -> ConnectionLimiter {
         var limits = ServerLimits()
         limits.connections = total
         limits.connectionsPerAddress = perAddress
-        limits.limitsLoopback = limitsLoopback
+        limits.addressesWithoutShare = ranges.compactMap { IPAddressRange($0) }
         return ConnectionLimiter(limits: limits)
     }
 
@@ -68,15 +68,17 @@ struct ConnectionLimiterTests {
         #expect(add("2001:db8:0:1::3", to: limiter).refusal == nil)
     }
 
-    @Test("Addresses of this machine have a share only if that is set", arguments: [true, false])
-    func loopback(limitsLoopback: Bool) {
-        let limiter = limiter(total: 10, perAddress: 1, limitsLoopback: limitsLoopback)
-        for address in ["127.0.0.1", "::1"] {
+    @Test("Some addresses have no share, and all others have", arguments: [[], ["127.0.0.0/8", "::1", "10.0.1.0/24"]])
+    func without(ranges: [String]) {
+        let limiter = limiter(total: 20, perAddress: 1, without: ranges)
+        for address in ["127.0.0.1", "::1", "10.0.1.7"] {
             #expect(add(address, to: limiter).refusal == nil)
-            #expect(add(address, to: limiter).refusal == (limitsLoopback ? .tooManyConnectionsOfAddress : nil))
+            #expect(add(address, to: limiter).refusal == (ranges.isEmpty ? .tooManyConnectionsOfAddress : nil))
         }
-        #expect(add("10.0.0.1", to: limiter).refusal == nil)
-        #expect(add("10.0.0.1", to: limiter).refusal == .tooManyConnectionsOfAddress)
+        for address in ["10.0.2.7", "2001:db8::1"] {
+            #expect(add(address, to: limiter).refusal == nil)
+            #expect(add(address, to: limiter).refusal == .tooManyConnectionsOfAddress)
+        }
     }
 
     @Test("A connection of the heaviest address gives way, and slots for probes are shared in the same way")

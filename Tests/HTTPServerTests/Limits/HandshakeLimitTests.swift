@@ -43,6 +43,23 @@ struct HandshakeLimitTests {
         #expect(cut.numbers.count == 4 && cut.numbers.allSatisfy { $0 < 8 })
     }
 
+    @Test("Of handshakes of as many subnets, the oldest gives way after one second")
+    func manySubnets() {
+        let limit = HandshakeLimit(maximum: 8)
+        let cut = EvictionRecorder()
+        for number in 0..<8 {
+            let time = start.advanced(by: .milliseconds(100 * number))
+            #expect(limit.enter(cut.slot(number, of: "10.0.\(number).1", at: time), at: time))
+        }
+        for number in 0..<8 {
+            let early = start.advanced(by: .milliseconds(999 + 100 * number))
+            #expect(!limit.enter(cut.slot(100, of: "10.1.\(number).1", at: early), at: early))
+            let due = start.advanced(by: .milliseconds(1000 + 100 * number))
+            #expect(limit.enter(cut.slot(200, of: "10.1.\(number).1", at: due), at: due))
+        }
+        #expect(cut.numbers == Array(0..<8))
+    }
+
     @Test("A completed handshake makes room")
     func done() {
         let limit = HandshakeLimit(maximum: 2)

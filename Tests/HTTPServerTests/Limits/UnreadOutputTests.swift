@@ -102,6 +102,80 @@ struct UnreadOutputTests {
     }
 
     @Test(
+        "A connection that ends is counted until its client has received everything",
+        arguments: [request("GET /own"), request("GET /own", "Connection: close")])
+    func closing(_ text: String) async throws {
+        let library = Library(bytes: 12 << 10)
+        try await LiveServer.run(limits: limits(2 << 20), handler: Self.handler(library)) { live in
+            let client = try await live.connect(limit: .seconds(60), receiveBufferBytes: 2048)
+            try await client.sendAndHalfClose(text)
+            try await until { live.server.statistics.unsentBytes > 0 }
+            #expect(live.server.connectionCount == 1)
+            let responses = try RawClient.Response.parseAll(await client.readUntilClosed())
+            #expect(responses.map(\.body) == [library.book])
+            #expect(try await live.reachesConnectionCount(0))
+            #expect(live.server.statistics.unsentBytes == 0)
+        }
+    }
+
+    @Test("A connection that ends is reset when its client has not received everything in time")
+    func closingDeadline() async throws {
+        let library = Library(bytes: 64 << 10)
+        var limits = limits(2 << 20)
+        limits.sendBufferBytes = 128 << 10
+        var timeouts = ServerTimeouts()
+        timeouts.write = .milliseconds(500)
+        try await LiveServer.run(limits: limits, timeouts: timeouts, handler: Self.handler(library)) { live in
+            let client = try await live.connect(limit: .seconds(60), receiveBufferBytes: 2048)
+            try await client.sendAndHalfClose(request("GET /shared"))
+            await #expect(throws: RawClient.Failure.self) {
+                for count in 1...64 {
+                    try await client.waitForBytes(count << 10)
+                    // The client receives some bytes all the time, or the system would reset.
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            #expect(try await live.reachesConnectionCount(0))
+        }
+    }
+
+    @Test("Connections that end are cut at the budget")
+    func closingBudget() async throws {
+        let library = Library(bytes: 12 << 10)
+        let budget = 512 << 10
+        try await LiveServer.run(limits: limits(budget), handler: Self.handler(library)) { live in
+            var deaf: [RawClient] = []
+            for _ in 0..<60 {
+                let client = try await live.connect(limit: .seconds(60), receiveBufferBytes: 2048)
+                try await client.sendAndHalfClose(request("GET /own"))
+                deaf.append(client)
+            }
+            try await until { (live.server.statistics.limited[.unsentOutput] ?? 0) >= 20 }
+            #expect(live.server.statistics.unsentBytes <= budget)
+            await #expect(throws: RawClient.Failure.self) { try await deaf[0].readUntilClosed() }
+        }
+    }
+
+    @Test("A server that stops does not wait for slow readers, and they get everything")
+    func closingAtShutdown() async throws {
+        let library = Library(bytes: 12 << 10)
+        try await LiveServer.run(limits: limits(2 << 20), handler: Self.handler(library)) { live in
+            let clients = [
+                try await live.connect(limit: .seconds(60), receiveBufferBytes: 2048),
+                try await live.connect(limit: .seconds(60), receiveBufferBytes: 2048),
+            ]
+            try await clients[0].sendAndHalfClose(request("GET /own"))
+            try await clients[1].send(request("GET /own"))
+            for client in clients { try await client.waitForBytes(1) }
+            #expect(await live.server.shutdown(within: .seconds(600)) == 0)
+            for client in clients {
+                let responses = try RawClient.Response.parseAll(await client.readUntilClosed())
+                #expect(responses.map(\.body) == [library.book])
+            }
+        }
+    }
+
+    @Test(
         "Large contents arrive whole, own or shared, after one another",
         arguments: [1, 16 << 10, (16 << 10) + 1, 300_001])
     func whole(_ bytes: Int) async throws {

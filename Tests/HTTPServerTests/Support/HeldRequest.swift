@@ -1,4 +1,5 @@
 import HTTPServer
+import TestSupport
 
 /// A handler that holds the requests of one path until they are released.
 struct HeldRequest: Sendable {

@@ -7,26 +7,29 @@ import TestSupport
 struct LiveServer {
     let server: Server
     let port: UInt16
+    /// The ports of the other listeners.
+    var otherPorts: [UInt16] = []
 
     /// Starts a server, runs the test, stops the server.
     static func run(
-        hosts: [String] = ["127.0.0.1"], kind: ListeningPoint.Kind = .plain, limits: ServerLimits = ServerLimits(),
-        timeouts: ServerTimeouts = ServerTimeouts(),
+        hosts: [String] = ["127.0.0.1"], kind: ListeningPoint.Kind = .plain, besides others: [ListeningPoint] = [],
+        loops: Int = 2, limits: ServerLimits = ServerLimits(), timeouts: ServerTimeouts = ServerTimeouts(),
         logger: Logger = silentLogger, probePaths: Set<String> = [],
         errorRenderer: ErrorRenderer? = nil, handler: @escaping Handler = echo,
         test: (LiveServer) async throws -> Void
     ) async throws {
-        var configuration = ServerConfiguration(hosts: hosts, port: 0, loops: 2, limits: limits, timeouts: timeouts)
+        var configuration = ServerConfiguration(hosts: hosts, port: 0, loops: loops, limits: limits, timeouts: timeouts)
         configuration.listeners[0].kind = kind
+        configuration.listeners += others
         configuration.probePaths = probePaths
         let server =
             errorRenderer.map {
                 Server(configuration: configuration, logger: logger, errorRenderer: $0, handler: handler)
             }
             ?? Server(configuration: configuration, logger: logger, handler: handler)
-        let port = try server.start()[0].port
+        let ports = try server.start().map(\.port)
         do {
-            try await test(LiveServer(server: server, port: port))
+            try await test(LiveServer(server: server, port: ports[0], otherPorts: Array(ports.dropFirst())))
         } catch {
             await server.shutdown(within: .zero)
             throw error

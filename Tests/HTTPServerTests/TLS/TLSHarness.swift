@@ -18,7 +18,8 @@ struct TLSHarness {
     }
 
     static func run(
-        clients: TLSCredentials.Clients = .none, limits: ServerLimits = ServerLimits(),
+        clients: TLSCredentials.Clients = .none, besides others: [ListeningPoint] = [],
+        limits: ServerLimits = ServerLimits(),
         timeouts: ServerTimeouts = ServerTimeouts(), handler: @escaping Handler = LiveServer.echo,
         test: (TLSHarness) async throws -> Void
     ) async throws {
@@ -27,7 +28,9 @@ struct TLSHarness {
             "ca.pem": TLSTexts.authority, "good.pem": TLSTexts.clientCertificate + "\n" + TLSTexts.clientKey,
             "bad.pem": TLSTexts.strangerCertificate + "\n" + TLSTexts.strangerKey,
         ])
-        try await LiveServer.run(kind: .tls(tls), limits: limits, timeouts: timeouts, handler: handler) { live in
+        try await LiveServer.run(
+            kind: .tls(tls), besides: others, limits: limits, timeouts: timeouts, handler: handler
+        ) { live in
             try await test(TLSHarness(live: live, tls: tls, directory: directory))
         }
     }

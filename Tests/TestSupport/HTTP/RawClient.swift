@@ -147,6 +147,13 @@ public final class RawClient: @unchecked Sendable {
         }
     }
 
+    /// Returns once the other side's system has received all bytes sent.
+    public func waitUntilReceived() async throws(Failure) {
+        try await perform { client throws(Failure) in
+            try RawSocket.waitUntilReceived(client.descriptor, until: client.end)
+        }
+    }
+
     /// Reads until at least `count` bytes are buffered.
     public func waitForBytes(_ count: Int) async throws(Failure) {
         try await perform { client throws(Failure) in

@@ -82,6 +82,15 @@ enum RawSocket {
         }
     }
 
+    /// Waits until the other side's system has acknowledged all bytes.
+    static func waitUntilReceived(_ descriptor: Int32, until end: DispatchTime) throws(RawClient.Failure) {
+        while csystem_unsent(descriptor) > 0 {
+            guard DispatchTime.now() < end else { throw .timedOut(received: []) }
+            // No event tells of an acknowledgement.
+            usleep(1000)
+        }
+    }
+
     /// Waits for bytes; empty if the other side has closed.
     static func receive(_ descriptor: Int32, until end: DispatchTime) throws(RawClient.Failure) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
