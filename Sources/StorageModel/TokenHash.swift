@@ -1,4 +1,4 @@
-import Crypto
+package import Crypto
 
 /// The SHA-256 of a token or an API key: the only part of a secret that is stored.
 ///
@@ -14,6 +14,12 @@ package struct TokenHash: Sendable {
         var text = text
         text.withUTF8 { hasher.update(bufferPointer: UnsafeRawBufferPointer($0)) }
         words = hasher.finalize().withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self) }
+    }
+
+    /// Hashes the UTF-8 bytes of a text with a key (HMAC with SHA-256), where the texts are few enough to try them all.
+    package init(hmacOf text: String, key: SymmetricKey) {
+        let code = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)
+        words = code.withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self) }
     }
 
     /// Hashes a session token or a refresh token. If the token has a time of issue (``SessionTokenFormat``), its 6

@@ -9,9 +9,9 @@ extension BackchannelAuthenticationParameters {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let clientID = reader.clientID(required: true)
-        let loginHint = reader.loginHint()
         let scopes = reader.scopes()
         let network = reader.network()
+        let loginHint = reader.loginHint(at: network)
         let redirectURI = reader.redirectURI()
         let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
         let context = reader.context()
@@ -21,7 +21,7 @@ extension BackchannelAuthenticationParameters {
             throw reader.refusal(correlationID)
         }
         self.init(
-            provider: provider, clientID: clientID, loginHint: Secret(loginHint), scopes: scopes, network: network,
+            provider: provider, clientID: clientID, loginHint: loginHint, scopes: scopes, network: network,
             redirectURI: redirectURI)
         self.acrValues = acrValues
         self.context = context
@@ -33,12 +33,11 @@ extension BackchannelAuthenticationParameters {
 
 extension FieldReader {
     /// In a form an unencoded `+`, with which phone numbers begin, is a space.
-    fileprivate mutating func loginHint() -> String? {
-        var demand = "must have visible ASCII characters only"
-        if isForm { demand += " (in a form, + is sent as %2B)" }
-        return value("login_hint", ["loginHint"], limit: 255, required: true, demand: demand) { text in
-            text.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? text : nil
-        }
+    /// - Parameter network: Nil if it was refused; the hint is not read then.
+    fileprivate mutating func loginHint(at network: MCCMNC?) -> LoginHint? {
+        let demand = LoginHint.demand + (isForm ? " (in a form, + is sent as %2B)" : "")
+        guard let text = text("login_hint", ["loginHint"], limit: 255, required: true), let network else { return nil }
+        return LoginHint(text, at: network) ?? refused(sentName("login_hint", ["loginHint"]), demand)
     }
 
     fileprivate mutating func scopes() -> [String] {

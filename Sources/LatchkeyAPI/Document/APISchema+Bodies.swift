@@ -168,7 +168,8 @@ extension APISchema {
         [
             "client_id": clientID,
             "login_hint": visible(
-                "The user's phone number, or the carrier's subject. Also `loginHint`.", upTo: 255,
+                "The user's phone number with `+` and country code, or the carrier's subject. Also `loginHint`.",
+                upTo: 255,
                 example: "+12025550123"),
             "scope": words("`openid` and further scopes.", upTo: 1024, example: "openid email"),
             "redirect_uri": redirectURI("One of the client's."),

@@ -14,27 +14,27 @@ extension LatchkeyAPI {
         }
     }
 
-    /// Pages without a key share an origin, so each address counts for itself.
-    private func counting(_ request: Request, _ admission: Admission) -> BackchannelAuthenticationCounting {
-        var share = admission.caller
+    /// Pages without a key share an origin, so prompts count for each address.
+    private func quota(_ request: Request, _ admission: Admission) -> PromptQuota {
+        var caller = admission.caller
         if case .origin = admission.ground, let address = rates.proxies.client(of: request) {
-            share = Caller(address: address.network)
+            caller = Caller(address: address.network)
         }
-        return BackchannelAuthenticationCounting(share: share, perUser: rates.promptsPerUser)
+        return PromptQuota(of: caller, perUser: rates.promptsPerUser)
     }
 
     func startBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
         let signIn = try BackchannelAuthenticationParameters(BodyFields(request), provider: Self.provider)
         try admission.check(signIn.clientID.text)
         return try await useCases.backchannelAuthentication.start(
-            signIn, for: admission.caller, counting: counting(request, admission), notifiedAt: notificationEndpoint
+            signIn, for: admission.caller, within: quota(request, admission), notifiedAt: notificationEndpoint
         ).response
     }
 
     func pollBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
         let handle = request.handle
         switch try await useCases.backchannelAuthentication.poll(handle, for: admission.caller) {
-        case .waiting:
+        case .pending:
             return .json(.ok, capacity: 64) { json in
                 json.add("auth_req_id", handle.exposed)
             }
@@ -47,7 +47,7 @@ extension LatchkeyAPI {
     func retryBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
         let endpoint = notificationEndpoint
         return try await useCases.backchannelAuthentication.retry(
-            request.handle, for: admission.caller, counting: counting(request, admission), notifiedAt: endpoint
+            request.handle, for: admission.caller, within: quota(request, admission), notifiedAt: endpoint
         ).response
     }
 

@@ -54,7 +54,7 @@ extension ConfigurationCheck {
                 "one address may send any number of starts of sign-ins"
             ),
             ("starts_per_subnet", rules.startsPerSubnet == nil, "one subnet may start any number of sign-ins"),
-            ("prompts_per_user", rules.promptsPerUser == nil, "one user may be asked any number of times"),
+            ("prompts_per_user", rules.promptsPerUser == nil, "one user may be prompted any number of times"),
         ]
         for (key, isMissing, reason) in missing where isMissing {
             warn(

@@ -63,8 +63,8 @@ struct ConfigurationCheck {
                 "the issuer of \(network.text) is on a host that zenkey.trusted_issuers does not list",
                 "add its host there")
         }
-        let waiting = configuration.backchannelAuthentication
-        if waiting.waitingPerCaller > waiting.waitingPerCarrier / 2 {
+        let limits = configuration.backchannelAuthentication
+        if limits.pendingPerCaller > limits.pendingPerCarrier / 2 {
             refuse(
                 "backchannel_authentication.pending_per_caller",
                 "is more than half of pending_per_carrier, so that two callers could keep out all others",

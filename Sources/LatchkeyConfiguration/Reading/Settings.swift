@@ -71,8 +71,8 @@ enum Settings {
         ).reloaded(.value),
         Setting(
             "rate_limit_rules.prompts_per_user", .quota, \.requestLimits.promptsPerUser,
-            "Backchannel requests that ask one user on their phone, cancelled ones included; all spellings of a number "
-                + "are one user."
+            "Prompts on one user's phone by backchannel authentication, those of cancelled requests included. One "
+                + "caller may cause half of them."
         ).reloaded(.value),
         Setting(
             "redirects.max_pending", .integer(100...10_000_000), \.maximumPendingStarts,
@@ -80,17 +80,17 @@ enum Settings {
                 + "the subnet with the most, which must be started again."),
         Setting(
             "backchannel_authentication.pending_per_user", .integer(1...100),
-            \.backchannelAuthentication.waitingPerUser,
-            "The most backchannel requests that wait for one user; more are answered 429."),
+            \.backchannelAuthentication.pendingPerUser,
+            "The most backchannel requests pending for one user; one caller may have half of them, rounded up."),
         Setting(
             "backchannel_authentication.pending_per_caller", .integer(1...1_000_000),
-            \.backchannelAuthentication.waitingPerCaller,
-            "The most that wait at one carrier for one API key, or one address without a key: at most half of "
+            \.backchannelAuthentication.pendingPerCaller,
+            "The most pending at one carrier for one API key, or one address without a key: at most half of "
                 + "pending_per_carrier."),
         Setting(
             "backchannel_authentication.pending_per_carrier", .integer(2...1_000_000),
-            \.backchannelAuthentication.waitingPerCarrier,
-            "The most that wait at one carrier."),
+            \.backchannelAuthentication.pendingPerCarrier,
+            "The most pending at one carrier."),
     ]
 
     private static let http: [Setting<Configuration>] = [

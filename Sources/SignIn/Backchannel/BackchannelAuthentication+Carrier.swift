@@ -63,6 +63,7 @@ extension BackchannelAuthentication {
     /// The latest request of a record, not yet sent.
     struct NewRequest {
         let record: BackchannelAuthenticationRecord
+        let prompt: BackchannelPrompt
         let token: NotificationToken
         let handle: Secret
         let means: Means
@@ -74,13 +75,18 @@ extension BackchannelAuthentication {
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         log.begin(.request)
         let response: BackchannelAuthenticationResponse
-        do throws(SignInError) {
+        do throws(OIDCError) {
             response = try await send(context, request.token, request.means)
         } catch {
             log.begin(.store)
-            await giveUp(request, error)
-            throw error
+            prompts.count(error.isRefusal ? .refused : .failed)
+            let refusal = Self.refusal(error)
+            await giveUp(request, refusal)
+            // If the store fails, the prompt counts although nobody saw it.
+            if error.showsNoPrompt { try? await store.takeBack(request.prompt) }
+            throw refusal
         }
+        prompts.count(.accepted)
         log.begin(.store)
         let id = TokenHash(sha256Of: response.requestID.exposed)
         var contradicts = false
@@ -95,7 +101,7 @@ extension BackchannelAuthentication {
                 return true
             }
             record.carrierRequest = id
-            if record.phase == .waiting { record.expiresAt = now.advanced(bySeconds: response.expiresIn) }
+            if record.phase == .pending { record.expiresAt = now.advanced(bySeconds: response.expiresIn) }
             record.removedAt = max(
                 record.removedAt,
                 now.advanced(bySeconds: response.expiresIn + configuration.backchannelAuthentication.retention))
@@ -108,7 +114,7 @@ extension BackchannelAuthentication {
 
     private func send(
         _ context: BackchannelAuthenticationContext, _ token: NotificationToken, _ means: Means
-    ) async throws(SignInError) -> BackchannelAuthenticationResponse {
+    ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
         var request = BackchannelAuthenticationRequest(
             clientID: context.client.id, redirectURI: context.terms.redirectURI, loginHint: context.terms.loginHint,
             scopes: context.scopes, state: token.state, nonce: token.nonce, correlationID: context.correlationID,
@@ -117,20 +123,12 @@ extension BackchannelAuthentication {
         request.context = context.terms.context
         request.prompt = context.prompt
         request.options = context.terms.options
-        do throws(OIDCError) {
-            return try await context.relyingParty.start(
-                request, signedWith: means.key, provider: context.carrier)
-        } catch {
-            throw Self.refusal(error)
-        }
+        return try await context.relyingParty.start(request, signedWith: means.key, provider: context.carrier)
     }
 
     private static func refusal(_ error: OIDCError) -> SignInError {
-        switch error.code {
-        case .carrierRefused, .clientRefused:
-            .refusedBackchannel(error.carrierError ?? "unknown_error").explained(by: error)
-        default: SignInError(error)
-        }
+        error.isRefusal
+            ? .refusedBackchannel(error.carrierError ?? "unknown_error").explained(by: error) : SignInError(error)
     }
 
     /// Records that a request failed. The record of a first request is removed, because its client never learns the
@@ -146,6 +144,23 @@ extension BackchannelAuthentication {
                 ? now
                 : max(record.removedAt, now.advanced(bySeconds: configuration.backchannelAuthentication.retention))
             return true
+        }
+    }
+}
+
+extension OIDCError {
+    /// Whether the carrier refused a request.
+    fileprivate var isRefusal: Bool { code == .carrierRefused || code == .clientRefused }
+
+    /// Whether it is certain that the user was not prompted: the carrier got no request because its circuit breaker is
+    /// open, or it refused the request itself. After any other failure the user may have been.
+    fileprivate var showsNoPrompt: Bool {
+        guard isRefusal, let carrierError else { return code == .suspended }
+        return switch ErrorType(carrierError: carrierError) {
+        case .configurationError, .discoveryStateError, .invalidRequest: true
+        // The other codes of this type are the user's answer.
+        case .requestDenied: carrierError == "device_unavailable"
+        case .networkFailure, .requestTimeout, .serverError, .unknownError: false
         }
     }
 }

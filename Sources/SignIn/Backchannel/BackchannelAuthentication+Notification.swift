@@ -33,7 +33,7 @@ extension BackchannelAuthentication {
             guard record.carrierRequest == nil || record.carrierRequest == id,
                 notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
             else { throw .notificationOfAnother }
-            guard BackchannelAuthenticationStatus(record, at: clock.now()) == .waiting else { return }
+            guard BackchannelAuthenticationStatus(record, at: clock.now()) == .pending else { return }
             switch notification.outcome {
             case .refused(let code):
                 log.begin(.store)

@@ -11,7 +11,7 @@ import StorageModel
 /// let started = try await backchannelAuthentication.start(request, for: caller)
 /// // The carrier asks the user, and posts the outcome to the notification endpoint: `receive`.
 /// switch try await backchannelAuthentication.poll(started.handle, for: caller) {
-/// case .waiting: …
+/// case .pending: …
 /// case .ended(let outcome): …
 /// }
 /// ```
@@ -26,6 +26,7 @@ package struct BackchannelAuthentication: Sendable {
     let registrationOffers: RegistrationOffers
     let claimsVault: ClaimsVault
     let pace: PollPace
+    let prompts = PromptCounter()
     /// The keys of the hashes under which users are counted, by provider.
     let userKeys: [String: SymmetricKey]
     let clock: WallClock
@@ -33,21 +34,23 @@ package struct BackchannelAuthentication: Sendable {
     let logger: Logger
     let observer: SignInObserver
 
+    package var promptStatistics: PromptStatistics { prompts.statistics }
+
     /// Asks the carrier to authenticate the user.
     ///
     /// - Parameters:
-    ///   - counting: For whom the request counts, and how many may be sent to ask one user.
+    ///   - quota: For whom the prompt counts, and how many one user may get.
     ///   - endpoint: This server's URL of ``notificationPath``; nil if its public URL is not configured.
     /// - Throws: `invalid_request`, the carrier's refusal, `carrier_error`, `carrier_timeout`, `rate_limited`,
     ///   `temporarily_unavailable`.
     package func start(
         _ request: BackchannelAuthenticationParameters, for caller: Caller,
-        counting: BackchannelAuthenticationCounting, notifiedAt endpoint: EndpointURL?
+        within quota: PromptQuota, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         let correlationID = request.correlationID ?? .random(from: random)
         let terms = BackchannelAuthenticationRecord.Terms(request, correlationID)
         return try await logged(.start, terms) { (log) async throws(SignInError) in
-            try await begin(terms, for: caller, counting, endpoint, &log)
+            try await begin(terms, request.loginHint, for: caller, quota, endpoint, &log)
         }
     }
 
@@ -62,7 +65,7 @@ package struct BackchannelAuthentication: Sendable {
         let found = try await find(handle, caller)
         guard pace.admits(found.handle) else { throw .polledTooSoon }
         let step = BackchannelAuthenticationStatus(found, at: clock.now()).after(.poll)
-        if step == .stays, found.phase == .waiting { return .waiting }
+        if step == .stays, found.phase == .pending { return .pending }
         let outcome = try await logged(.end, found.terms) { (log) async throws(SignInError) in
             if case .refused(let status) = step { throw refusal(status, found) }
             let outcome = try await end(found, &log)
@@ -74,11 +77,10 @@ package struct BackchannelAuthentication: Sendable {
 
     /// Asks the carrier again, under the same handle. Notifications of an earlier request no longer count.
     ///
-    /// - Throws: As ``start(_:for:counting:notifiedAt:)``; `not_found`; `invalid_request` if the user has answered, or
+    /// - Throws: As ``start(_:for:within:notifiedAt:)``; `not_found`; `invalid_request` if the user has answered, or
     ///   if the sign-in was cancelled or retried too often.
     package func retry(
-        _ handle: Secret, for caller: Caller, counting: BackchannelAuthenticationCounting,
-        notifiedAt endpoint: EndpointURL?
+        _ handle: Secret, for caller: Caller, within quota: PromptQuota, notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         let found = try await find(handle, caller)
         return try await logged(.retry, found.terms) { (log) async throws(SignInError) in
@@ -87,18 +89,21 @@ package struct BackchannelAuthentication: Sendable {
             let context = try await context(of: found.terms)
             let means = try means(of: context, endpoint)
             log.begin(.store)
-            let prompt = prompt(context, counting)
+            guard let hint = LoginHint(found.terms.loginHint.exposed, at: context.network) else {
+                throw .invalidRequest("login_hint \(LoginHint.demand).")
+            }
+            let prompt = try prompt(hint, context, quota)
             try check(
                 try await stored(
                     await store.admitBackchannelRequest(of: found, for: prompt, limits: limits, at: clock.now())))
             let token = NotificationToken(Secret(random.token()))
             let record = try await change(found) { (record, now) throws(SignInError) in
                 try checkRetry(of: record, at: now)
-                record.becomeWaiting(request: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
+                record.becomePending(request: record.attempt + 1, token, sendingUntil: sendingDeadline(now))
                 return true
             }
             return try await ask(
-                context, NewRequest(record: record, token: token, handle: handle, means: means), &log)
+                context, NewRequest(record: record, prompt: prompt, token: token, handle: handle, means: means), &log)
         }
     }
 
@@ -123,9 +128,8 @@ package struct BackchannelAuthentication: Sendable {
     }
 
     private func begin(
-        _ terms: BackchannelAuthenticationRecord.Terms, for caller: Caller,
-        _ counting: BackchannelAuthenticationCounting, _ endpoint: EndpointURL?,
-        _ log: inout BackchannelAuthenticationLog
+        _ terms: BackchannelAuthenticationRecord.Terms, _ hint: LoginHint, for caller: Caller,
+        _ quota: PromptQuota, _ endpoint: EndpointURL?, _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         log.begin(.discovery)
         let context = try await context(of: terms)
@@ -138,32 +142,27 @@ package struct BackchannelAuthentication: Sendable {
         let record = BackchannelAuthenticationRecord(
             handle: TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: terms,
             notification: token.hash, expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
-        let prompt = prompt(context, counting)
+        let prompt = try prompt(hint, context, quota)
         try check(
             try await stored(await store.addBackchannelAuthentication(record, for: prompt, limits: limits, at: now)))
-        return try await ask(context, NewRequest(record: record, token: token, handle: handle, means: means), &log)
+        return try await ask(
+            context, NewRequest(record: record, prompt: prompt, token: token, handle: handle, means: means), &log)
     }
 
     private var limits: BackchannelAuthenticationLimits { configuration.backchannelAuthentication.limits }
 
     private func prompt(
-        _ context: BackchannelAuthenticationContext, _ counting: BackchannelAuthenticationCounting
-    ) -> BackchannelPrompt {
-        let user = PromptedUser(
-            context.terms.loginHint, at: context.network, of: context.carrier.issuer)
-        let key = userKeys[context.terms.provider] ?? SymmetricKey(size: .bits256)
-        return BackchannelPrompt(user: user.hash(with: key), share: counting.share.hash, allowance: counting.perUser)
+        _ hint: LoginHint, _ context: BackchannelAuthenticationContext, _ quota: PromptQuota
+    ) throws(SignInError) -> BackchannelPrompt {
+        guard let key = userKeys[context.terms.provider] else { throw .clientHasNoKey }
+        return BackchannelPrompt(
+            user: hint.hash(with: key, at: context.carrier.issuer), caller: quota.caller.hash, allowance: quota.perUser)
     }
 
     private func check(_ admission: BackchannelAuthenticationAdmission) throws(SignInError) {
-        switch admission {
-        case .added: return
-        case .tooManyOfCaller: throw .tooManyBackchannel
-        case .tooManyOfCallerAtCarrier: throw .tooManyOfCallerAtCarrier
-        case .tooManyForUser: throw .tooManyForUser
-        case .tooManyAtCarrier: throw .tooManyAtCarrier
-        case .askedTooOften(let seconds): throw .askedTooOften(secondsToWait: seconds)
-        }
+        guard let error = SignInError(admission) else { return }
+        if let outcome = PromptStatistics.Outcome(admission) { prompts.count(outcome) }
+        throw error
     }
 
     /// How long a record waits for the carrier's response to its request.
@@ -194,7 +193,7 @@ package struct BackchannelAuthentication: Sendable {
                 ?? .refusedBackchannel("unknown_error")
         case .cancelled: .backchannelCancelled
         case .expired: .backchannelExpired
-        case .waiting, .approved, .done: .backchannelCompleted
+        case .pending, .approved, .done: .backchannelCompleted
         }
     }
 
@@ -259,10 +258,10 @@ extension BackchannelAuthenticationRecord {
     }
 
     /// Waits for a new request, and forgets what an earlier one brought.
-    fileprivate mutating func becomeWaiting(
+    fileprivate mutating func becomePending(
         request number: Int64, _ token: NotificationToken, sendingUntil end: Timestamp
     ) {
-        phase = .waiting
+        phase = .pending
         attempt = number
         notification = token.hash
         carrierRequest = nil
@@ -278,10 +277,19 @@ extension BackchannelAuthenticationRecord.Terms {
         self.init(
             provider: request.provider, clientID: request.clientID.text, network: request.network.text,
             redirectURI: request.redirectURI, scope: request.scopes.joined(separator: " "),
-            loginHint: request.loginHint, correlationID: correlationID.text)
+            loginHint: request.loginHint.text, correlationID: correlationID.text)
         acrValues = request.acrValues.isEmpty ? nil : request.acrValues.joined(separator: " ")
         context = request.context
         prompt = request.prompt.isEmpty ? nil : request.prompt.joined(separator: " ")
         options = request.options
+    }
+}
+
+extension SignInConfiguration.Provider {
+    /// The key of ``LoginHint/hash(with:at:)``: the same for all clients and on all instances, and in no database. Nil
+    /// if no client can start backchannel authentications.
+    var userKey: SymmetricKey? {
+        let clients = clients.values.filter { $0.signingKey != nil }
+        return clients.min { $0.id.text < $1.id.text }?.signingKey?.derivedKey(for: "users of backchannel requests")
     }
 }

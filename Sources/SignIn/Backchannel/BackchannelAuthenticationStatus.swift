@@ -5,17 +5,17 @@ package import StorageModel
 ///
 /// Pure, so that every row of the table is a row of its test.
 package enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
-    case waiting
+    case pending
     case approved
     case done
     case failed
     case cancelled
-    /// Waiting or approved, and expired.
+    /// Pending or approved, and expired.
     case expired
 
     package init(_ record: BackchannelAuthenticationRecord, at now: Timestamp) {
         switch record.phase {
-        case .waiting: self = now < record.expiresAt ? .waiting : .expired
+        case .pending: self = now < record.expiresAt ? .pending : .expired
         case .approved: self = now < record.expiresAt ? .approved : .expired
         case .done: self = .done
         case .failed: self = .failed
@@ -48,16 +48,16 @@ package enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
 
     package func after(_ event: Event) -> Step {
         switch (self, event) {
-        case (.waiting, .approval): .becomes(.approved)
-        case (.waiting, .refusal): .becomes(.failed)
+        case (.pending, .approval): .becomes(.approved)
+        case (.pending, .refusal): .becomes(.failed)
         // Duplicate and late notifications are ignored.
         case (_, .approval), (_, .refusal): .stays
 
-        case (.waiting, .poll), (.done, .poll): .stays
+        case (.pending, .poll), (.done, .poll): .stays
         case (.approved, .poll): .becomes(.done)
         case (_, .poll): .refused(self)
 
-        case (.waiting, .retry), (.failed, .retry), (.expired, .retry): .becomes(.waiting)
+        case (.pending, .retry), (.failed, .retry), (.expired, .retry): .becomes(.pending)
         case (_, .retry): .refused(self)
 
         case (.cancelled, .cancellation): .stays

@@ -41,30 +41,34 @@ extension SignInError {
     static let polledTooSoon = SignInError(
         .rateLimited, .serverError, "Poll one sign-in at most once a second.", retryAfter: 1)
 
-    static let tooManyBackchannel = SignInError(
-        .rateLimited, .serverError,
-        "This caller has too many server-initiated sign-ins under way. Wait until some have ended.", retryAfter: 60)
-
-    static let tooManyOfCallerAtCarrier = SignInError(
-        .rateLimited, .serverError,
-        "This caller has too many requests waiting at this carrier. Wait until some are answered or expire.",
-        retryAfter: 30)
-
-    static let tooManyForUser = SignInError(
-        .rateLimited, .serverError,
-        "This user has several requests already. Wait until one is answered or expires.",
-        retryAfter: 30)
-
-    static let tooManyAtCarrier = SignInError(
-        .rateLimited, .serverError,
-        "Too many users of this carrier have a request already. Wait until some are answered or expire.", retryAfter: 30
-    )
-
-    static func askedTooOften(secondsToWait seconds: Int64) -> SignInError {
-        SignInError(
-            .rateLimited, .serverError,
-            "This user was asked too often, cancelled requests included. Wait \(seconds) s, and ask only when the user "
-                + "expects it.", retryAfter: seconds)
+    /// Nil if the request may be sent.
+    init?(_ admission: BackchannelAuthenticationAdmission) {
+        let (problem, seconds): (String, Int64)
+        switch admission {
+        case .admitted: return nil
+        case .tooManyOfCaller:
+            (problem, seconds) = (
+                "This caller has too many server-initiated sign-ins under way. Wait until some have ended.", 60
+            )
+        case .tooManyPendingOfCaller:
+            (problem, seconds) = (
+                "This caller has too many pending requests at this carrier. Wait until some are answered or expire.", 30
+            )
+        case .tooManyPendingForUserOfCaller, .tooManyPendingForUser:
+            (problem, seconds) = (
+                "This user has several pending requests already. Wait until one is answered or expires.", 30
+            )
+        case .tooManyPendingAtCarrier:
+            (problem, seconds) = (
+                "Too many users of this carrier have a pending request. Wait until some are answered or expire.", 30
+            )
+        case .promptedTooOften(let wait), .promptedTooOftenByCaller(let wait):
+            (problem, seconds) = (
+                "This user was prompted too often, cancelled requests included. Wait \(wait) s, and ask only when the "
+                    + "user expects it.", wait
+            )
+        }
+        self.init(.rateLimited, .serverError, problem, retryAfter: seconds)
     }
 
     static let notificationTokenUnknown = SignInError(

@@ -12,15 +12,23 @@ package struct SharedAllowance: Sendable, Hashable {
         case refused(secondsToWait: Int64, corrected: Int64?)
     }
 
-    /// The time between uses at the steady rate, and the whole allowance, in milliseconds.
-    private let interval: Int64
-    private let room: Int64
+    private let count: Int
+    private let seconds: Int
 
     /// Both values are clamped to 1 to 1,000,000.
     package init(count: Int, seconds: Int) {
-        room = Int64(min(max(seconds, 1), 1_000_000)) * 1_000
-        interval = max(1, room / Int64(min(max(count, 1), 1_000_000)))
+        self.count = min(max(count, 1), 1_000_000)
+        self.seconds = min(max(seconds, 1), 1_000_000)
     }
+
+    /// The whole allowance, in milliseconds.
+    private var room: Int64 { Int64(seconds) * 1_000 }
+
+    /// The time between uses at the steady rate, in milliseconds: how much later the allowance is whole after one use.
+    package var interval: Int64 { max(1, room / Int64(count)) }
+
+    /// The part of one of those who share it: half of the uses, rounded up, in the same time.
+    package var half: SharedAllowance { SharedAllowance(count: (count + 1) / 2, seconds: seconds) }
 
     /// Decides about one more use.
     /// - Parameter wholeAt: The value stored by the last admitted use; nil if there is none.

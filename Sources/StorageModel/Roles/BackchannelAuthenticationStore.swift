@@ -2,18 +2,21 @@ package import Primitives
 
 /// The sign-ins that this server starts at a carrier (OpenID Connect CIBA).
 package protocol BackchannelAuthenticationStore: Sendable {
-    /// Stores a new backchannel authentication and counts its first request, unless a limit is reached.
+    /// Stores a new backchannel authentication and counts the prompt of its first request, unless a limit is reached.
     func addBackchannelAuthentication(
         _ record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
         limits: BackchannelAuthenticationLimits, at now: Timestamp
     ) async throws(StorageError) -> BackchannelAuthenticationAdmission
 
-    /// Counts a further request of a stored backchannel authentication, unless a limit is reached. The record itself
-    /// does not change.
+    /// Counts the prompt of a further request of a stored backchannel authentication, unless a limit is reached. The
+    /// record itself does not change.
     func admitBackchannelRequest(
         of record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
         limits: BackchannelAuthenticationLimits, at now: Timestamp
     ) async throws(StorageError) -> BackchannelAuthenticationAdmission
+
+    /// Counts a prompt no longer: the user did not see it.
+    func takeBack(_ prompt: BackchannelPrompt) async throws(StorageError)
 
     /// The record of a handle; nil if unknown or removed at `now`.
     func backchannelAuthentication(handle: TokenHash, at now: Timestamp) async throws(StorageError)

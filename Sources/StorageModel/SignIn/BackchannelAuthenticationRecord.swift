@@ -6,8 +6,8 @@ package import Primitives
 package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     /// Its phase, apart from expiry.
     package enum Phase: String, Sendable, CaseIterable {
-        /// The carrier asked the user and has not reported the result.
-        case waiting
+        /// The carrier has not reported the user's answer. Stored as `waiting`.
+        case pending = "waiting"
         /// The carrier authenticated the user.
         case approved
         /// The client has the result.
@@ -53,7 +53,7 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     /// The caller that started it, the only one that may poll it.
     package let caller: TokenHash
     package let terms: Terms
-    package var phase = Phase.waiting
+    package var phase = Phase.pending
     /// How many requests were sent to the carrier.
     package var attempt: Int64 = 1
     /// The hash of the token that the carrier's notification of the latest request must have.
@@ -72,7 +72,7 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     package var claims: String?
     /// Former identities, as ``SignInRecord/portedFrom``.
     package var portedFrom: [PortedIdentity] = []
-    /// When the waiting or approved phase expires.
+    /// When the pending or approved phase expires.
     package var expiresAt: Timestamp
     /// When the record is removed.
     package var removedAt: Timestamp
@@ -90,42 +90,4 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
         self.expiresAt = expiresAt
         self.removedAt = removedAt
     }
-}
-
-/// The most backchannel authentications that are stored at once.
-public struct BackchannelAuthenticationLimits: Sendable, Hashable {
-    /// Of one caller, in any phase.
-    public var perCaller = 10_000
-    /// Waiting for one user: each is a prompt on the user's phone.
-    public var waitingPerUser = 3
-    /// Waiting at one carrier, of one API key, or of one address where there is no key. Well below
-    /// ``waitingPerCarrier``, so that no caller can keep out all others.
-    public var waitingPerCaller = 1_000
-    /// Waiting at one carrier, of all callers.
-    public var waitingPerCarrier = 10_000
-
-    /// The default limits.
-    public init() {}
-}
-
-/// Whether a backchannel authentication was stored.
-package enum BackchannelAuthenticationAdmission: Sendable, Hashable {
-    case added
-    case tooManyOfCaller
-    case tooManyOfCallerAtCarrier
-    case tooManyForUser
-    case tooManyAtCarrier
-    /// The user was asked too often, whatever became of the requests.
-    case askedTooOften(secondsToWait: Int64)
-}
-
-/// The result of completing a backchannel authentication by signing its user in.
-package enum BackchannelAuthenticationEnding: Sendable, Hashable {
-    case signedIn(SignedInUser)
-    /// The identity is unknown, and unknown identities are refused: no session was made.
-    case unknownUser
-    /// It was completed before, and the session of that time has ended: no session was made.
-    case sessionEnded
-    /// It was changed since it was read: nothing was stored.
-    case changed
 }

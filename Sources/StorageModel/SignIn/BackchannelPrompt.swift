@@ -1,15 +1,23 @@
-/// A request to a carrier to ask a user on their phone, and for whom it counts.
+import Primitives
+
+/// A prompt: the question on a user's phone that an authentication request to a carrier causes. It counts when the
+/// request is sent, and is taken back if the carrier refuses the request.
 package struct BackchannelPrompt: Sendable, Hashable {
-    /// A keyed hash of the user that the login hint names: all spellings of a phone number have the same.
+    /// A keyed hash of the user (`LoginHint`).
     package let user: TokenHash
-    /// The caller that has this share of the carrier's waiting list: an API key, or an address where there is none.
-    package let share: TokenHash
-    /// How many requests may be sent to ask one user over time; nil for any number.
+    /// The caller for which it counts: an API key, or an address where there is none.
+    package let caller: TokenHash
+    /// How many prompts one user may get over time; nil for any number. One caller may use half of it.
     package let allowance: SharedAllowance?
 
-    package init(user: TokenHash, share: TokenHash, allowance: SharedAllowance?) {
+    package init(user: TokenHash, caller: TokenHash, allowance: SharedAllowance?) {
         self.user = user
-        self.share = share
+        self.caller = caller
         self.allowance = allowance
+    }
+
+    /// Under which the caller's part of the allowance is counted.
+    package var userAndCaller: TokenHash {
+        TokenHash(sha256Of: "prompts of \(Base64URL.encode(caller.bytes)) for \(Base64URL.encode(user.bytes))")
     }
 }

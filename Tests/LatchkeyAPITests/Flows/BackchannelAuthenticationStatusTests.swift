@@ -20,9 +20,9 @@ struct BackchannelAuthenticationStatusTests {
     }
 
     static let rows: [Row] = [
-        row(.waiting, .approval, .becomes(.approved)), row(.waiting, .refusal, .becomes(.failed)),
-        row(.waiting, .poll, .stays), row(.waiting, .retry, .becomes(.waiting)),
-        row(.waiting, .cancellation, .becomes(.cancelled)),
+        row(.pending, .approval, .becomes(.approved)), row(.pending, .refusal, .becomes(.failed)),
+        row(.pending, .poll, .stays), row(.pending, .retry, .becomes(.pending)),
+        row(.pending, .cancellation, .becomes(.cancelled)),
 
         row(.approved, .approval, .stays), row(.approved, .refusal, .stays), row(.approved, .poll, .becomes(.done)),
         row(.approved, .retry, .refused(.approved)), row(.approved, .cancellation, .becomes(.cancelled)),
@@ -31,14 +31,14 @@ struct BackchannelAuthenticationStatusTests {
         row(.done, .retry, .refused(.done)), row(.done, .cancellation, .refused(.done)),
 
         row(.failed, .approval, .stays), row(.failed, .refusal, .stays), row(.failed, .poll, .refused(.failed)),
-        row(.failed, .retry, .becomes(.waiting)), row(.failed, .cancellation, .becomes(.cancelled)),
+        row(.failed, .retry, .becomes(.pending)), row(.failed, .cancellation, .becomes(.cancelled)),
 
         row(.cancelled, .approval, .stays), row(.cancelled, .refusal, .stays),
         row(.cancelled, .poll, .refused(.cancelled)), row(.cancelled, .retry, .refused(.cancelled)),
         row(.cancelled, .cancellation, .stays),
 
         row(.expired, .approval, .stays), row(.expired, .refusal, .stays), row(.expired, .poll, .refused(.expired)),
-        row(.expired, .retry, .becomes(.waiting)), row(.expired, .cancellation, .becomes(.cancelled)),
+        row(.expired, .retry, .becomes(.pending)), row(.expired, .cancellation, .becomes(.cancelled)),
     ]
 
     @Test("changes its status with each event as the table says", arguments: rows)
@@ -53,7 +53,7 @@ struct BackchannelAuthenticationStatusTests {
     @Test(
         "expires while it waits or is approved, and not after it has ended",
         arguments: [
-            (BackchannelAuthenticationRecord.Phase.waiting, Status.waiting, Status.expired),
+            (BackchannelAuthenticationRecord.Phase.pending, Status.pending, Status.expired),
             (.approved, .approved, .expired),
             (.done, .done, .done), (.failed, .failed, .failed), (.cancelled, .cancelled, .cancelled),
         ])

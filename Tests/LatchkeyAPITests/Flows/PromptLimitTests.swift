@@ -1,4 +1,3 @@
-import Crypto
 import HTTPTypes
 import LatchkeyAPI
 import OpenIDConnect
@@ -23,7 +22,7 @@ struct PromptLimitTests {
 
     @Test("count requests that were sent, also those that were cancelled")
     func cancelled() async throws {
-        let calls = try calls(5)
+        let calls = try calls(10)
         for _ in 0..<5 { #expect(try await calls.cancel(calls.handle()).status == 200) }
         for _ in 0..<3 {
             let refused = try await calls.start()
@@ -44,12 +43,27 @@ struct PromptLimitTests {
         let calls = try calls(3)
         let handle = try await calls.handle()
         #expect(try await calls.retry(handle).status == 200)
-        #expect(try await calls.start(apiKey: TestApp.otherAPIKey).status == 200)
-        let refused = try await calls.retry(handle)
+        let other = try #require(try await calls.start(apiKey: TestApp.otherAPIKey).text("auth_req_id"))
+        let refused = try await calls.retry(other, apiKey: TestApp.otherAPIKey)
         #expect(refused.status == 429)
         #expect(refused.headers[.retryAfter] == "200")
         #expect(prompts(calls) == 3)
         #expect(try await calls.poll(handle).status == 200)
+    }
+
+    @Test("leave other callers half of a user's prompts")
+    func half() async throws {
+        let calls = try calls(4)
+        for _ in 0..<2 { #expect(try await calls.cancel(calls.handle()).status == 200) }
+        let refused = try await calls.start()
+        #expect(refused.status == 429)
+        #expect(refused.headers[.retryAfter] == "300")
+        for _ in 0..<2 {
+            let handle = try #require(try await calls.start(apiKey: TestApp.otherAPIKey).text("auth_req_id"))
+            #expect(try await calls.cancel(handle, apiKey: TestApp.otherAPIKey).status == 200)
+        }
+        #expect(try await calls.start(apiKey: TestApp.otherAPIKey).status == 429)
+        #expect(prompts(calls) == 4)
     }
 
     @Test("count no request that could not be sent")
@@ -57,61 +71,86 @@ struct PromptLimitTests {
         let calls = try calls(1)
         #expect(try await calls.start(["redirect_uri": "\"https://evil.example\""]).status == 400)
         #expect(try await calls.start(["client_id": "\"nobody\""]).status == 400)
+        #expect(try await calls.start(["login_hint": "\"a12025550123\""]).status == 400)
         #expect(try await calls.start().status == 200)
     }
 
-    @Test("count all spellings of a number as one user", arguments: [3, 1])
-    func spellings(waiting: Int) async throws {
-        let calls = try BackchannelCalls(backchannel: { $0.waitingPerUser = waiting })
-        for _ in 0..<waiting { #expect(try await calls.start(["login_hint": "\"+12125550100\""]).status == 200) }
+    @Test(
+        "count no request that the carrier refused before it prompted the user",
+        arguments: [
+            (#"{"error":"user_not_found"}"#, 400, false), (#"{"error":"invalid_client"}"#, 401, false),
+            (#"{"error":"invalid_login_hint"}"#, 200, false), (#"{"error":"device_unavailable"}"#, 400, false),
+            // The user answered, or may have.
+            (#"{"error":"access_denied"}"#, 400, true), (#"{"error":"authentication_timed_out"}"#, 400, true),
+            (#"{"error":"server_error"}"#, 400, true), (#"{"error":"something_else"}"#, 400, true),
+            (#"{"error":"user_not_found"}"#, 500, true), ("no JSON", 200, true),
+        ])
+    func refused(body: String, status: Int, counts: Bool) async throws {
+        let calls = try calls(1)
+        calls.app.carrier.script {
+            $0.backchannelAuthentication = { _ throws(OutboundError) in .json(body, status: status) }
+        }
+        for _ in 0..<3 { #expect(try await calls.start().status != 200) }
+        #expect(prompts(calls) == (counts ? 1 : 3))
+        calls.app.carrier.script { $0.backchannelAuthentication = nil }
+        let answer = try await calls.start()
+        #expect(answer.status == (counts ? 429 : 200))
+        guard !counts else { return }
+        // A refused retry is given back, too.
+        let handle = try #require(answer.text("auth_req_id"))
+        calls.app.clock.advance(bySeconds: 600)
+        calls.app.carrier.script {
+            $0.backchannelAuthentication = { _ throws(OutboundError) in .json(body, status: status) }
+        }
+        #expect(try await calls.retry(handle).status != 200)
+        calls.app.carrier.script { $0.backchannelAuthentication = nil }
+        #expect(try await calls.retry(handle).status == 200)
+        #expect(try await calls.retry(handle).status == 429)
+    }
+
+    @Test("count all spellings of a number as one user, and send its international form", arguments: [3, 1])
+    func spellings(pending: Int) async throws {
+        let calls = try BackchannelCalls(backchannel: { $0.pendingPerUser = 2 * pending })
+        for _ in 0..<pending { #expect(try await calls.start(["login_hint": "\"+12125550100\""]).status == 200) }
         for spelling in [
-            "12125550100", "tel:+12125550100", "TEL:12125550100", "+1-212-555-0100", "(212)555-0100", "2125550100",
-            "1.212.555.0100", "+1(212)5550100", "tel:+1-212-555-0100;ext=5", "0012125550100", "01112125550100",
-            "sip:+12125550100@carrier.example", "12125550100x5",
+            "12125550100", "tel:+12125550100", "TEL:+1-212-555-0100", "+1-212-555-0100", "(212)555-0100", "2125550100",
+            "1.212.555.0100", "+1(212)5550100", "tel:+1-212-555-0100;ext=5", "tel:5550100;phone-context=+1-212",
         ] {
             let refused = try await calls.start(["login_hint": "\"\(spelling)\""])
             #expect(refused.status == 429, "\(spelling)")
+            // To another caller's count, and to the carrier, it is the number.
+            let handle = try #require(
+                try await calls.start(["login_hint": "\"\(spelling)\""], apiKey: TestApp.otherAPIKey)
+                    .text("auth_req_id"))
+            #expect(try calls.asked()["login_hint"]?.string == "+12125550100", "\(spelling)")
+            #expect(try await calls.cancel(handle, apiKey: TestApp.otherAPIKey).status == 200)
         }
-        #expect(prompts(calls) == waiting)
-        for other in ["+12125550101", "+13125550100", "12125550100-HINT", "e2125550100", "jane"] {
+        for other in ["+12125550101", "+13125550100", "310410-AbCd_12", "310410-AbCd_13"] {
             #expect(try await calls.start(["login_hint": "\"\(other)\""]).status == 200, "\(other)")
+            #expect(try calls.asked()["login_hint"]?.string == other)
         }
     }
 
     @Test(
-        "read a number whatever its spelling",
+        "refuse a hint that is no number and no subject, and say what is expected",
         arguments: [
-            ("+1 212 555 0100", "12125550100", "310410", true), (" 1 (212) 555-0100", "12125550100", "310410", true),
-            ("+1 212 555 0100 ext. 7", "12125550100", "302720", true), ("2125550100", "+12125550100", "316010", true),
-            ("+49 171 1234567", "0049-171-1234567", "26201", true),
-            ("tel:491711234567", "+491711234567", "26201", true),
-            ("+491711234567", "+491711234568", "26201", false), ("2125550100", "+12125550100", "26201", false),
-            ("tel:5550100;phone-context=+1-212", "+12125550100", "310410", true),
-            ("123456", "1-234-56", "310410", false), ("a2125550100", "2125550100", "310410", false),
-            ("2125550100abc", "2125550100", "310410", false), ("", "+", "310410", false),
+            "a4155550123", "4155550123extn5", "%2B14155550123", "14155550123x5", "0014155550123", "01114155550123",
+            "sip:+14155550123@carrier.example", "+1 415 555 0123", "+1415555012", "+141555501234", "+11555550123",
+            "4155550123;ext=5", "+14155550123;ext=5", "jane", "310410-4155550123", "31041-4155550123", "+14155550123-a",
+            "\\u00e94155550123", "+1415555012\\u0663", "\\uff0b14155550123",
         ])
-    func numbers(_ first: String, _ second: String, network: String, areEqual: Bool) throws {
-        let network = try #require(MCCMNC(network))
-        let users = [first, second].map { PromptedUser(Secret($0), at: network, of: "https://a.example") }
-        #expect((users[0] == users[1]) == areEqual)
-        let key = SymmetricKey(size: .bits256)
-        #expect((users[0].hash(with: key) == users[1].hash(with: key)) == areEqual)
-        #expect(users[0].hash(with: key) != users[0].hash(with: SymmetricKey(size: .bits256)))
-    }
-
-    @Test("tell the subjects of two carriers apart, and not the numbers")
-    func subjects() throws {
-        let network = try #require(MCCMNC("310410"))
-        func user(_ hint: String, _ issuer: String) -> PromptedUser {
-            PromptedUser(Secret(hint), at: network, of: issuer)
-        }
-        #expect(user("subject-1", "https://a.example") != user("subject-1", "https://b.example"))
-        #expect(user("+12125550100", "https://a.example") == user("+12125550100", "https://b.example"))
+    func junk(hint: String) async throws {
+        let calls = try BackchannelCalls()
+        let refused = try await calls.start(["login_hint": "\"\(hint)\""])
+        #expect(refused.status == 400)
+        #expect(refused.error == "invalid_request")
+        #expect(refused.description.contains("login_hint must be a phone number with + and its country code"))
+        #expect(prompts(calls) == 0)
     }
 
     @Test("leave other callers room at a carrier")
     func share() async throws {
-        let calls = try BackchannelCalls(backchannel: { ($0.waitingPerCaller, $0.waitingPerCarrier) = (2, 4) })
+        let calls = try BackchannelCalls(backchannel: { ($0.pendingPerCaller, $0.pendingPerCarrier) = (2, 4) })
         func start(_ number: Int, _ apiKey: String) async throws -> Answer {
             try await calls.start(["login_hint": "\"+1212555010\(number)\""], apiKey: apiKey)
         }
@@ -126,7 +165,7 @@ struct PromptLimitTests {
     func addresses() async throws {
         let origin = "https://shop.example"
         let calls = try BackchannelCalls(
-            clientOrigins: [origin: ["client-1"]], backchannel: { $0.waitingPerCaller = 1 })
+            clientOrigins: [origin: ["client-1"]], backchannel: { $0.pendingPerCaller = 1 })
         func start(_ number: Int, from address: String) async throws -> Int {
             var body = BackchannelCalls.body.filter { $0.name != "login_hint" }
             body.append(("login_hint", "\"+1212555010\(number)\""))

@@ -11,7 +11,7 @@ import Testing
 /// A Latchkey whose client has a signing key, and the calls of backchannel authentication.
 struct BackchannelCalls: Sendable {
     static let path = "/auth/zenkey-async-signin"
-    static let hint = "+12025550123-HINT"
+    static let hint = "+12025550123"
 
     let app: TestApp
 

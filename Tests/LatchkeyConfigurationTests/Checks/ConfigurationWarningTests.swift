@@ -73,7 +73,10 @@ struct ConfigurationWarningTests {
                 "any number of starts"
             ),
             ("rate_limit_rules: {starts_per_subnet: 0}", "rate_limit_rules.starts_per_subnet", "one subnet"),
-            ("rate_limit_rules: {prompts_per_user: 0}", "rate_limit_rules.prompts_per_user", "one user"),
+            (
+                "rate_limit_rules: {prompts_per_user: 0}", "rate_limit_rules.prompts_per_user",
+                "one user may be prompted"
+            ),
             ("sessions: {access_lifetime: 25h}", "sessions.access_lifetime", "stolen"),
             ("id_token: {clock_skew: 6m}", "id_token.clock_skew", "expire"),
             (

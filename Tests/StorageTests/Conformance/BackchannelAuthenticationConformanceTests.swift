@@ -25,21 +25,22 @@ struct BackchannelAuthenticationConformanceTests {
 
     private func add(
         _ record: BackchannelAuthenticationRecord,
-        share: UInt8? = nil, allowance: SharedAllowance? = nil,
+        promptCaller: UInt8? = nil, allowance: SharedAllowance? = nil,
         limits: BackchannelAuthenticationLimits = BackchannelAuthenticationLimits(), at time: Timestamp? = nil,
         to store: any Store
     ) async throws -> BackchannelAuthenticationAdmission {
         try await store.addBackchannelAuthentication(
-            record, for: prompt(of: record, share, allowance), limits: limits, at: time ?? now)
+            record, for: prompt(of: record, promptCaller, allowance), limits: limits, at: time ?? now)
     }
 
-    /// By default each caller has its own share.
+    /// - Parameter promptCaller: By default the record's.
     private func prompt(
-        of record: BackchannelAuthenticationRecord, _ share: UInt8? = nil, _ allowance: SharedAllowance? = nil
+        of record: BackchannelAuthenticationRecord, _ promptCaller: UInt8? = nil, _ allowance: SharedAllowance? = nil
     ) throws -> BackchannelPrompt {
         BackchannelPrompt(
             user: TokenHash(sha256Of: record.terms.loginHint.exposed),
-            share: try share.map { try #require(TokenHash([UInt8](repeating: $0, count: 32))) } ?? record.caller,
+            caller: try promptCaller.map { try #require(TokenHash([UInt8](repeating: $0, count: 32))) }
+                ?? record.caller,
             allowance: allowance)
     }
 
@@ -62,7 +63,7 @@ struct BackchannelAuthenticationConformanceTests {
                 identity: Identity(issuer: "https://\(number).example", subject: #"a"b\ \#(number)"#),
                 issuedAt: now.advanced(bySeconds: -Int64(number)), token: Records.hash())
         }
-        #expect(try await add(record, to: store) == .added)
+        #expect(try await add(record, to: store) == .admitted)
         #expect(try await store.backchannelAuthentication(handle: record.handle, at: now) == record)
         #expect(try await store.backchannelAuthentication(notification: record.notification, at: now) == record)
         #expect(try await store.backchannelAuthentication(handle: record.notification, at: now) == nil)
@@ -167,94 +168,96 @@ struct BackchannelAuthenticationConformanceTests {
         let (store, holding) = try kind.open()
         var limits = BackchannelAuthenticationLimits()
         limits.perCaller = 2
-        #expect(try await add(record(), limits: limits, to: store) == .added)
-        #expect(try await add(record(), limits: limits, to: store) == .added)
+        #expect(try await add(record(), limits: limits, to: store) == .admitted)
+        #expect(try await add(record(), limits: limits, to: store) == .admitted)
         let refused = try record()
         #expect(try await add(refused, limits: limits, to: store) == .tooManyOfCaller)
         #expect(try await store.backchannelAuthentication(handle: refused.handle, at: now) == nil)
-        #expect(try await add(record(caller: 2), limits: limits, to: store) == .added)
+        #expect(try await add(record(caller: 2), limits: limits, to: store) == .admitted)
         let later = now.advanced(bySeconds: 900)
-        #expect(try await add(record(lifetime: 2000), limits: limits, at: later, to: store) == .added)
+        #expect(try await add(record(lifetime: 2000), limits: limits, at: later, to: store) == .admitted)
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A user has at most the allowed number of waiting prompts, at whichever network", arguments: StoreKind.all)
+    @Test("A user has at most the allowed number of pending requests, at whichever network", arguments: StoreKind.all)
     func perUser(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var limits = BackchannelAuthenticationLimits()
-        limits.waitingPerUser = 1
+        limits.pendingPerUser = 1
         let hint = "+12025550123"
         var first = try record(loginHint: hint)
-        #expect(try await add(first, limits: limits, to: store) == .added)
+        #expect(try await add(first, limits: limits, to: store) == .admitted)
         let second = try record(caller: 2, loginHint: hint)
-        #expect(try await add(second, limits: limits, to: store) == .tooManyForUser)
-        #expect(try await add(record(loginHint: hint, network: "310010"), limits: limits, to: store) == .tooManyForUser)
-        #expect(try await add(record(), limits: limits, to: store) == .added)
+        #expect(try await add(second, limits: limits, to: store) == .tooManyPendingForUser)
+        #expect(
+            try await add(record(loginHint: hint, network: "310010"), limits: limits, to: store)
+                == .tooManyPendingForUser)
+        #expect(try await add(record(), limits: limits, to: store) == .admitted)
         first.phase = .cancelled
         #expect(try await store.replaceBackchannelAuthentication(first))
-        #expect(try await add(second, limits: limits, to: store) == .added)
+        #expect(try await add(second, limits: limits, to: store) == .admitted)
         let third = try record(loginHint: hint, lifetime: 900)
-        #expect(try await add(third, limits: limits, to: store) == .tooManyForUser)
-        #expect(try await add(third, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .added)
+        #expect(try await add(third, limits: limits, to: store) == .tooManyPendingForUser)
+        #expect(try await add(third, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .admitted)
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A carrier has at most the allowed number of waiting records, of all callers", arguments: StoreKind.all)
+    @Test("A carrier has at most the allowed number of pending records, of all callers", arguments: StoreKind.all)
     func perCarrier(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var limits = BackchannelAuthenticationLimits()
-        limits.waitingPerCarrier = 2
+        limits.pendingPerCarrier = 2
         var first = try record(caller: 1)
-        #expect(try await add(first, limits: limits, to: store) == .added)
-        #expect(try await add(record(caller: 2), limits: limits, to: store) == .added)
+        #expect(try await add(first, limits: limits, to: store) == .admitted)
+        #expect(try await add(record(caller: 2), limits: limits, to: store) == .admitted)
         let third = try record(caller: 3)
-        #expect(try await add(third, limits: limits, to: store) == .tooManyAtCarrier)
+        #expect(try await add(third, limits: limits, to: store) == .tooManyPendingAtCarrier)
         #expect(try await store.backchannelAuthentication(handle: third.handle, at: now) == nil)
-        #expect(try await add(record(network: "310010"), limits: limits, to: store) == .added)
-        #expect(try await add(record { $0.provider = "other" }, limits: limits, to: store) == .added)
+        #expect(try await add(record(network: "310010"), limits: limits, to: store) == .admitted)
+        #expect(try await add(record { $0.provider = "other" }, limits: limits, to: store) == .admitted)
         first.phase = .approved
         #expect(try await store.replaceBackchannelAuthentication(first))
-        #expect(try await add(third, limits: limits, to: store) == .added)
+        #expect(try await add(third, limits: limits, to: store) == .admitted)
         let fourth = try record(caller: 4, lifetime: 900)
-        #expect(try await add(fourth, limits: limits, to: store) == .tooManyAtCarrier)
-        #expect(try await add(fourth, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .added)
+        #expect(try await add(fourth, limits: limits, to: store) == .tooManyPendingAtCarrier)
+        #expect(try await add(fourth, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .admitted)
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A caller has a share of a carrier's waiting list, also with retries", arguments: StoreKind.all)
-    func share(kind: StoreKind) async throws {
+    @Test("A caller has at most its part of a carrier's pending records, also with retries", arguments: StoreKind.all)
+    func perCallerAtCarrier(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var limits = BackchannelAuthenticationLimits()
-        limits.waitingPerCaller = 2
+        limits.pendingPerCaller = 2
         var first = try record()
-        #expect(try await add(first, share: 7, limits: limits, to: store) == .added)
+        #expect(try await add(first, promptCaller: 7, limits: limits, to: store) == .admitted)
         let second = try record()
-        #expect(try await add(second, share: 7, limits: limits, to: store) == .added)
+        #expect(try await add(second, promptCaller: 7, limits: limits, to: store) == .admitted)
         let third = try record()
-        #expect(try await add(third, share: 7, limits: limits, to: store) == .tooManyOfCallerAtCarrier)
+        #expect(try await add(third, promptCaller: 7, limits: limits, to: store) == .tooManyPendingOfCaller)
         #expect(try await store.backchannelAuthentication(handle: third.handle, at: now) == nil)
-        #expect(try await add(record(), share: 8, limits: limits, to: store) == .added)
-        #expect(try await add(record(network: "310010"), share: 7, limits: limits, to: store) == .added)
+        #expect(try await add(record(), promptCaller: 8, limits: limits, to: store) == .admitted)
+        #expect(try await add(record(network: "310010"), promptCaller: 7, limits: limits, to: store) == .admitted)
         // A record does not stand in its own way, but others do.
         let own = try prompt(of: second, 7)
-        #expect(try await store.admitBackchannelRequest(of: second, for: own, limits: limits, at: now) == .added)
+        #expect(try await store.admitBackchannelRequest(of: second, for: own, limits: limits, at: now) == .admitted)
         first.phase = .failed
         #expect(try await store.replaceBackchannelAuthentication(first))
-        #expect(try await add(third, share: 7, limits: limits, to: store) == .added)
+        #expect(try await add(third, promptCaller: 7, limits: limits, to: store) == .admitted)
         #expect(
             try await store.admitBackchannelRequest(of: first, for: prompt(of: first, 7), limits: limits, at: now)
-                == .tooManyOfCallerAtCarrier)
+                == .tooManyPendingOfCaller)
         withExtendedLifetime(holding) {}
     }
 
-    @Test("Requests that ask a user count over time, cancelled and removed ones too", arguments: StoreKind.all)
+    @Test("Prompts count over time, those of cancelled and removed records too", arguments: StoreKind.all)
     func overTime(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let allowance = SharedAllowance(count: 3, seconds: 3_000)
         let hint = "+12025550123"
         for caller in 1...3 {
             var asked = try record(caller: UInt8(caller), loginHint: hint, lifetime: 10)
-            #expect(try await add(asked, allowance: allowance, to: store) == .added)
+            #expect(try await add(asked, allowance: allowance, to: store) == .admitted)
             asked.phase = .cancelled
             #expect(try await store.replaceBackchannelAuthentication(asked))
         }
@@ -262,17 +265,78 @@ struct BackchannelAuthenticationConformanceTests {
         #expect(try await store.purgeExpired(at: later, limit: 10) == 3)
         let fourth = try record(caller: 4, loginHint: hint, lifetime: 2_000)
         #expect(
-            try await add(fourth, allowance: allowance, at: later, to: store) == .askedTooOften(secondsToWait: 300))
+            try await add(fourth, allowance: allowance, at: later, to: store) == .promptedTooOften(secondsToWait: 300))
         #expect(
             try await store.admitBackchannelRequest(
                 of: fourth, for: prompt(of: fourth, nil, allowance), limits: BackchannelAuthenticationLimits(),
-                at: later) == .askedTooOften(secondsToWait: 300))
+                at: later) == .promptedTooOften(secondsToWait: 300))
         #expect(try await store.backchannelAuthentication(handle: fourth.handle, at: later) == nil)
-        #expect(try await add(record(lifetime: 2_000), allowance: allowance, at: later, to: store) == .added)
+        #expect(try await add(record(lifetime: 2_000), allowance: allowance, at: later, to: store) == .admitted)
         let free = now.advanced(bySeconds: 1_000)
-        #expect(try await add(fourth, allowance: allowance, at: free, to: store) == .added)
-        // The counts go when they count no more.
-        #expect(try await store.purgeExpired(at: now.advanced(bySeconds: 7_000), limit: 10) == 4)
+        #expect(try await add(fourth, allowance: allowance, at: free, to: store) == .admitted)
+        // The counts go when they count no more: of two users, and of five callers for a user; and the two records.
+        #expect(try await store.purgeExpired(at: now.advanced(bySeconds: 7_000), limit: 10) == 9)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "One caller has half of the prompts of a user, rounded up, and one refused to it counts for nobody",
+        arguments: StoreKind.engines)
+    func halfOfCaller(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let allowance = SharedAllowance(count: 5, seconds: 3_000)
+        var limits = BackchannelAuthenticationLimits()
+        limits.pendingPerUser = 100
+        func add(_ caller: UInt8) async throws -> BackchannelAuthenticationAdmission {
+            try await self.add(
+                record(caller: caller, loginHint: "1", lifetime: 1), allowance: allowance, limits: limits,
+                to: store)
+        }
+        for _ in 0..<3 { #expect(try await add(1) == .admitted) }
+        for _ in 0..<3 { #expect(try await add(1) == .promptedTooOftenByCaller(secondsToWait: 1_000)) }
+        for _ in 0..<2 { #expect(try await add(2) == .admitted) }
+        for caller in 2...4 { #expect(try await add(UInt8(caller)) == .promptedTooOften(secondsToWait: 600)) }
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A prompt that is taken back counts neither for the user nor for the caller", arguments: StoreKind.engines)
+    func takenBack(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let allowance = SharedAllowance(count: 2, seconds: 3_000)
+        var limits = BackchannelAuthenticationLimits()
+        limits.pendingPerUser = 100
+        for number in 0..<5 {
+            let refused = try record(caller: 1, loginHint: "1", lifetime: 1)
+            #expect(try await add(refused, allowance: allowance, limits: limits, to: store) == .admitted, "\(number)")
+            try await store.takeBack(prompt(of: refused, nil, allowance))
+        }
+        for caller in [UInt8(1), 2] {
+            let shown = try record(caller: caller, loginHint: "1", lifetime: 1)
+            #expect(try await add(shown, allowance: allowance, limits: limits, to: store) == .admitted)
+        }
+        let late = try record(caller: 3, loginHint: "1", lifetime: 1)
+        #expect(
+            try await add(late, allowance: allowance, limits: limits, to: store)
+                == .promptedTooOften(secondsToWait: 1_500))
+        // Without an allowance, or of a user who was never prompted, nothing changes.
+        try await store.takeBack(prompt(of: late))
+        try await store.takeBack(prompt(of: record(), nil, allowance))
+        #expect(
+            try await add(late, allowance: allowance, limits: limits, to: store)
+                == .promptedTooOften(secondsToWait: 1_500))
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("One caller has half of the requests that may be pending for a user", arguments: StoreKind.engines)
+    func pendingOfCaller(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        func add(_ caller: UInt8) async throws -> BackchannelAuthenticationAdmission {
+            try await self.add(record(caller: caller, loginHint: "1"), to: store)
+        }
+        for _ in 0..<2 { #expect(try await add(1) == .admitted) }
+        #expect(try await add(1) == .tooManyPendingForUserOfCaller)
+        #expect(try await add(2) == .admitted)
+        #expect(try await add(2) == .tooManyPendingForUser)
         withExtendedLifetime(holding) {}
     }
 
@@ -281,15 +345,15 @@ struct BackchannelAuthenticationConformanceTests {
         let (store, holding) = try kind.open()
         let allowance = SharedAllowance(count: 4, seconds: 3_000)
         let added = try await withThrowingTaskGroup(of: Bool.self) { group in
-            for _ in 0..<12 {
+            for caller in UInt8(1)...12 {
                 group.addTask {
                     try await add(
-                        record(loginHint: "1", lifetime: 1), allowance: allowance,
+                        record(caller: caller, loginHint: "1", lifetime: 1), allowance: allowance,
                         limits: {
                             var limits = BackchannelAuthenticationLimits()
-                            limits.waitingPerUser = 100
+                            limits.pendingPerUser = 100
                             return limits
-                        }(), to: store) == .added
+                        }(), to: store) == .admitted
                 }
             }
             return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }

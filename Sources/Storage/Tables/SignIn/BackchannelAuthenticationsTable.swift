@@ -14,16 +14,16 @@ enum BackchannelAuthenticationsTable {
             return .tooManyOfCaller
         }
         let admission = try admit(record, for: prompt, limits: limits, at: now, in: db)
-        guard admission == .added else { return admission }
+        guard admission == .admitted else { return admission }
         let terms = record.terms
         try db.perform(
             insert, record.handle, record.caller, terms.provider, terms.clientID, terms.network, terms.redirectURI,
             terms.scope, terms.loginHint.exposed, terms.acrValues, terms.context, terms.prompt, terms.options,
-            terms.correlationID, State(record), prompt.user, prompt.share)
-        return .added
+            terms.correlationID, State(record), prompt.user, prompt.caller)
+        return .admitted
     }
 
-    /// Counts a request of a record, if no limit of waiting records is reached without it.
+    /// Counts the prompt of a request, if no limit of other pending records is reached.
     fileprivate static func admit(
         _ record: Record, for prompt: BackchannelPrompt, limits: BackchannelAuthenticationLimits, at now: Timestamp,
         in db: SQLSession
@@ -32,26 +32,29 @@ enum BackchannelAuthenticationsTable {
         let atCarrier = "provider = ? AND network = ?"
         let (provider, network) = (record.terms.provider, record.terms.network)
         if try exceeds(
-            limits.waitingPerCaller, "\(atCarrier) AND share = ? AND \(others)", provider, network, prompt.share, now,
-            record.handle, in: db)
+            limits.pendingPerCaller, "\(atCarrier) AND share = ? AND \(others)", provider, network, prompt.caller,
+            now, record.handle, in: db)
         {
-            return .tooManyOfCallerAtCarrier
+            return .tooManyPendingOfCaller
         }
         if try exceeds(
-            limits.waitingPerUser, "user_hash = ? AND \(others)", prompt.user, now, record.handle, in: db)
+            limits.pendingPerUser, "user_hash = ? AND \(others)", prompt.user, now, record.handle, in: db)
         {
-            return .tooManyForUser
+            return .tooManyPendingForUser
         }
         if try exceeds(
-            limits.waitingPerCarrier, "\(atCarrier) AND \(others)", provider, network, now, record.handle, in: db)
+            limits.pendingPerUserAndCaller, "user_hash = ? AND share = ? AND \(others)", prompt.user, prompt.caller,
+            now, record.handle, in: db)
         {
-            return .tooManyAtCarrier
+            return .tooManyPendingForUserOfCaller
+        }
+        if try exceeds(
+            limits.pendingPerCarrier, "\(atCarrier) AND \(others)", provider, network, now, record.handle, in: db)
+        {
+            return .tooManyPendingAtCarrier
         }
         // Last, because only what is admitted counts.
-        if let seconds = try PromptsTable.count(prompt, at: now, in: db) {
-            return .askedTooOften(secondsToWait: seconds)
-        }
-        return .added
+        return try PromptsTable.count(prompt, at: now, in: db)
     }
 
     /// Counts no further than the limit.
@@ -152,7 +155,8 @@ enum BackchannelAuthenticationsTable {
         WHERE phase = 'waiting'
         """
 
-    // Both hashes are NULL in rows of former versions, which live for minutes.
+    // `user_hash` and `share` are the prompt's user and caller. Both are NULL in rows of former versions, which live
+    // for minutes.
     static let counted = """
         ALTER TABLE async_sign_ins ADD COLUMN user_hash BLOB;
         ALTER TABLE async_sign_ins ADD COLUMN share BLOB;

@@ -1,11 +1,12 @@
 import Primitives
-import StorageModel
+package import StorageModel
 
-/// The table `prompts`: when the allowance of requests that ask one user is whole again, in milliseconds.
+/// The table `prompts`: when an allowance of prompts is whole again, in milliseconds. That of a user is stored under
+/// the hash of the user, and a caller's half of it under ``BackchannelPrompt/userAndCaller``.
 ///
 /// It counts what was sent, so a cancelled or removed backchannel authentication still counts.
 enum PromptsTable {
-    // One row for each user who was asked in the last minutes or hours, under a keyed hash.
+    // Rows only for users who were prompted in the last minutes or hours.
     static let schema = """
         CREATE TABLE prompts (
             user_hash BLOB PRIMARY KEY NOT NULL,
@@ -14,17 +15,53 @@ enum PromptsTable {
         CREATE INDEX prompts_by_end ON prompts (whole_at)
         """
 
-    /// Counts a request.
-    /// - Returns: The seconds to wait if the user was asked too often, and then it is not counted; nil if it fits.
-    static func count(_ prompt: BackchannelPrompt, at now: Timestamp, in db: SQLSession) throws -> Int64? {
-        guard let allowance = prompt.allowance else { return nil }
-        let wholeAt = try db.first("SELECT whole_at FROM prompts WHERE user_hash = ?", prompt.user) { $0.number(0) }
-        return try allowance.count(after: wholeAt, at: now) { wholeAt in
-            try db.perform(
-                """
-                INSERT INTO prompts (user_hash, whole_at) VALUES (?, ?) \
-                ON CONFLICT (user_hash) DO UPDATE SET whole_at = excluded.whole_at
-                """, prompt.user, wholeAt)
+    /// Counts a prompt for its user and its caller, unless one of the two allowances is used up.
+    static func count(
+        _ prompt: BackchannelPrompt, at now: Timestamp, in db: SQLSession
+    ) throws -> BackchannelAuthenticationAdmission {
+        guard let allowance = prompt.allowance else { return .admitted }
+        let ofUser = try verdict(of: allowance, prompt.user, at: now, in: db)
+        let ofCaller = try verdict(of: allowance.half, prompt.userAndCaller, at: now, in: db)
+        // Refused by either, it counts for neither.
+        if case .refused(let seconds, let corrected) = ofCaller {
+            if let corrected { try put(corrected, prompt.userAndCaller, in: db) }
+            return .promptedTooOftenByCaller(secondsToWait: seconds)
         }
+        if case .refused(let seconds, let corrected) = ofUser {
+            if let corrected { try put(corrected, prompt.user, in: db) }
+            return .promptedTooOften(secondsToWait: seconds)
+        }
+        if case .admitted(let wholeAt) = ofUser { try put(wholeAt, prompt.user, in: db) }
+        if case .admitted(let wholeAt) = ofCaller { try put(wholeAt, prompt.userAndCaller, in: db) }
+        return .admitted
+    }
+
+    fileprivate static func takeBack(_ prompt: BackchannelPrompt, in db: SQLSession) throws {
+        guard let allowance = prompt.allowance else { return }
+        // A time in the past is as good as no row.
+        let sql: SQL = "UPDATE prompts SET whole_at = whole_at - ? WHERE user_hash = ?"
+        try db.perform(sql, allowance.interval, prompt.user)
+        try db.perform(sql, allowance.half.interval, prompt.userAndCaller)
+    }
+
+    private static func verdict(
+        of allowance: SharedAllowance, _ key: TokenHash, at now: Timestamp, in db: SQLSession
+    ) throws -> SharedAllowance.Verdict {
+        allowance.verdict(
+            after: try db.first("SELECT whole_at FROM prompts WHERE user_hash = ?", key) { $0.number(0) }, at: now)
+    }
+
+    private static func put(_ wholeAt: Int64, _ key: TokenHash, in db: SQLSession) throws {
+        try db.perform(
+            """
+            INSERT INTO prompts (user_hash, whole_at) VALUES (?, ?) \
+            ON CONFLICT (user_hash) DO UPDATE SET whole_at = excluded.whole_at
+            """, key, wholeAt)
+    }
+}
+
+extension SQLStore {
+    package func takeBack(_ prompt: BackchannelPrompt) async throws(StorageError) {
+        try await writes.submit { db in try PromptsTable.takeBack(prompt, in: db) }
     }
 }

@@ -1,0 +1,11 @@
+package import OpenIDConnect
+package import Primitives
+
+/// A server-initiated sign-in that a carrier has accepted.
+package struct BackchannelAuthenticationStarted: Sendable {
+    /// Identifies the sign-in for the client that started it (`auth_req_id`).
+    package let handle: Secret
+    /// Seconds within which the user may approve.
+    package let expiresIn: Int64
+    package let correlationID: CorrelationID
+}
