@@ -90,9 +90,15 @@ package struct UseCases: Sendable {
             configuration: configuration, relyingParties: relyingParties, signIn: signIn,
             linkIdentity: linkIdentity, oneTimeStore: oneTimeStore,
             sessionCode: oneTimeSessionCode,
-            pendingStarts: PendingStarts(
-                maximum: configuration.maximumPendingStarts, lifetime: .seconds(RedirectSignIn.lifetime), uptime: uptime
-            ),
+            pendingStarts: configuration.redirectQuota(uptime), answeredCodes: configuration.redirectQuota(uptime),
             clock: clock, random: random)
+    }
+}
+
+extension SignInConfiguration {
+    /// A quota of records that a redirect sign-in makes.
+    fileprivate func redirectQuota(_ uptime: Uptime) -> OneTimeRecordQuota {
+        OneTimeRecordQuota(
+            maximum: maximumPendingStarts, lifetime: .seconds(RedirectSignIn.lifetime), uptime: uptime)
     }
 }

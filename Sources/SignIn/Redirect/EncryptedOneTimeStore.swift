@@ -40,10 +40,18 @@ struct EncryptedOneTimeStore: Sendable {
 
     /// Records that an operation has begun that may happen once.
     /// - Returns: False if it was recorded before.
-    func begin(_ hash: TokenHash, for purpose: Purpose, seconds: Int64) async throws(SignInError) -> Bool {
+    func begin(
+        _ hash: TokenHash, for purpose: Purpose, seconds: Int64, insteadOf evicted: [TokenHash]
+    ) async throws(SignInError) -> Bool {
         let record = OneTimeRecord(
             handle: hash, purpose: purpose.rawValue, content: [], expiresAt: clock.now().advanced(bySeconds: seconds))
-        return try await stored(await store.addOneTimeRecord(record, insteadOf: []))
+        return try await stored(await store.addOneTimeRecord(record, insteadOf: evicted))
+    }
+
+    /// Which handles have a record that is neither taken nor expired.
+    func present(among handles: [TokenHash]) async throws(SignInError) -> Set<TokenHash> {
+        let now = clock.now()
+        return try await stored(await store.oneTimeRecords(among: handles, at: now))
     }
 
     /// Reads a value, once; nil if the handle is unknown, used or expired, or has another purpose.

@@ -2,14 +2,14 @@ package import Primitives
 package import StorageModel
 import Synchronization
 
-/// The redirect sign-ins that this process has started and that have not come back. Each is a row in the store until it
-/// comes back or expires, and a start needs no API key: so their number has a limit, and the subnets that start them
-/// share it.
+/// How many one-time records of one kind this process has in the store, such as redirect sign-ins under way. Each is a
+/// row until it is taken or expires, and no API key is needed to make one: so their number has a limit, and the subnets
+/// that make them share it.
 ///
-/// A subnet is a network of addresses as one holder has it (`IPAddress.subnet`). When the limit is reached, a start
+/// A subnet is a network of addresses as one holder has it (`IPAddress.subnet`). When the limit is reached, a record
 /// takes the place of the oldest one of the subnet that has most. So a subnet that floods the server loses its own
-/// starts, and another subnet's are neither refused nor lost.
-package final class PendingStarts: Sendable {
+/// records, and another subnet's are neither refused nor lost.
+package final class OneTimeRecordQuota: Sendable {
     package enum Admission: Sendable, Hashable {
         /// In place of these, which shall be removed from the store.
         case admitted(insteadOf: [TokenHash])
@@ -17,153 +17,78 @@ package final class PendingStarts: Sendable {
         case refused
     }
 
+    /// Counts since the process started.
+    package struct Statistics: Sendable, Hashable {
+        /// Records that were not made, because all places were taken.
+        package fileprivate(set) var refused: UInt64 = 0
+        /// Records that gave way to others.
+        package fileprivate(set) var displaced: UInt64 = 0
+    }
+
     /// The bytes of a row that count as one. A longer row counts as several.
     package static let unit = 600
+    /// The most handles of one ``unverified(beforeAdding:)``.
+    package static let batch = 50
+    /// How old a record is before the store is asked about it, and how often the store is asked about all. It is more
+    /// than any write takes, so that a record that is about to be stored is not taken for one that came back.
+    private static let verification = Duration.seconds(60)
 
     private let maximum: Int
     private let lifetime: Duration
     private let uptime: Uptime
-    private let table = Mutex(PendingStartTable())
+    private let state = Mutex((table: OneTimeRecordTable(), statistics: Statistics()))
 
     /// - Parameters:
-    ///   - maximum: How many rows of ``unit`` bytes may be pending.
-    ///   - lifetime: Of a start that does not come back.
-    ///   - uptime: Not the wall clock: after one that was set back, starts would count for as long as it was ahead.
+    ///   - maximum: How many rows of ``unit`` bytes there may be.
+    ///   - lifetime: Of a record that is not taken.
+    ///   - uptime: Not the wall clock: after one that was set back, records would count for as long as it was ahead.
     package init(maximum: Int, lifetime: Duration, uptime: Uptime) {
         self.maximum = max(1, maximum)
         self.lifetime = lifetime
         self.uptime = uptime
     }
 
-    package var count: Int { table.withLock { $0.count } }
+    package var count: Int { state.withLock { $0.table.count } }
 
-    /// Counts a start.
+    package var statistics: Statistics { state.withLock { $0.statistics } }
+
+    /// Counts a record. One that is counted already stays as it is.
     /// - Parameters:
     ///   - subnet: Nil if the client's address is not known; all such clients are one subnet.
     ///   - bytes: The length of its row.
     package func admit(_ handle: TokenHash, of subnet: IPAddress?, bytes: Int) -> Admission {
         let now = uptime.elapsed()
-        let weight = min(max(1, (bytes + Self.unit - 1) / Self.unit), maximum)
-        return table.withLock { table in
-            table.removeExpired(at: now)
-            var evicted: [TokenHash] = []
-            while table.weight + weight > maximum {
-                // Another subnet loses only if it has more even after that, so that equals do not displace each other.
-                let own = table.weight(of: subnet)
-                let othersHaveMore = table.heaviest > (evicted.isEmpty ? own + weight : own)
-                let loser: IPAddress?
-                if othersHaveMore, let heaviest = table.heaviestSubnet {
-                    loser = heaviest
-                } else if own > 0 {
-                    loser = subnet
-                } else {
-                    return .refused
-                }
-                guard let handle = table.removeOldest(of: loser) else { return .refused }
-                evicted.append(handle)
+        let weight = weight(of: bytes)
+        return state.withLock { state in
+            state.table.removeExpired(at: now)
+            guard !state.table.contains(handle) else { return .admitted(insteadOf: []) }
+            guard let evicted = state.table.makeRoom(for: weight, of: subnet, maximum: maximum) else {
+                state.statistics.refused += 1
+                return .refused
             }
-            table.add(.init(handle: handle, subnet: subnet, weight: weight, expiresAt: now + lifetime))
+            state.statistics.displaced += UInt64(evicted.count)
+            state.table.add(.init(handle: handle, subnet: subnet, weight: weight, expiresAt: now + lifetime))
             return .admitted(insteadOf: evicted)
         }
     }
 
-    /// Forgets a start that came back, or that was not stored.
-    package func end(_ handle: TokenHash) { table.withLock { $0.remove(handle) } }
-}
+    /// Counts a record no longer: it was taken, or it was not stored.
+    package func end(_ handle: TokenHash) { state.withLock { $0.table.remove(handle) } }
 
-/// Starts by age, by subnet and by handle. Every operation takes constant time on average, however many there are.
-///
-/// It is not the HTTP server's `SlotTable`: starts expire, and one may displace several.
-private struct PendingStartTable {
-    struct Entry {
-        let handle: TokenHash
-        let subnet: IPAddress?
-        let weight: Int
-        /// By the uptime.
-        let expiresAt: Duration
-    }
-
-    private struct Subnet {
-        var weight = 0
-        var count = 0
-        /// The numbers of its starts, oldest first, also of some that were removed.
-        var numbers: ArraySlice<UInt64> = []
-    }
-
-    private var entries: [UInt64: Entry] = [:]
-    private var numbers: [TokenHash: UInt64] = [:]
-    private var subnets: [IPAddress?: Subnet] = [:]
-    private var subnetsByWeight: [Int: Set<IPAddress?>] = [:]
-    /// No start has a lower number.
-    private var first: UInt64 = 0
-    private var next: UInt64 = 0
-    private(set) var weight = 0
-    /// The weight of the subnet that has most.
-    private(set) var heaviest = 0
-
-    var count: Int { entries.count }
-
-    func weight(of subnet: IPAddress?) -> Int { subnets[subnet]?.weight ?? 0 }
-
-    var heaviestSubnet: IPAddress?? { subnetsByWeight[heaviest]?.first }
-
-    mutating func add(_ entry: Entry) {
-        remove(entry.handle)
-        entries[next] = entry
-        numbers[entry.handle] = next
-        var subnet = subnets[entry.subnet] ?? Subnet()
-        subnet.count += 1
-        if subnet.numbers.count > 2 * subnet.count + 32 {
-            subnet.numbers = ArraySlice(subnet.numbers.filter { entries[$0] != nil })
-        }
-        subnet.numbers.append(next)
-        subnets[entry.subnet] = subnet
-        next += 1
-        change(entry.subnet, by: entry.weight)
-    }
-
-    mutating func remove(_ handle: TokenHash) {
-        guard let number = numbers[handle] else { return }
-        remove(number)
-    }
-
-    mutating func removeExpired(at now: Duration) {
-        // All have the same lifetime, so that the oldest expires first.
-        while first < next {
-            if let entry = entries[first] {
-                guard entry.expiresAt <= now else { return }
-                remove(first)
-            }
-            first += 1
+    /// The oldest records about which the store is to be asked before another one is counted, because another instance
+    /// may have taken them. Those that the store does not have are to be ended.
+    /// - Returns: At most ``batch`` handles; none if there is room, or if the store was asked about all within a
+    ///   minute.
+    package func unverified(beforeAdding bytes: Int) -> [TokenHash] {
+        let now = uptime.elapsed()
+        let weight = weight(of: bytes)
+        return state.withLock { state in
+            state.table.removeExpired(at: now)
+            guard state.table.weight + weight > maximum else { return [] }
+            return state.table.unverified(
+                Self.batch, expiringBy: now + lifetime - Self.verification, at: now, every: Self.verification)
         }
     }
 
-    mutating func removeOldest(of subnet: IPAddress?) -> TokenHash? {
-        while let number = subnets[subnet]?.numbers.popFirst() {
-            guard let handle = entries[number]?.handle else { continue }
-            remove(number)
-            return handle
-        }
-        return nil
-    }
-
-    private mutating func remove(_ number: UInt64) {
-        guard let entry = entries.removeValue(forKey: number) else { return }
-        numbers[entry.handle] = nil
-        subnets[entry.subnet]?.count -= 1
-        change(entry.subnet, by: -entry.weight)
-    }
-
-    private mutating func change(_ subnet: IPAddress?, by difference: Int) {
-        let former = weight(of: subnet)
-        let new = former + difference
-        weight += difference
-        subnets[subnet]?.weight = new
-        if subnets[subnet]?.count == 0 { subnets[subnet] = nil }
-        subnetsByWeight[former]?.remove(subnet)
-        if subnetsByWeight[former]?.isEmpty == true { subnetsByWeight[former] = nil }
-        if new > 0 { subnetsByWeight[new, default: []].insert(subnet) }
-        heaviest = max(heaviest, new)
-        while heaviest > 0, subnetsByWeight[heaviest] == nil { heaviest -= 1 }
-    }
+    private func weight(of bytes: Int) -> Int { min(max(1, (bytes + Self.unit - 1) / Self.unit), maximum) }
 }

@@ -86,8 +86,13 @@ extension RedirectSignIn {
         let state = Secret(random.token())
         let handle = TokenHash(sha256Of: state.exposed)
         let content = pending.bytes
-        let admission = pendingStarts.admit(
-            handle, of: pending.subnet, bytes: EncryptedOneTimeStore.length(of: content) + OneTimeRecord.overhead)
+        let bytes = EncryptedOneTimeStore.length(of: content) + OneTimeRecord.overhead
+        // If the store cannot tell which came back, they count.
+        let unverified = pendingStarts.unverified(beforeAdding: bytes)
+        if !unverified.isEmpty, let present = try? await oneTimeStore.present(among: unverified) {
+            for handle in unverified where !present.contains(handle) { pendingStarts.end(handle) }
+        }
+        let admission = pendingStarts.admit(handle, of: pending.subnet, bytes: bytes)
         guard case .admitted(let evicted) = admission else { throw .tooManyStarts }
         do {
             try await oneTimeStore.keep(

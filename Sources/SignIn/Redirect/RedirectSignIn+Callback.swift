@@ -118,9 +118,18 @@ extension RedirectSignIn {
     /// sign-in of their own, whose verifier and nonce may fit (RFC 9700 section 4.4).
     private func keepForThisSignIn(_ code: Secret, of pending: PendingRedirect) async throws(SignInError) {
         let hash = TokenHash(sha256Of: "code of \(pending.start.provider)\n\(code.exposed)")
-        guard try await oneTimeStore.begin(hash, for: .answeredCode, seconds: Self.lifetime) else {
-            throw .codeOfAnotherSignIn
+        // Beyond the limit, the oldest code of the subnet with the most is forgotten. It was redeemed long ago.
+        let admission = answeredCodes.admit(hash, of: pending.subnet, bytes: OneTimeRecord.overhead)
+        guard case .admitted(let evicted) = admission else { throw .tooManyStarts }
+        let isFirst: Bool
+        do throws(SignInError) {
+            isFirst = try await oneTimeStore.begin(
+                hash, for: .answeredCode, seconds: Self.lifetime, insteadOf: evicted)
+        } catch {
+            answeredCodes.end(hash)
+            throw error
         }
+        guard isFirst else { throw .codeOfAnotherSignIn }
     }
 
     /// A response that names its issuer or its carrier must name the one that was asked. The issuer is required if the

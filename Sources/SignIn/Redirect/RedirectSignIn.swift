@@ -19,9 +19,18 @@ package struct RedirectSignIn: Sendable {
     let linkIdentity: LinkIdentity
     let oneTimeStore: EncryptedOneTimeStore
     let sessionCode: OneTimeSessionCode
-    let pendingStarts: PendingStarts
+    /// The sign-ins that this process has started and that have not come back.
+    let pendingStarts: OneTimeRecordQuota
+    /// The records of codes that browsers brought.
+    let answeredCodes: OneTimeRecordQuota
     let clock: WallClock
     let random: RandomSource
+
+    /// How many sign-ins are under way.
+    package var pendingCount: Int { pendingStarts.count }
+
+    /// How many sign-ins were refused or displaced because too many are under way.
+    package var startStatistics: OneTimeRecordQuota.Statistics { pendingStarts.statistics }
 
     /// The providers that users can sign in with, sorted by their names in paths.
     package var providers: [(id: String, provider: SignInConfiguration.Provider)] {

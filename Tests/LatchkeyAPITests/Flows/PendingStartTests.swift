@@ -10,17 +10,17 @@ import Testing
 struct PendingStartTests {
     private let time = ManualUptime()
 
-    private func pending(_ maximum: Int) -> PendingStarts {
-        PendingStarts(maximum: maximum, lifetime: .seconds(600), uptime: time.uptime)
+    private func pending(_ maximum: Int) -> OneTimeRecordQuota {
+        OneTimeRecordQuota(maximum: maximum, lifetime: .seconds(600), uptime: time.uptime)
     }
 
     private func admit(
-        _ name: String, of subnet: String?, bytes: Int = 1, in starts: PendingStarts
-    ) -> PendingStarts.Admission {
+        _ name: String, of subnet: String?, bytes: Int = 1, in starts: OneTimeRecordQuota
+    ) -> OneTimeRecordQuota.Admission {
         starts.admit(TokenHash(sha256Of: name), of: subnet.flatMap { IPAddress($0)?.subnet }, bytes: bytes)
     }
 
-    private func displaced(_ names: String...) -> PendingStarts.Admission {
+    private func displaced(_ names: String...) -> OneTimeRecordQuota.Admission {
         .admitted(insteadOf: names.map { TokenHash(sha256Of: $0) })
     }
 
@@ -80,6 +80,46 @@ struct PendingStartTests {
         #expect(starts.count == 10)
     }
 
+    private func hash(_ name: String) -> TokenHash { TokenHash(sha256Of: name) }
+
+    @Test("At the limit, the oldest ones are verified in their order, each once a minute, and none that is young")
+    func unverified() {
+        let starts = pending(120)
+        for number in 0..<120 {
+            if number == 110 { time.advance(by: .seconds(60)) }
+            #expect(starts.unverified(beforeAdding: 1) == [])
+            #expect(admit("\(number)", of: "10.0.\(number).1", in: starts) == displaced())
+        }
+        #expect(starts.unverified(beforeAdding: 1) == (0..<50).map { hash("\($0)") })
+        for number in 0..<10 { starts.end(hash("\(number)")) }
+        // There is room.
+        #expect(starts.unverified(beforeAdding: 1) == [])
+        #expect(starts.unverified(beforeAdding: 10 * 600 + 1) == (50..<100).map { hash("\($0)") })
+        #expect(starts.unverified(beforeAdding: 10 * 600 + 1) == (100..<110).map { hash("\($0)") })
+        #expect(starts.unverified(beforeAdding: 10 * 600 + 1) == [])
+        time.advance(by: .seconds(59))
+        #expect(starts.unverified(beforeAdding: 10 * 600 + 1) == [])
+        time.advance(by: .seconds(1))
+        #expect(starts.unverified(beforeAdding: 10 * 600 + 1) == (110..<120).map { hash("\($0)") })
+        #expect(starts.unverified(beforeAdding: 10 * 600 + 1) == (10..<60).map { hash("\($0)") })
+        #expect(starts.unverified(beforeAdding: 10 * 600 + 1) == (60..<110).map { hash("\($0)") })
+        #expect(starts.unverified(beforeAdding: 10 * 600 + 1) == (110..<120).map { hash("\($0)") })
+        #expect(starts.unverified(beforeAdding: 10 * 600 + 1) == [])
+    }
+
+    @Test("One that is counted already counts once, and its subnet stays")
+    func twice() {
+        let starts = pending(2)
+        for _ in 0..<3 { #expect(admit("a", of: "10.0.0.1", in: starts) == displaced()) }
+        #expect(admit("a", of: "10.0.9.1", in: starts) == displaced())
+        #expect(admit("b", of: "10.0.0.1", in: starts) == displaced())
+        #expect(starts.count == 2)
+        #expect(admit("c", of: "10.0.9.1", in: starts) == displaced("a"))
+        #expect(starts.statistics.displaced == 1)
+        #expect(admit("d", of: "10.0.8.1", in: starts) == .refused)
+        #expect(starts.statistics.refused == 1)
+    }
+
     private func start(_ app: TestApp, from address: String) async throws -> Answer {
         try await app.send(
             .get, "/auth/zenkey/start?client_type=ios&redirect_uri=com.example.app%3A%2F%2Fcb&mccmnc=310410",
@@ -129,5 +169,53 @@ struct PendingStartTests {
             #expect(try await start(app, from: "192.0.2.1").status == 503)
             #expect(try await finish(app, started, from: address).status == 303)
         }
+    }
+
+    @Test("One that came back to another instance makes room, too")
+    func finishedElsewhere() async throws {
+        let here = try TestApp(pendingStarts: 3)
+        let there = try TestApp(beside: here)
+        var started: [Answer] = []
+        for number in 0..<3 { started.append(try await start(here, from: "198.51.\(number).1")) }
+        #expect(try await start(here, from: "192.0.2.1").status == 503)
+        for answer in started.dropFirst() {
+            let done = try await finish(there, answer, from: "192.0.2.1")
+            #expect(done.headers[.location]?.contains("status=success") == true)
+        }
+        here.uptime.advance(by: .seconds(60))
+        for number in 1...2 { #expect(try await start(here, from: "192.0.\(number).1").status == 303) }
+        #expect(try await start(here, from: "192.0.3.1").status == 503)
+        // The one that did not come back is still there.
+        let done = try await finish(here, started[0], from: "198.51.0.1")
+        #expect(done.headers[.location]?.contains("status=success") == true)
+    }
+
+    @Test("At the limit the store is asked, and while it cannot tell, those that came back elsewhere count")
+    func storeDown() async throws {
+        let app = try TestApp(pendingStarts: 1)
+        _ = try await start(app, from: "198.51.1.1")
+        app.uptime.advance(by: .seconds(60))
+        app.storeScript.fail(with: StorageError(.unavailable, reason: "x"))
+        #expect(try await start(app, from: "192.0.2.1").status == 503)
+        app.storeScript.fail(with: nil)
+        #expect(try await start(app, from: "192.0.2.1").status == 503)
+    }
+
+    @Test("The records of codes that browsers brought are limited in the same way, however the sign-ins end")
+    func answeredCodes() async throws {
+        let app = try TestApp(pendingStarts: 5)
+        func hash(_ code: String) -> TokenHash { TokenHash(sha256Of: "code of zenkey\n\(code)") }
+        func answer(_ code: String, from address: String) async throws {
+            let started = try await start(app, from: address)
+            let location = try #require(started.headers[.location])
+            let state = try #require(location.split(separator: "state=").last?.split(separator: "&").first)
+            _ = try await app.send(
+                .get, "/auth/zenkey/callback?code=\(code)&state=\(state)", apiKey: nil, from: address)
+        }
+        try await answer("other", from: "198.51.100.1")
+        for number in 0..<30 { try await answer("flood-\(number)", from: "203.0.113.\(number + 1)") }
+        let kept = try await app.store.oneTimeRecords(
+            among: [hash("other")] + (0..<30).map { hash("flood-\($0)") }, at: app.clock.now)
+        #expect(kept == Set([hash("other")] + (26..<30).map { hash("flood-\($0)") }))
     }
 }

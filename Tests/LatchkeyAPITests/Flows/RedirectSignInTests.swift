@@ -178,7 +178,7 @@ import Testing
         let hash = TokenHash(sha256Of: state)
         let content = try #require(
             try await app.store.takeOneTimeRecord(hash, purpose: "redirect attempt", at: app.clock.now))
-        #expect(content.count + OneTimeRecord.overhead <= PendingStarts.unit, "\(content.count)")
+        #expect(content.count + OneTimeRecord.overhead <= OneTimeRecordQuota.unit, "\(content.count)")
         _ = try await app.store.addOneTimeRecord(
             OneTimeRecord(
                 handle: hash, purpose: "redirect attempt", content: content,

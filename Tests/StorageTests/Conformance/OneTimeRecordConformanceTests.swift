@@ -28,6 +28,24 @@ struct OneTimeRecordConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    @Test("Of many handles, those with a live record are told", arguments: StoreKind.all)
+    func among(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let records = (0..<120).map { _ in record() }
+        for record in records { #expect(try await store.addOneTimeRecord(record, insteadOf: [])) }
+        let taken = records[0]
+        _ = try await store.takeOneTimeRecord(taken.handle, purpose: taken.purpose, at: Records.now)
+        let handles = records.map(\.handle)
+        let unknown = (0..<10).map { _ in Records.hash() }
+        let last = Records.now.advanced(bySeconds: 599)
+        #expect(try await store.oneTimeRecords(among: unknown + handles, at: last) == Set(handles.dropFirst()))
+        #expect(try await store.oneTimeRecords(among: [handles[7]], at: last) == [handles[7]])
+        #expect(try await store.oneTimeRecords(among: Array(handles[..<50]), at: last) == Set(handles[1..<50]))
+        #expect(try await store.oneTimeRecords(among: [], at: last) == [])
+        #expect(try await store.oneTimeRecords(among: handles, at: Records.now.advanced(bySeconds: 600)) == [])
+        withExtendedLifetime(holding) {}
+    }
+
     @Test(
         "A record takes at most 248 bytes of the database besides its content, with its indexes",
         arguments: StoreKind.engines)

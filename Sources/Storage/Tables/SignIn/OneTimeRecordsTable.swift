@@ -30,6 +30,37 @@ enum OneTimeRecordsTable {
         CREATE INDEX sealed_notes_by_expiry ON sealed_notes (expires_at);
         """
 
+    /// The handles of one look-up: a list of fixed length, so that there is one statement.
+    private struct Handles: SQLValue {
+        static let count = 50
+
+        /// At least one, and at most ``count``. The last one fills the list.
+        let handles: ArraySlice<TokenHash>
+
+        func bind(to statement: inout CachedStatement) {
+            for handle in handles { handle.bind(to: &statement) }
+            guard let last = handles.last else { return }
+            for _ in handles.count..<Self.count { last.bind(to: &statement) }
+        }
+    }
+
+    private static let selectPresent = SQL.numbered(
+        """
+        SELECT handle_hash FROM sealed_notes \
+        WHERE handle_hash IN (\(repeatElement("?", count: Handles.count).joined(separator: ", "))) AND expires_at > ?
+        """)
+
+    fileprivate static func present(
+        among handles: [TokenHash], at now: Timestamp, in db: SQLSession
+    ) throws -> Set<TokenHash> {
+        var present: Set<TokenHash> = []
+        for start in stride(from: 0, to: handles.count, by: Handles.count) {
+            let part = Handles(handles: handles[start..<min(start + Handles.count, handles.count)])
+            present.formUnion(try db.all(selectPresent, part, now) { try $0.hash(0) })
+        }
+        return present
+    }
+
     /// Removes a record and returns its content; nil if there is none, or it has expired.
     static func take(_ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession) throws -> [UInt8]? {
         try db.returned(
@@ -51,6 +82,12 @@ extension SQLStore {
                 ON CONFLICT DO NOTHING
                 """, record.handle, record.purpose, record.content, record.expiresAt) > 0
         }
+    }
+
+    package func oneTimeRecords(
+        among handles: [TokenHash], at now: Timestamp
+    ) async throws(StorageError) -> Set<TokenHash> {
+        try await reads.submit { db in try OneTimeRecordsTable.present(among: handles, at: now, in: db) }
     }
 
     package func takeOneTimeRecord(
