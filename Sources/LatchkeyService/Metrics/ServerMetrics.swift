@@ -108,6 +108,37 @@ enum ServerMetrics {
         ]
     }
 
+    static func metrics(of redirects: RedirectSignIn, _ backchannel: BackchannelAuthentication) -> [any Metric] {
+        [
+            SampledMetric(
+                "latchkey_redirect_starts_pending", .gauge,
+                "Sign-ins by redirect that this process started and that have not come back.",
+                { Double(redirects.pendingCount) }),
+            counts(
+                "latchkey_redirect_starts_limited_total",
+                "Sign-ins by redirect refused or dropped because too many are under way.",
+                .init("reason", "`refused`, answered 503; `displaced`, dropped for another one")
+            ) {
+                let now = redirects.startStatistics
+                return [("refused", now.refused), ("displaced", now.displaced)]
+            },
+            counts(
+                "latchkey_backchannel_requests_total",
+                "Backchannel authentication requests, sent to carriers or refused because of a limit.",
+                .init(
+                    "outcome",
+                    "`accepted`, the carrier prompts the user; `refused` by the carrier; `failed`, not sent or without "
+                        + "a usable response; `user_limit`, the user has enough pending requests or prompts; "
+                        + "`caller_limit` and `carrier_limit`, too many requests of the caller or at the carrier")
+            ) {
+                let counts = backchannel.promptStatistics.counts
+                return PromptStatistics.Outcome.allCases.compactMap { outcome in
+                    counts[outcome].map { (outcome.rawValue, $0) }
+                }
+            },
+        ]
+    }
+
     /// A counter with one label.
     private static func counts(
         _ name: String, _ help: String, _ label: MetricDescription.Label,
