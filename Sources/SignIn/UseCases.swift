@@ -77,7 +77,7 @@ package struct UseCases: Sendable {
         apiKeys = StoredAPIKeys(store: store, clock: clock)
         resources = ProviderResources(
             configuration: configuration, relyingParties: relyingParties, store: store, vault: vault,
-            refreshes: TokenRefreshes(), clock: clock, random: random, logger: logger)
+            refreshes: TokenRefreshes(random: random), clock: clock, uptime: uptime, random: random, logger: logger)
         oneTimeSessionCode = OneTimeSessionCode(oneTimeStore: oneTimeStore, random: random)
         backchannelLogout = BackchannelLogout(
             configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,

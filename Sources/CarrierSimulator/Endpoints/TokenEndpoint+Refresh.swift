@@ -36,12 +36,12 @@ extension SimulatorState {
         guard let token = refreshTokens[presented], token.grant.mccmnc == carrier.mccmnc,
             token.grant.terms.clientID == clientID, !token.isRevoked
         else { throw .init("invalid_grant", "The refresh token is unknown or revoked.") }
-        guard !token.isSpent else {
+        if let spentAt = token.spentAt, now >= spentAt.advanced(bySeconds: carrier.refreshTokenGrace) {
             revoke { $0 == token.family }
             throw .init("invalid_grant", "The refresh token was used before.")
         }
         if let next {
-            refreshTokens.update(presented) { $0.isSpent = true }
+            refreshTokens.update(presented) { $0.spentAt = $0.spentAt ?? now }
             refreshTokens.put(RefreshToken(grant: token.grant, family: token.family), for: next)
         }
         accessTokens.put(

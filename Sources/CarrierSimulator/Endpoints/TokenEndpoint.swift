@@ -19,7 +19,9 @@ struct TokenEndpoint: Sendable {
             if let refusal = refusal(at: site) { throw refusal }
             let form = try form.get()
             if !site.carrier.isCarrier, form["grant_type"] == "refresh_token" {
-                return try refresh(request, form, site)
+                let response = try refresh(request, form, site)
+                if site.has(.refreshLate) { try await simulator.pause(site.carrier.delay) }
+                return response
             }
             let tokenRequest = try TokenRequest(
                 request, form: form, authenticator: ClientAuthenticator(simulator: simulator, site: site))

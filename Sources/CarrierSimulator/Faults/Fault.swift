@@ -150,6 +150,7 @@ extension CarrierSimulator {
 
         // Refreshes and resources.
         case refreshInvalidGrant = "refresh-invalid-grant"
+        case refreshLate = "refresh-late"
         case resource401 = "resource-401"
         case resource500 = "resource-500"
         case resourceSlow = "resource-slow"

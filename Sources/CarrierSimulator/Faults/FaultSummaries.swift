@@ -157,6 +157,7 @@ extension CarrierSimulator.Fault {
 
     private static let resource: [Self: String] = [
         .refreshInvalidGrant: "The token endpoint refuses every refresh token with invalid_grant.",
+        .refreshLate: "The token endpoint replaces the refresh token, and then waits for the carrier's delay.",
         .resource401: "The resource endpoint responds with 401 to every access token.",
         .resourceScalar: "The resource is a JSON string.",
         .resourceHuge: "The resource is 2 MiB long.",

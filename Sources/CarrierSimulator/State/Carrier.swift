@@ -54,6 +54,8 @@ extension CarrierSimulator {
         /// Whether a refresh replaces the refresh token; otherwise the first one stays valid. Carriers accept no
         /// refresh tokens.
         public var rotatesRefreshTokens = true
+        /// For how many seconds a spent refresh token is accepted again. Then it revokes every token of its sign-in.
+        public var refreshTokenGrace: Int64 = 0
         /// How long slow endpoints wait.
         public var delay: Duration = .seconds(30)
         /// The edits of a test.

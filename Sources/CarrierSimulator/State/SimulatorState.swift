@@ -37,7 +37,7 @@ struct SimulatorState: Sendable {
     struct RefreshToken: Sendable {
         let grant: Grant
         let family: String
-        var isSpent = false
+        var spentAt: Timestamp?
         var isRevoked = false
     }
 

@@ -14,6 +14,11 @@ extension SignInError {
         .grantRevoked, .requestDenied,
         "The provider or the user has revoked the user's consent. Sign the user in with the provider again.")
 
+    static let grantLost = SignInError(
+        .grantRevoked, .requestDenied,
+        "The provider refuses the stored refresh token. The response to an earlier refresh was lost, and probably the "
+            + "next token with it. Sign the user in with the provider again.")
+
     static let grantContended = SignInError(
         .temporarilyUnavailable, .serverError,
         "Another instance is refreshing the provider's tokens. Send the same request again in a moment.", retryAfter: 1,

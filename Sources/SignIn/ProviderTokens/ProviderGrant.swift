@@ -6,8 +6,13 @@ import StorageModel
 /// One user's stored tokens of a provider for one client, refreshed when needed.
 ///
 /// A refresh token may be good only once, so that no two requests may send the same one. Within this process, callers
-/// share one refresh (``TokenRefreshes``). Across processes, the row is claimed first; a process without the claim
-/// waits and reads again. New tokens are stored before they are used.
+/// share one refresh (``TokenRefreshes``). Across processes, a lease and the request are written into the row before
+/// the request is sent; a process without the lease waits and reads again. New tokens are stored before they are used.
+///
+/// A lease ends when its holder stores the response or gives up. The lease of a process that has ended is taken over by
+/// one that has seen the same lease for longer than a refresh can take, by its own monotonic clock: wall clocks differ
+/// between machines, and can be set. The new holder sends the refresh token once more, because the provider may not
+/// have got the first request, or may accept a repetition. If the provider refuses it, the grant has ended.
 struct ProviderGrant: Sendable {
     let user: UserID
     let provider: String
@@ -19,14 +24,15 @@ struct ProviderGrant: Sendable {
     let vault: TokenVault
     let refreshes: TokenRefreshes
     let clock: WallClock
+    let uptime: Uptime
     let logger: Logger
 
     /// The pause between two reads of a row that another process refreshes.
     private static let look = Duration.milliseconds(100)
-    /// 15 seconds in all: the usual duration of another process's claim.
-    private static let looks = 150
-    /// The seconds that a claim outlasts the longest token request, to store the response.
-    private static let slack: Int64 = 5
+    /// How much longer than the longest token request a lease lasts, to store the response.
+    static let slack = Duration.seconds(5)
+    /// How much longer than a lease a caller waits for other processes.
+    private static let patience = Duration.seconds(2)
     /// The pauses between tries to store new tokens.
     private static let pauses: [Duration] = [.milliseconds(20), .milliseconds(100), .milliseconds(400)]
 
@@ -47,36 +53,54 @@ struct ProviderGrant: Sendable {
         }
     }
 
+    /// Sends at most one request with each refresh token.
     private func refreshed(besides refused: Secret?) async throws(SignInError) -> ProviderTokens {
-        let claimSeconds = relyingParty.tokenTimeout.components.seconds + Self.slack
-        for _ in 0..<Self.looks {
+        let leaseTime = relyingParty.tokenTimeout + Self.slack
+        let start = uptime.elapsed()
+        // The lease of another process, by the row's version, and since when it is observed.
+        var observed: (version: Int64, since: Duration)?
+        while true {
             let record = try await record()
             let tokens = try open(record)
             guard tokens.areStale(at: clock.now(), refused: refused) else { return tokens }
-            if let sealed = refreshes.takeUnsaved(record.serial, version: record.version) {
-                _ = try await keep(sealed, record.serial, version: record.version)
-            } else if let refreshToken = tokens.refreshToken {
-                let (now, version) = (clock.now(), record.version)
-                let isOurs = try await stored(
-                    await store.claimProviderTokens(
-                        record.serial, version: version, until: now.advanced(bySeconds: claimSeconds), at: now))
-                if isOurs {
-                    try await renew(tokens, by: refreshToken, record, version: version + 1)
-                } else {
-                    try? await Task.sleep(for: Self.look)
-                }
-            } else {
-                try await end(record, version: record.version)
+            if try await stored(
+                await refreshes.saveUnsaved(record.serial, version: record.version, in: store))
+            {
+                continue
             }
+            guard let refreshToken = tokens.refreshToken else {
+                try await end(record, version: record.version, .expired)
+                continue
+            }
+            let now = uptime.elapsed()
+            if record.isLeased(to: refreshes.holder, sending: refreshToken) {
+                if observed?.version != record.version { observed = (record.version, now) }
+                guard let since = observed?.since, now - since >= leaseTime else {
+                    guard now - start < leaseTime + Self.patience else { throw .grantContended }
+                    try? await Task.sleep(for: Self.look)
+                    continue
+                }
+                log("lease_taken_over", .warning)
+            }
+            let request = record.request(sending: refreshToken, at: clock.now())
+            let lease = NewProviderTokenLease(
+                holder: refreshes.holder, request: request,
+                endsAt: clock.now().advanced(bySeconds: leaseTime.components.seconds))
+            guard
+                try await stored(await store.leaseProviderTokens(record.serial, version: record.version, lease)),
+                let renewed = try await renew(tokens, by: refreshToken, record, version: record.version + 1)
+            else { continue }
+            return renewed
         }
-        throw .grantContended
     }
 
-    /// Refreshes the tokens and stores the new ones.
-    /// - Parameter version: The row's version since the claim.
+    /// Refreshes the tokens and stores the new ones. Nil if the row has other tokens by now, or is gone.
+    /// - Parameter version: The row's version since the lease.
     private func renew(
         _ tokens: ProviderTokens, by refreshToken: Secret, _ record: ProviderTokenRecord, version: Int64
-    ) async throws(SignInError) {
+    ) async throws(SignInError) -> ProviderTokens? {
+        let isRepetition = record.hasSent(refreshToken)
+        if isRepetition { log("request_repeated", .warning) }
         let response: TokenResponse
         do throws(OIDCError) {
             response = try await relyingParty.refresh(
@@ -85,10 +109,12 @@ struct ProviderGrant: Sendable {
                 provider: metadata, correlationID: correlationID)
         } catch {
             if error.code == .carrierRefused, error.carrierError == "invalid_grant" {
-                return try await end(record, version: version)
+                try await end(record, version: version, isRepetition ? .lost : .refused)
+                return nil
             }
-            // If this fails, the claim expires.
-            try? await store.releaseProviderTokens(record.serial, version: version)
+            // If this fails, the lease is taken over later.
+            try? await store.endProviderTokenLease(
+                record.serial, version: version, keepingRequest: isRepetition || error.mayHaveSpentGrant)
             throw SignInError(ofResource: error)
         }
         let renewed = tokens.renewed(by: response, at: clock.now())
@@ -100,9 +126,14 @@ struct ProviderGrant: Sendable {
         }
         var version: Int64? = version
         while let seen = version {
-            if try await keep(sealed, record.serial, version: seen) { return log("refreshed", .info) }
+            if try await keep(sealed, record.serial, version: seen) {
+                log("refreshed", .info)
+                return renewed
+            }
             version = try await laterVersion(of: record.serial, above: seen, holding: refreshToken)
         }
+        log("overtaken", .info)
+        return nil
     }
 
     /// The row's later version if a sign-in without a refresh token changed it during the refresh and kept the refresh
@@ -126,17 +157,38 @@ struct ProviderGrant: Sendable {
                 failure = error
             }
         }
-        refreshes.keepUnsaved(sealed, serial, version: version)
+        refreshes.keepUnsaved(sealed, serial, version: version, in: store)
         log("not_stored", .error)
         throw failure.map { SignInError($0) } ?? .internalFault
     }
 
-    /// Deletes tokens that the provider no longer accepts, unless the row has changed.
-    private func end(_ record: ProviderTokenRecord, version: Int64) async throws(SignInError) {
-        let isOver = try await stored(await store.deleteProviderTokens(record.serial, version: version))
+    /// Why a grant has ended.
+    private enum Ending: String {
+        /// The access token has expired, and there is no refresh token.
+        case expired
+        /// The provider refused the refresh token.
+        case refused
+        /// The provider refused the refresh token after an earlier request with it, whose response was lost. Probably
+        /// the lost response had the next refresh token.
+        case lost = "response_lost"
+    }
+
+    /// Deletes tokens that the provider no longer accepts, and records why, unless the row has changed.
+    private func end(
+        _ record: ProviderTokenRecord, version: Int64, _ ending: Ending
+    ) async throws(SignInError) {
+        let event = AuditEvent(
+            at: clock.now(), .providerGrantEnded, user: user, by: .latchkey, requestID: correlationID.text,
+            details: AuditDetails { details in
+                details.add("provider", provider)
+                details.add("client_id", client.id.text)
+                details.add("reason", ending.rawValue)
+            })
+        let isOver = try await stored(
+            await store.deleteProviderTokens(record.serial, version: version, recording: event))
         guard isOver else { return }
-        log("grant_revoked", .info)
-        throw .grantRevoked
+        log("grant_ended", ending == .lost ? .warning : .info, ["reason": "\(ending.rawValue)"])
+        throw ending == .lost ? .grantLost : .grantRevoked
     }
 
     private func record() async throws(SignInError) -> ProviderTokenRecord {
@@ -159,5 +211,33 @@ struct ProviderGrant: Sendable {
             "provider": "\(provider)", "outcome": "\(outcome)", "correlation_id": "\(correlationID)",
         ]
         logger.log(level: level, "provider tokens", metadata: metadata.merging(more) { $1 })
+    }
+}
+
+extension ProviderTokenRecord {
+    /// Whether another process may be sending this refresh token.
+    fileprivate func isLeased(to holder: String, sending refreshToken: Secret) -> Bool {
+        guard let lease else { return false }
+        guard let other = lease.holder else { return true }
+        return other != holder && hasSent(refreshToken)
+    }
+
+    /// Whether a request with this refresh token is on record.
+    fileprivate func hasSent(_ refreshToken: Secret) -> Bool {
+        request?.refreshToken == TokenHash(sha256Of: refreshToken.exposed)
+    }
+
+    /// The record of a request with a refresh token.
+    fileprivate func request(sending refreshToken: Secret, at now: Timestamp) -> Request {
+        if let request, hasSent(refreshToken) { return request }
+        return Request(refreshToken: TokenHash(sha256Of: refreshToken.exposed), startedAt: now)
+    }
+}
+
+extension OIDCError {
+    /// Whether the provider may have replaced the refresh token although there is no usable response.
+    fileprivate var mayHaveSpentGrant: Bool {
+        // An error of RFC 6749 section 5.2 says that it has not.
+        codeMayBeSpent && code != .carrierRefused && code != .clientRefused
     }
 }

@@ -13,6 +13,7 @@ package struct ProviderResources: Sendable {
     let vault: TokenVault
     let refreshes: TokenRefreshes
     let clock: WallClock
+    let uptime: Uptime
     let random: RandomSource
     let logger: Logger
 
@@ -43,7 +44,7 @@ package struct ProviderResources: Sendable {
             let grant = ProviderGrant(
                 user: holder.user.id, provider: provider, client: client, relyingParty: relyingParty,
                 metadata: metadata, correlationID: correlationID, store: store, vault: vault, refreshes: refreshes,
-                clock: clock, logger: logger)
+                clock: clock, uptime: uptime, logger: logger)
             let body = try await fetch(url, by: grant)
             log(provider, name, ["outcome": "fetched"], .info, correlationID)
             return body
@@ -53,6 +54,12 @@ package struct ProviderResources: Sendable {
             log(provider, name, cause, error.fault.logLevel, correlationID)
             throw error.with(correlationID)
         }
+    }
+
+    /// Waits for the refreshes under way, which may have spent refresh tokens, until an instant, and stores new tokens
+    /// that could not be stored before. For the shutdown.
+    package func finishRefreshes(by end: ContinuousClock.Instant) async {
+        await refreshes.finish(by: end, storingIn: store)
     }
 
     private func fetch(_ url: EndpointURL, by grant: ProviderGrant) async throws(SignInError) -> [UInt8] {

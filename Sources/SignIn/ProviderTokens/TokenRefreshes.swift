@@ -9,9 +9,18 @@ final class TokenRefreshes: Sendable {
     /// before its tokens are needed again.
     static let capacity = 1000
 
+    /// Names this process in leases.
+    let holder: String
     private let refreshes = SingleFlight<Int64, Result<ProviderTokens, SignInError>>()
     /// New tokens for a row of this version: the provider issued them, and the store did not take them.
-    private let unsaved = Mutex(BoundedCache<Int64, (version: Int64, sealed: SealedTokens)>(capacity: capacity))
+    private let unsaved = Mutex(BoundedCache<Int64, Unsaved>(capacity: capacity))
+
+    private struct Unsaved {
+        let version: Int64
+        let sealed: SealedTokens
+    }
+
+    init(random: RandomSource) { holder = random.token(bytes: 16) }
 
     /// Does `work` for a row, or waits for the work under way. It goes on after its callers have gone: the refresh
     /// token that was sent may be spent, so the response must be stored.
@@ -21,14 +30,49 @@ final class TokenRefreshes: Sendable {
         try await refreshes.value(for: serial, work).get()
     }
 
-    /// Keeps tokens that could not be stored.
-    func keepUnsaved(_ sealed: SealedTokens, _ serial: Int64, version: Int64) {
-        unsaved.withLock { $0.put((version, sealed), for: serial) }
+    /// Keeps tokens that could not be stored, and stores them when the store works again. No other process has them,
+    /// and one that takes the lease would send the refresh token again.
+    func keepUnsaved(_ sealed: SealedTokens, _ serial: Int64, version: Int64, in store: any ProviderTokenStore) {
+        unsaved.withLock { $0.put(Unsaved(version: version, sealed: sealed), for: serial) }
+        Task {
+            var pause = Duration.milliseconds(250)
+            while holdsUnsaved(serial, version: version) {
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, .seconds(2))
+                do throws(StorageError) {
+                    _ = try await saveUnsaved(serial, version: version, in: store)
+                } catch {
+                    if error.code == .closed { return }
+                }
+            }
+        }
     }
 
-    /// Takes out what is kept for a row; nil if there is nothing, or the row has changed since.
-    func takeUnsaved(_ serial: Int64, version: Int64) -> SealedTokens? {
-        guard let unsaved = unsaved.withLock({ $0.remove(serial) }), unsaved.version == version else { return nil }
-        return unsaved.sealed
+    /// Whether tokens are kept for a row of this version.
+    func holdsUnsaved(_ serial: Int64, version: Int64) -> Bool {
+        unsaved.withLock { $0[serial]?.version == version }
+    }
+
+    /// Stores what is kept for a row of this version. False if nothing is kept. If the row has changed since, what is
+    /// kept is dropped.
+    func saveUnsaved(
+        _ serial: Int64, version: Int64, in store: any ProviderTokenStore
+    ) async throws(StorageError) -> Bool {
+        guard let kept = unsaved.withLock({ $0[serial] }), kept.version == version else { return false }
+        _ = try await store.replaceProviderTokens(serial, version: version, with: kept.sealed)
+        unsaved.withLock { unsaved in
+            if unsaved[serial]?.version == version { unsaved.remove(serial) }
+        }
+        return true
+    }
+
+    /// Waits for the refreshes under way until an instant, and then stores what could not be stored before.
+    func finish(by end: ContinuousClock.Instant, storingIn store: any ProviderTokenStore) async {
+        while !refreshes.isIdle, ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        for (serial, kept) in unsaved.withLock(\.entries) {
+            _ = try? await saveUnsaved(serial, version: kept.version, in: store)
+        }
     }
 }

@@ -7,6 +7,8 @@ extension AuditEvent.Kind {
     static let sessionRevoked = AuditEvent.Kind("session.revoked")
     static let userEdited = AuditEvent.Kind("user.edited")
     static let userErased = AuditEvent.Kind("user.erased")
+    /// A provider's stored tokens of a user could not be refreshed any more, and were deleted.
+    static let providerGrantEnded = AuditEvent.Kind("provider_grant.ended")
     static let identityUnlinked = AuditEvent.Kind("identity.unlinked")
     static let otherSessionsRevoked = AuditEvent.Kind("session.others_revoked")
 }

@@ -31,6 +31,7 @@ enum Schema {
         Migration("bindings of issuers", IssuerBindingsTable.schema),
         Migration("requests by user, shares of callers", PromptsTable.schema, BackchannelAuthenticationsTable.counted),
         Migration("one-time records in order", sqlite: OneTimeRecordsTable.inOrder),
+        Migration("refresh requests to providers", ProviderTokensTable.requestsSchema),
     ]
 
     static let migrator: DatabaseMigrator = {

@@ -41,12 +41,58 @@ package struct ProviderTokenRecord: Sendable, Hashable {
     package let sealed: SealedTokens
     /// Counts the changes: a change names the version that it is based on.
     package let version: Int64
+    /// The lease of the process that refreshes the tokens; nil if none does.
+    package let lease: Lease?
+    /// The last refresh request whose result was not stored; nil if there is none. It may be of an earlier refresh
+    /// token than the stored one.
+    package let request: Request?
 
-    package init(serial: Int64, binding: TokenBinding, sealed: SealedTokens, version: Int64) {
+    /// A process that may refresh the tokens.
+    package struct Lease: Sendable, Hashable {
+        /// The random id of the process; nil for one of an earlier version.
+        package let holder: String?
+
+        package init(holder: String?) { self.holder = holder }
+    }
+
+    /// A refresh request, recorded before it is sent.
+    package struct Request: Sendable, Hashable {
+        /// The hash of the refresh token in it.
+        package let refreshToken: TokenHash
+        /// When the first request with this refresh token was made.
+        package let startedAt: Timestamp
+
+        package init(refreshToken: TokenHash, startedAt: Timestamp) {
+            self.refreshToken = refreshToken
+            self.startedAt = startedAt
+        }
+    }
+
+    package init(
+        serial: Int64, binding: TokenBinding, sealed: SealedTokens, version: Int64, lease: Lease? = nil,
+        request: Request? = nil
+    ) {
         self.serial = serial
         self.binding = binding
         self.sealed = sealed
         self.version = version
+        self.lease = lease
+        self.request = request
+    }
+}
+
+/// A lease to write into a row, with the request that its holder is about to send.
+package struct NewProviderTokenLease: Sendable, Hashable {
+    /// The random id of the process.
+    package let holder: String
+    package let request: ProviderTokenRecord.Request
+    /// For processes of earlier versions only: when they may take the row. The clocks of two processes may differ.
+    package let endsAt: Timestamp
+
+    package init(holder: String, request: ProviderTokenRecord.Request, endsAt: Timestamp) {
+        self.holder = holder
+        self.request = request
+        self.endsAt = endsAt
     }
 }
 

@@ -119,9 +119,19 @@ struct RefreshTests {
         #expect(try error(try await refresh(shown)) == "invalid_grant")
         provider.simulator.setFaults([], for: "meetings")
         #expect(try await refresh(shown).status == .ok)
+        // It waits after the refresh token was replaced.
+        provider.simulator.setFaults([.refreshLate], for: "meetings")
+        let next = try await tokens()["refresh_token"]?.string
+        #expect(try await refresh(next).status == .ok)
+        #expect(provider.pauses.all == [.seconds(30)])
+        provider.simulator.setFaults([], for: "meetings")
+        provider.simulator.update("meetings") { $0.refreshTokenGrace = 10 }
+        #expect(try await refresh(next).status == .ok)
+        provider.simulator.update("meetings") { $0.refreshTokenGrace = 0 }
+        #expect(try error(try await refresh(next)) == "invalid_grant")
         let own = CarrierSimulator.Fault.allCases.filter { fault in
             ["refresh-", "resource-"].contains(where: fault.rawValue.hasPrefix)
         }
-        #expect(Set(own) == Set(Self.faults.map(\.fault) + [.refreshInvalidGrant]))
+        #expect(Set(own) == Set(Self.faults.map(\.fault) + [.refreshInvalidGrant, .refreshLate]))
     }
 }

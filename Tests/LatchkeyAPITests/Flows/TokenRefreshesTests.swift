@@ -1,3 +1,4 @@
+import Primitives
 import StorageModel
 import Testing
 
@@ -9,26 +10,30 @@ struct TokenRefreshesTests {
         SealedTokens(keyID: "key", content: [UInt8(number % 256)], expiresAt: nil)
     }
 
-    @Test("They are taken once, for their version of the row")
-    func once() {
-        let refreshes = TokenRefreshes()
-        refreshes.keepUnsaved(tokens(1), 7, version: 3)
-        #expect(refreshes.takeUnsaved(8, version: 3) == nil)
-        #expect(refreshes.takeUnsaved(7, version: 3) == tokens(1))
-        #expect(refreshes.takeUnsaved(7, version: 3) == nil)
-        refreshes.keepUnsaved(tokens(1), 7, version: 3)
-        #expect(refreshes.takeUnsaved(7, version: 4) == nil)
+    @Test("They are stored once, for their version of the row")
+    func once() async throws {
+        let store = try TestStore().store
+        let refreshes = TokenRefreshes(random: .system)
+        refreshes.keepUnsaved(tokens(1), 7, version: 3, in: store)
+        #expect(refreshes.holdsUnsaved(7, version: 3))
+        #expect(!refreshes.holdsUnsaved(7, version: 4) && !refreshes.holdsUnsaved(8, version: 3))
+        #expect(try await !refreshes.saveUnsaved(7, version: 4, in: store))
+        #expect(refreshes.holdsUnsaved(7, version: 3))
+        #expect(try await refreshes.saveUnsaved(7, version: 3, in: store))
+        #expect(try await !refreshes.saveUnsaved(7, version: 3, in: store))
     }
 
     @Test("The oldest give way to new ones, so that removed rows block no others")
-    func bounded() {
-        let refreshes = TokenRefreshes()
+    func bounded() async throws {
+        let test = try TestStore()
+        test.script.fail(with: StorageError(.unavailable, reason: "scripted"))
+        let refreshes = TokenRefreshes(random: .system)
         for number in 0...TokenRefreshes.capacity {
-            refreshes.keepUnsaved(tokens(number), Int64(number), version: 1)
+            refreshes.keepUnsaved(tokens(number), Int64(number), version: 1, in: test.store)
         }
-        #expect(refreshes.takeUnsaved(0, version: 1) == nil)
-        #expect(refreshes.takeUnsaved(1, version: 1) == tokens(1))
-        let last = TokenRefreshes.capacity
-        #expect(refreshes.takeUnsaved(Int64(last), version: 1) == tokens(last))
+        #expect(!refreshes.holdsUnsaved(0, version: 1))
+        #expect(refreshes.holdsUnsaved(1, version: 1))
+        #expect(refreshes.holdsUnsaved(Int64(TokenRefreshes.capacity), version: 1))
+        test.script.fail(with: nil)
     }
 }

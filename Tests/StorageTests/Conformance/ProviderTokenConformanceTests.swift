@@ -65,41 +65,78 @@ struct ProviderTokenConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test(
-        "A row has one claim at a time, is changed at its present version only, and a claim expires",
-        arguments: StoreKind.all)
-    func claims(kind: StoreKind) async throws {
+    private static let ended = AuditEvent(at: Records.now, .init("provider_grant.ended"), user: nil, by: .latchkey)
+
+    @Test("A lease and its request are written at the row's present version only", arguments: StoreKind.engines)
+    func leases(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
         let user = try await signIn(identity, tokens("first"), in: store)
         let row = try #require(try await found(user, in: store))
-        func claim(_ version: Int64, at seconds: Int64) async throws -> Bool {
-            let now = Records.now.advanced(bySeconds: seconds)
-            return try await store.claimProviderTokens(
-                row.serial, version: version, until: now.advanced(bySeconds: 10), at: now)
+        #expect(row.lease == nil && row.request == nil)
+        let request = ProviderTokenRecord.Request(refreshToken: Records.hash(), startedAt: Records.now)
+        func lease(_ version: Int64, by holder: String) async throws -> Bool {
+            try await store.leaseProviderTokens(
+                row.serial, version: version,
+                NewProviderTokenLease(holder: holder, request: request, endsAt: Records.now))
         }
+        #expect(try await lease(row.version, by: "a"))
+        #expect(try await !lease(row.version, by: "b"), "seen before the lease")
+        var now = try #require(try await found(user, in: store))
+        #expect(now.version == row.version + 1)
+        #expect(now.lease == .init(holder: "a") && now.request == request)
+        #expect(try await lease(now.version, by: "b"), "taken over")
         let sealed = SealedTokens(keyID: "k1", content: [1], expiresAt: nil)
-        #expect(try await claim(row.version, at: 0))
-        #expect(try await !claim(row.version, at: 0), "seen before the claim")
-        #expect(try await !claim(row.version + 1, at: 9), "claimed")
-        #expect(try await claim(row.version + 1, at: 10), "run out")
-        #expect(try await !store.replaceProviderTokens(row.serial, version: row.version + 1, with: sealed))
-        try await store.releaseProviderTokens(row.serial, version: row.version + 1)
-        #expect(try await !claim(row.version + 2, at: 11), "released by whose claim had run out")
-        #expect(try await store.replaceProviderTokens(row.serial, version: row.version + 2, with: sealed))
-        #expect(try await found(user, in: store)?.sealed == sealed)
-        #expect(try await claim(row.version + 3, at: 11), "replaced, and so free")
-        try await store.releaseProviderTokens(row.serial, version: row.version + 4)
-        #expect(try await claim(row.version + 4, at: 11), "released")
-        // A sign-in replaces a claimed row.
-        try await signIn(identity, tokens("new"), in: store)
-        #expect(try await !store.replaceProviderTokens(row.serial, version: row.version + 5, with: sealed))
-        #expect(try await !store.deleteProviderTokens(row.serial, version: row.version + 5))
-        #expect(try await store.deleteProviderTokens(row.serial, version: row.version + 6))
+        #expect(try await !store.replaceProviderTokens(row.serial, version: now.version, with: sealed))
+        try await store.endProviderTokenLease(row.serial, version: now.version, keepingRequest: false)
+        now = try #require(try await found(user, in: store))
+        #expect(now.lease == .init(holder: "b"), "not ended by the former holder")
+        try await store.endProviderTokenLease(row.serial, version: now.version, keepingRequest: true)
+        now = try #require(try await found(user, in: store))
+        #expect(now.lease == nil && now.request == request)
+        // A sign-in keeps the lease and the request: its tokens may contain the same refresh token.
+        #expect(try await lease(now.version, by: "a"))
+        try await signIn(identity, tokens("second"), in: store)
+        now = try #require(try await found(user, in: store))
+        #expect(now.lease == .init(holder: "a") && now.request == request)
+        #expect(now.version == row.version + 4)
+        try await store.endProviderTokenLease(row.serial, version: now.version, keepingRequest: false)
+        now = try #require(try await found(user, in: store))
+        #expect(now.lease == nil && now.request == nil)
+        #expect(try await lease(now.version, by: "a"))
+        #expect(try await store.replaceProviderTokens(row.serial, version: now.version + 1, with: sealed))
+        now = try #require(try await found(user, in: store))
+        #expect(now.sealed == sealed && now.lease == nil && now.request == nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A row is deleted at its present version only, together with an audit event", arguments: StoreKind.engines)
+    func deletion(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let user = try await signIn(identity, tokens("first"), in: store)
+        let row = try #require(try await found(user, in: store))
+        try await signIn(identity, tokens("second"), in: store)
+        #expect(try await !store.deleteProviderTokens(row.serial, version: row.version, recording: Self.ended))
+        #expect(try await store.auditEvents(AuditQuery()).isEmpty)
+        #expect(try await store.deleteProviderTokens(row.serial, version: row.version + 1, recording: Self.ended))
+        #expect(try await store.auditEvents(AuditQuery()).map(\.event) == [Self.ended])
         #expect(try await found(user, in: store) == nil)
         try await signIn(identity, tokens("again"), in: store)
         let again = try #require(try await found(user, in: store))
         #expect(again.serial != row.serial)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("A lease of an earlier version, which names no process, is one of another process", arguments: [nil, "a"])
+    func earlierVersion(holder: String?) async throws {
+        let (store, holding) = try StoreKind.unshared.open()
+        let user = try await signIn(Records.identity(), tokens("first"), in: store)
+        try await store.writes.submit { db in
+            let name = holder.map { "'\($0)'" } ?? "NULL"
+            try db.execute("UPDATE provider_tokens SET claimed_until = 1, refresh_holder = \(name)")
+        }
+        #expect(try await found(user, in: store)?.lease == .init(holder: holder))
         withExtendedLifetime(holding) {}
     }
 

@@ -1,4 +1,4 @@
-package import Primitives
+import Primitives
 package import StorageModel
 
 /// The table `provider_tokens`.
@@ -26,7 +26,19 @@ enum ProviderTokensTable {
         CREATE INDEX provider_tokens_by_expiry ON provider_tokens (expires_at) WHERE expires_at IS NOT NULL;
         """
 
-    /// Seals tokens for a user and stores them.
+    // claimed_until: set while a process has the lease. Its value is for earlier versions, which compare it with their
+    // clock.
+    //
+    // refresh_hash, refresh_started_at: the refresh request whose result was not stored. refresh_holder: which process
+    // has the lease; NULL without a lease, so that the lease of an earlier version is not taken for one's own.
+    static let requestsSchema = """
+        ALTER TABLE provider_tokens ADD COLUMN refresh_hash BLOB;
+        ALTER TABLE provider_tokens ADD COLUMN refresh_started_at INTEGER;
+        ALTER TABLE provider_tokens ADD COLUMN refresh_holder TEXT;
+        """
+
+    /// Seals tokens for a user and stores them. A lease and its request stay, because the stored refresh token may
+    /// still be the one that was sent.
     /// - Parameter replacing: Whether they replace stored tokens of the same binding.
     static func put(
         _ tokens: NewProviderTokens, of identity: Identity, _ user: UserID, at now: Timestamp,
@@ -42,7 +54,7 @@ enum ProviderTokensTable {
             try db.perform(
                 """
                 UPDATE provider_tokens SET key_id = ?, content = ?, expires_at = ?, stored_at = ?, user_id = ?, \
-                version = version + 1, claimed_until = NULL WHERE serial = ?
+                version = version + 1 WHERE serial = ?
                 """, sealed.keyID, sealed.content, sealed.expiresAt, now, user, earlier.serial)
         } else {
             try db.perform(
@@ -63,8 +75,8 @@ enum ProviderTokensTable {
     }
 
     fileprivate static let select = """
-        SELECT serial, user_id, issuer, subject, provider, client_id, key_id, content, expires_at, version \
-        FROM provider_tokens
+        SELECT serial, user_id, issuer, subject, provider, client_id, key_id, content, expires_at, version, \
+        claimed_until, refresh_holder, refresh_hash, refresh_started_at FROM provider_tokens
         """
     private static let selectByIdentity =
         SQL.numbered("\(select) WHERE issuer = ? AND subject = ? AND provider = ? AND client_id = ?")
@@ -78,7 +90,9 @@ extension ProviderTokenRecord {
                 user: row.user(1), identity: try row.identity(from: 2), provider: try row.text(4),
                 clientID: try row.text(5)),
             sealed: SealedTokens(keyID: try row.text(6), content: row.blob(7), expiresAt: row.optionalTime(8)),
-            version: row.number(9))
+            version: row.number(9),
+            lease: row.isNull(10) ? nil : Lease(holder: row.optionalText(11)),
+            request: row.optionalHash(12).map { Request(refreshToken: $0, startedAt: row.time(13)) })
     }
 }
 
@@ -95,22 +109,29 @@ extension SQLStore {
         }
     }
 
-    package func claimProviderTokens(
-        _ serial: Int64, version: Int64, until end: Timestamp, at now: Timestamp
+    package func leaseProviderTokens(
+        _ serial: Int64, version: Int64, _ lease: NewProviderTokenLease
     ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
             try db.run(
                 """
-                UPDATE provider_tokens SET version = version + 1, claimed_until = ? WHERE serial = ? AND version = ? \
-                AND (claimed_until IS NULL OR claimed_until <= ?)
-                """, end, serial, version, now) > 0
+                UPDATE provider_tokens SET version = version + 1, claimed_until = ?, refresh_holder = ?, \
+                refresh_hash = ?, refresh_started_at = ? WHERE serial = ? AND version = ?
+                """, lease.endsAt, lease.holder, lease.request.refreshToken, lease.request.startedAt, serial, version)
+                > 0
         }
     }
 
-    package func releaseProviderTokens(_ serial: Int64, version: Int64) async throws(StorageError) {
+    package func endProviderTokenLease(
+        _ serial: Int64, version: Int64, keepingRequest: Bool
+    ) async throws(StorageError) {
         try await writes.submit { db in
+            let request = keepingRequest ? "" : ", refresh_hash = NULL, refresh_started_at = NULL"
             try db.perform(
-                "UPDATE provider_tokens SET claimed_until = NULL WHERE serial = ? AND version = ?", serial, version)
+                """
+                UPDATE provider_tokens SET claimed_until = NULL, refresh_holder = NULL\(request) \
+                WHERE serial = ? AND version = ?
+                """, serial, version)
         }
     }
 
@@ -121,14 +142,20 @@ extension SQLStore {
             try db.run(
                 """
                 UPDATE provider_tokens SET key_id = ?, content = ?, expires_at = ?, version = version + 1, \
-                claimed_until = NULL WHERE serial = ? AND version = ?
+                claimed_until = NULL, refresh_holder = NULL, refresh_hash = NULL, refresh_started_at = NULL \
+                WHERE serial = ? AND version = ?
                 """, sealed.keyID, sealed.content, sealed.expiresAt, serial, version) > 0
         }
     }
 
-    package func deleteProviderTokens(_ serial: Int64, version: Int64) async throws(StorageError) -> Bool {
+    package func deleteProviderTokens(
+        _ serial: Int64, version: Int64, recording event: AuditEvent
+    ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
-            try db.run("DELETE FROM provider_tokens WHERE serial = ? AND version = ?", serial, version) > 0
+            let isDeleted =
+                try db.run("DELETE FROM provider_tokens WHERE serial = ? AND version = ?", serial, version) > 0
+            if isDeleted { try AuditTable.insert(event, in: db) }
+            return isDeleted
         }
     }
 }
