@@ -61,6 +61,7 @@ public final class LatchkeyService: Sendable {
 
         // The store, the outbound client and the use cases.
         store = try LatchkeyService.openStore(configuration, observer: metrics.store.observer)
+        if let problem = store.problemAtStart { LatchkeyService.log(problem, logger) }
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let relyingParties = configuration.relyingParties(
             http: TracedClient(client: LoggedClient(client: client, logger: logger), tracer: tracer), store: store,
@@ -226,6 +227,19 @@ public final class LatchkeyService: Sendable {
             }
         } catch {
             throw LatchkeyStartError(.database, "the database at \(configuration.database.url): \(error.reason)")
+        }
+    }
+
+    /// Logs why the database was opened, but not as it should be.
+    private static func log(_ problem: StorageError, _ logger: Logger) {
+        if problem.code == .full {
+            logger.error(
+                "the database refuses writes until its disk works: sign-ins fail, and sessions can be checked",
+                metadata: ["reason": "\(problem.reason)"])
+        } else {
+            logger.warning(
+                "a loss of power might cost the last sign-ins until other programs stop reading the database",
+                metadata: ["reason": "\(problem.reason)"])
         }
     }
 

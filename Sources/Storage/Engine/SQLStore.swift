@@ -51,6 +51,10 @@ package final class SQLStore: Sendable {
         self.init(try PostgresEngine(configuration, StoreHooks(observer: observer)))
     }
 
+    /// Why the log that an earlier process left was not moved into an SQLite database at the start; nil if it was. With
+    /// `full`, writes are refused until it is moved. With `unavailable`, another process reads it, and writes go on.
+    package var problemAtStart: StorageError? { engine.problemAtStart }
+
     /// Calls `onChange` when any process changes a user or session, until the store is closed. SQLite never does. Call
     /// it once.
     package func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { engine.watch(onChange) }

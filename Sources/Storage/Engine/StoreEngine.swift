@@ -8,6 +8,8 @@ protocol StoreEngine: Sendable {
     var reads: WorkQueue { get }
     /// Whether several processes use the same database.
     var isShared: Bool { get }
+    /// What does not work since the start, although the store was opened; nil if all does.
+    var problemAtStart: StorageError? { get }
     /// Calls `onChange` when any process changes a user or session, until the store is closed. SQLite never does.
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void)
     /// Closes the connections, after both queues were drained. Blocks.

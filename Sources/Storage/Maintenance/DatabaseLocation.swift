@@ -57,6 +57,7 @@ package enum DatabaseLocation: Sendable {
         }
         return try connections.writer.writeWithoutTransaction { db in
             do {
+                if let obstacle = connections.logSettlement.obstacle(db) { throw obstacle }
                 try db.execute(sql: "BEGIN IMMEDIATE")
             } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
                 throw inUse(name)

@@ -24,7 +24,8 @@ enum PostgresCommit {
     ///
     /// Works that write the same row, such as the sign-outs of one user, collide again and again: each commit undoes
     /// all the others that run. So a work that has collided by itself takes a lock for its retries. Those that have
-    /// collided take turns then, and one of them competes only with works that have not collided yet.
+    /// collided take turns then, and one of them competes only with works that have not collided yet. The lock is not
+    /// needed for correctness: if somebody else does not give it back, works go on without it.
     static func run(_ batch: [any DatabaseWork], on connection: PostgresConnection) {
         var holdsTurn = false
         defer { if holdsTurn { connection.endTurn() } }
@@ -39,7 +40,7 @@ enum PostgresCommit {
                 return
             case .undone(let error):
                 if patience.permits(another: error) {
-                    if patience.needsTurn, !holdsTurn { holdsTurn = connection.takeTurn() }
+                    if patience.asksForTurn, !holdsTurn { holdsTurn = connection.takeTurn() }
                     patience.pause(holdsTurn: holdsTurn)
                     continue
                 }
@@ -99,8 +100,9 @@ enum PostgresCommit {
 
         init(isAlone: Bool) { self.isAlone = isAlone }
 
-        /// Whether it has collided so often that retries take turns.
-        var needsTurn: Bool { isAlone && collisions > 1 }
+        /// Whether it has collided so often that retries take turns. It asks now and then, because each time it may
+        /// wait in vain.
+        var asksForTurn: Bool { isAlone && collisions % 24 == 2 }
 
         /// Waits after a collision. Transactions that collided do not restart together, and one that has its turn
         /// restarts at once.
@@ -131,9 +133,29 @@ extension PostgresConnection {
     // The letters of "turntake". All processes on one database share the lock.
     private static let turn = "8391739299399297893"
 
-    /// Waits for a session's lock; false if the server does not give it within the time of a statement.
-    fileprivate func takeTurn() -> Bool { (try? run("SELECT pg_advisory_lock(\(Self.turn))")) != nil }
+    /// Waits for a session's lock, at most a second; false if the server does not give it. Whoever holds it may hang,
+    /// or be an operator.
+    fileprivate func takeTurn() -> Bool {
+        do throws(PostgresError) {
+            // For these two statements only, which the server runs as one transaction. The lock outlives it.
+            try perform("SELECT set_config('lock_timeout', '1s', true)", PostgresParameters())
+            _ = try run("SELECT pg_advisory_lock(\(Self.turn))")
+            return true
+        } catch {
+            // Of any other failure it is not known whether it came before the lock. Without its connection there is
+            // none.
+            if !error.isLockTimeout { close() }
+            return false
+        }
+    }
 
     /// Gives the lock back. A connection that breaks has none.
-    fileprivate func endTurn() { _ = try? run("SELECT pg_advisory_unlock(\(Self.turn))") }
+    fileprivate func endTurn() {
+        guard descriptor != nil else { return }
+        do throws(PostgresError) {
+            _ = try run("SELECT pg_advisory_unlock(\(Self.turn))")
+        } catch {
+            close()
+        }
+    }
 }

@@ -30,6 +30,8 @@ struct PostgresEngine: StoreEngine {
 
     var isShared: Bool { true }
 
+    var problemAtStart: StorageError? { nil }
+
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) { listener.start(onChange) }
 
     func close() throws(StorageError) {

@@ -33,6 +33,9 @@ struct PostgresError: Error {
     /// Whether another transaction caused the failure (serialization_failure, deadlock_detected): a retry may succeed.
     var isCollision: Bool { state == "40001" || state == "40P01" }
 
+    /// Whether a lock was not given within `lock_timeout` (lock_not_available).
+    var isLockTimeout: Bool { state == "55P03" }
+
     /// Whether a row exists already or no more, perhaps because of another transaction.
     var isConstraint: Bool { state?.hasPrefix("23") ?? false }
 }

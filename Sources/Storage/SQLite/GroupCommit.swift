@@ -14,38 +14,46 @@ enum GroupCommit {
 
     /// Runs a batch and resumes every caller in it, none before the commit.
     ///
+    /// - Parameter obstacle: Why nothing may be written. Works that only read succeed nevertheless.
+    ///
     /// If a work fails, nothing of the batch was stored, and each work is retried in a transaction of its own, so that
     /// only the cause fails.
-    static func run(_ batch: [any DatabaseWork], on connection: SQLiteDatabase) {
-        guard let failure = attempt(batch, on: connection) else {
+    static func run(
+        _ batch: [any DatabaseWork], on connection: SQLiteDatabase, unless obstacle: StorageError? = nil
+    ) {
+        guard let failure = attempt(batch, on: connection, unless: obstacle) else {
             for work in batch { work.succeed() }
             return
         }
         switch failure {
-        case .undone where batch.count > 1: runOneByOne(batch, on: connection)
+        case .undone where batch.count > 1: runOneByOne(batch, on: connection, unless: obstacle)
         case .undone(let error), .notBegun(let error):
             for work in batch { work.fail(error) }
         }
     }
 
-    private static func runOneByOne(_ batch: [any DatabaseWork], on connection: SQLiteDatabase) {
-        var obstacle: StorageError?
+    private static func runOneByOne(
+        _ batch: [any DatabaseWork], on connection: SQLiteDatabase, unless obstacle: StorageError?
+    ) {
+        var notBegun: StorageError?
         for work in batch {
-            if let obstacle {
-                work.fail(obstacle)
+            if let notBegun {
+                work.fail(notBegun)
                 continue
             }
-            switch attempt([work], on: connection) {
+            switch attempt([work], on: connection, unless: obstacle) {
             case nil: work.succeed()
             case .undone(let error): work.fail(error)
             case .notBegun(let error):
                 work.fail(error)
-                obstacle = error
+                notBegun = error
             }
         }
     }
 
-    private static func attempt(_ batch: [any DatabaseWork], on connection: SQLiteDatabase) -> Failure? {
+    private static func attempt(
+        _ batch: [any DatabaseWork], on connection: SQLiteDatabase, unless obstacle: StorageError?
+    ) -> Failure? {
         let db = SQLSession.sqlite(connection)
         do {
             // A failed rollback may have left a transaction open.
@@ -56,8 +64,10 @@ enum GroupCommit {
         } catch {
             return .notBegun(StorageError(error))
         }
+        let former = connection.totalChanges
         do {
             for work in batch { try work.run(on: db) }
+            if let obstacle, connection.totalChanges != former { throw obstacle }
             try CachedStatement(db, commit).run()
             return nil
         } catch {

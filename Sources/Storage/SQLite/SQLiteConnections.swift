@@ -11,6 +11,7 @@ import StorageModel
 struct SQLiteConnections {
     let writer: DatabaseQueue
     let readers: [DatabaseQueue]
+    let logSettlement: LogSettlement
 
     /// Once, before the first database is opened.
     private static let forgoMemoryStatistics: Void = csqlite_forgo_memory_statistics()
@@ -23,7 +24,7 @@ struct SQLiteConnections {
         do {
             // Through a read-only connection, so that a refused database is not changed.
             if hasContent { try Self.read(file.path, configuration, Schema.validate) }
-            writer = try Self.openWriter(file.path, configuration)
+            (writer, logSettlement) = try Self.openWriter(file.path, configuration)
             readers = try (0..<min(max(configuration.readerCount, 1), 16)).map { _ in
                 try DatabaseQueue(path: file.path, configuration: Self.settings(configuration, readonly: true))
             }
@@ -61,9 +62,18 @@ struct SQLiteConnections {
         return value
     }
 
-    private static func openWriter(_ path: String, _ configuration: SQLiteConfiguration) throws -> DatabaseQueue {
+    private static func openWriter(
+        _ path: String, _ configuration: SQLiteConfiguration
+    ) throws -> (DatabaseQueue, LogSettlement) {
         let writer = try connectWriter(path, configuration)
-        try writer.writeWithoutTransaction(settleLog)
+        let settlement = try writer.writeWithoutTransaction { db in
+            let settlement = try LogSettlement(db)
+            // A migration would write.
+            if try Schema.migrationCount(db) < Schema.migrations.count, let obstacle = settlement.obstacle(db) {
+                throw obstacle
+            }
+            return settlement
+        }
         try migrate(writer)
         try writer.writeWithoutTransaction { db in
             // Overrides GRDB's choice.
@@ -77,7 +87,7 @@ struct SQLiteConnections {
                 _ = csqlite_coalesce_log_writes(UnsafeMutableRawPointer(handle))
             }
         }
-        return writer
+        return (writer, settlement)
     }
 
     /// The switch to the write-ahead log ignores the busy timeout: when several processes start on a new database at
@@ -90,26 +100,6 @@ struct SQLiteConnections {
             } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && ContinuousClock.now < end {
                 usleep(10_000)
             }
-        }
-    }
-
-    /// Moves the log that an earlier process left into the database, before anything is appended to it.
-    ///
-    /// Its last commits may be in the system's memory only: when a sync fails, Linux takes what it did not write for
-    /// clean, and no later sync writes it. The process that was told so writes these frames anew; the next process
-    /// would append to them. Here their pages are written to the database, and synced, and the log begins anew.
-    private static func settleLog(_ db: Database) throws {
-        guard let handle = db.sqliteConnection else { return }
-        // Another process that has the database open did this.
-        sqlite3_busy_timeout(handle, 0)
-        let result = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
-        sqlite3_busy_timeout(handle, db.configuration.busyMilliseconds)
-        switch result & 0xFF {
-        // With a full disk sessions can still be read, and a write fails.
-        case SQLITE_OK, SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL: break
-        default:
-            throw DatabaseError(
-                resultCode: ResultCode(rawValue: result), message: String(cString: sqlite3_errmsg(handle)))
         }
     }
 
@@ -146,14 +136,6 @@ struct SQLiteConnections {
             try db.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)")
         }
         return settings
-    }
-}
-
-extension Configuration {
-    /// The busy timeout, as SQLite takes it.
-    var busyMilliseconds: CInt {
-        guard case .timeout(let seconds) = busyMode else { return 0 }
-        return CInt(clamping: Int64(exactly: (seconds * 1_000).rounded()) ?? 0)
     }
 }
 

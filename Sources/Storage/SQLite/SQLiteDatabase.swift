@@ -55,6 +55,9 @@ package final class SQLiteDatabase {
     /// How many rows the last statement changed.
     var changesCount: Int { Int(sqlite3_changes(db.sqliteConnection)) }
 
+    /// How many rows all statements have changed since the connection was opened.
+    var totalChanges: Int64 { sqlite3_total_changes64(db.sqliteConnection) }
+
     /// The number of the last row that a statement inserted.
     var lastInsertedNumber: Int64 { sqlite3_last_insert_rowid(db.sqliteConnection) }
 

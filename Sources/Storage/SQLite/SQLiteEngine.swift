@@ -11,10 +11,11 @@ struct SQLiteEngine: StoreEngine {
     /// Opens the database, makes it if it is missing, and migrates its tables. Blocks.
     init(_ configuration: SQLiteConfiguration, _ hooks: StoreHooks) throws(StorageError) {
         connections = try SQLiteConnections(configuration)
+        let settlement = connections.logSettlement
         let checkpointer = WALCheckpointer()
         connections.writer.unsafeRead { db in checkpointer.observe(db) }
         let writer = try SQLiteThread(named: "sqlite-writer", connections.writer) { batch, connection in
-            GroupCommit.run(batch, on: connection)
+            GroupCommit.run(batch, on: connection, unless: settlement.obstacle(connection.db))
             checkpointer.checkpointIfDue(connection.db)
         }
         let readers = try connections.readers.map { queue throws(StorageError) in
@@ -39,6 +40,8 @@ struct SQLiteEngine: StoreEngine {
             }
         }
     }
+
+    var problemAtStart: StorageError? { connections.logSettlement.problemAtStart }
 
     /// One server uses a file at a time.
     var isShared: Bool { false }

@@ -103,22 +103,30 @@ import Testing
         }
     }
 
-    @Test("After a kill, a server starts on a full disk, and reads the sessions")
-    func start() async throws {
+    // The log's index is made anew in the space that it had.
+    @Test(
+        "After a kill, a server starts on a disk that refuses writes, and reads the sessions",
+        arguments: [
+            .init(concerned: FaultyDisk.Files.all.subtracting(.index), room: 0),
+            .init(concerned: FaultyDisk.Files.all.subtracting(.index), writeError: EIO),
+            .init(concerned: .all, syncError: EIO),
+        ] as [FaultyDisk.Faults])
+    func start(faults: FaultyDisk.Faults) async throws {
         try await AdminHarness.with { harness in
             let disk = try FaultyDisk(harness.directory.path)
             let former = try await serve(harness, disk)
             var tokens: [String] = []
             for _ in 0..<8 { tokens.append(try #require(try await former.signIn().token)) }
-            // The log's index is made anew in the space that it had.
-            disk.set(.init(concerned: FaultyDisk.Files.all.subtracting(.index), room: 0))
+            disk.set(faults)
             former.process.send(SIGKILL)
             _ = await former.process.ending()
 
             let server = try await serve(harness, disk)
+            #expect(server.process.said.contains("the database refuses writes until its disk works"))
             for token in tokens { #expect(try await server.app.me(token).status == 200) }
-            expectRefusal(try await server.signIn(), "a sign-in")
-            try await server.recover(from: "full at the start")
+            for _ in 0..<3 { expectRefusal(try await server.signIn(), "a sign-in") }
+            #expect(try await server.app.send("GET", "/readyz").status == 200)
+            try await server.recover(from: "refusing writes at the start")
             server.process.send(SIGTERM)
             #expect(await server.process.ending().status == 0)
         }

@@ -146,6 +146,75 @@ struct PostgresFailureTests {
         try await second.close()
     }
 
+    /// The lock for which transactions that have collided take turns.
+    private static let turn = "8391739299399297893"
+
+    @Test(
+        "Transactions that collide go on although somebody else holds the lock for their turns",
+        arguments: [Duration.seconds(60), .milliseconds(300)])
+    func stalledTurn(statementTimeout: Duration) async throws {
+        // A server of its own, because other tests take turns, too.
+        let cluster = try PostgresCluster()
+        let url = try cluster.makeSchema()
+        let (hung, store) = (try open(url), try open(url, statementTimeout: statementTimeout))
+        let gate = Gate()
+        async let held: Void = hung.writes.submit { db in
+            try db.execute("SELECT pg_advisory_lock(\(Self.turn))")
+            gate.wait()
+        }
+        await gate.whenReached()
+        let tries = Shared(0)
+        let began = ContinuousClock.now
+        try await store.writes.submit { db in
+            let count = tries.withLock { tries in
+                tries += 1
+                return tries
+            }
+            if count < 10 {
+                try db.execute("DO $$BEGIN RAISE EXCEPTION 'again' USING ERRCODE = 'serialization_failure'; END$$")
+            }
+        }
+        // Without a limit of its own, the lock would be awaited for as long as a statement may take.
+        #expect(ContinuousClock.now - began < .seconds(30))
+        #expect(tries.withLock { $0 } == 10)
+        _ = try await store.signIn(Records.signIn())
+        // The setting was for the lock only.
+        let settings = try await store.writes.submit { db in
+            try db.number("SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'")
+        }
+        #expect(settings == 0)
+        gate.open()
+        try await held
+        try await hung.close()
+        try await store.close()
+    }
+
+    @Test("A turn ends with its transaction")
+    func turnEnds() async throws {
+        let cluster = try PostgresCluster()
+        let url = try cluster.makeSchema()
+        let store = try open(url)
+        let count = """
+            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted \
+            AND (classid::bigint << 32) + objid::bigint = \(Self.turn)
+            """
+        let held = Shared<[Int64]>([])
+        try await store.writes.submit { db in
+            let number = try db.number(count)
+            let tries = held.withLock { held in
+                held.append(number)
+                return held.count
+            }
+            if tries < 4 {
+                try db.execute("DO $$BEGIN RAISE EXCEPTION 'again' USING ERRCODE = 'serialization_failure'; END$$")
+            }
+        }
+        #expect(held.withLock { $0 } == [0, 0, 1, 1])
+        // The turn ends after the caller was resumed.
+        try await until { try cluster.execute(count, on: url) == "0" }
+        try await store.close()
+    }
+
     @Test("Of two deadlocked transactions the server cancels one, and that one is retried")
     func deadlock() async throws {
         let stores = try (0..<2).map { _ in try open(statementTimeout: .seconds(20)) }

@@ -137,6 +137,67 @@ struct SQLiteOpeningTests {
         #expect(try content(path) == text)
     }
 
+    /// A database as a killed process leaves it, with a log; and a connection that reads the log.
+    private func interrupted() async throws -> (session: NewSession, reader: DatabaseQueue) {
+        let session = try Records.session()
+        let former = try open(directory.file("former.db"))
+        _ = try await former.signIn(Records.signIn(session: session))
+        for end in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: directory.file("former.db" + end), toPath: path + end)
+        }
+        try await former.close()
+        var settings = Configuration()
+        settings.allowsUnsafeTransactions = true
+        let reader = try DatabaseQueue(path: path, configuration: settings)
+        try await reader.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN")
+            _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM users")
+        }
+        return (session, reader)
+    }
+
+    private func endReading(_ reader: DatabaseQueue) throws {
+        try reader.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
+        try reader.close()
+    }
+
+    @Test("The start waits for a program that reads an earlier process's log, and then moves the log")
+    func logIsAwaited() async throws {
+        let (session, reader) = try await interrupted()
+        let path = path
+        async let opened = Task.detached {
+            try SQLStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .seconds(30)))
+        }.value
+        // However long the start takes: the pause makes it likely that it has to wait.
+        try await Task.sleep(for: .milliseconds(300))
+        try endReading(reader)
+        let store = try await opened
+        #expect(store.problemAtStart == nil)
+        #expect(try directory.size("store.db-wal") == 0)
+        #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
+        try await store.close()
+    }
+
+    @Test("If the program reads for longer, the start says so, writes go on, and the log is moved afterwards")
+    func logIsMovedLater() async throws {
+        let (session, reader) = try await interrupted()
+        let store = try open(path)
+        let problem = try #require(store.problemAtStart)
+        #expect(problem.code == .unavailable)
+        #expect(problem.reason.contains("another process reads"))
+        let former = try directory.size("store.db-wal")
+        #expect(former > 0)
+        _ = try await store.signIn(Records.signIn())
+        #expect(try directory.size("store.db-wal") > former)
+        try endReading(reader)
+        try await until {
+            try await store.check()
+            return try directory.size("store.db-wal") == 0
+        }
+        #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
+        try await store.close()
+    }
+
     @Test("A newer version's database is refused and not changed")
     func newerVersion() async throws {
         try await open(path).close()
