@@ -29,7 +29,6 @@ public final class LatchkeyService: Sendable {
     private let server: Server
     private let listeners: [ListeningPoint]
     let certificates: CertificateRenewal?
-    private let resources: ProviderResources
     private let housekeeping: Housekeeping
     private let refresh: BackgroundRefresh
     private let metrics: ServiceMetrics
@@ -101,7 +100,6 @@ public final class LatchkeyService: Sendable {
         status.watch(api, server)
 
         // The background tasks.
-        resources = useCases.resources
         refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
         housekeeping = Housekeeping(
             store: store, auditRetention: configuration.auditRetention, signingKeys: useCases.signingKeys,
@@ -181,11 +179,9 @@ public final class LatchkeyService: Sendable {
     /// - Returns: The number of connections closed before their request was finished.
     @discardableResult
     public func shutdown(within limit: Duration) async -> Int {
-        let end = ContinuousClock.now + limit
         api.beginDraining()
         let closed = await server.shutdown(within: limit)
         for task in background.withLock({ $0 }) { task.cancel() }
-        await resources.finishRefreshes(by: end)
         await client.shutdown()
         await housekeeping.writeLastSeen()
         do {

@@ -42,9 +42,6 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
         case wait(Task<Value, Never>)
     }
 
-    /// Whether no operation is under way.
-    package var isIdle: Bool { inFlight.withLock { $0.isEmpty } }
-
     /// Whether an operation is under way for the key.
     package func isInFlight(_ key: Key) -> Bool { inFlight.withLock { $0[key] != nil } }
 }

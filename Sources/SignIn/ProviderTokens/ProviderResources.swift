@@ -56,12 +56,6 @@ package struct ProviderResources: Sendable {
         }
     }
 
-    /// Waits for the refreshes under way, which may have spent refresh tokens, until an instant, and stores new tokens
-    /// that could not be stored before. For the shutdown.
-    package func finishRefreshes(by end: ContinuousClock.Instant) async {
-        await refreshes.finish(by: end, storingIn: store)
-    }
-
     private func fetch(_ url: EndpointURL, by grant: ProviderGrant) async throws(SignInError) -> [UInt8] {
         // Some providers end a token before its announced expiry.
         var refused: Secret?

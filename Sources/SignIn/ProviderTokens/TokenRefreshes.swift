@@ -65,14 +65,4 @@ final class TokenRefreshes: Sendable {
         }
         return true
     }
-
-    /// Waits for the refreshes under way until an instant, and then stores what could not be stored before.
-    func finish(by end: ContinuousClock.Instant, storingIn store: any ProviderTokenStore) async {
-        while !refreshes.isIdle, ContinuousClock.now < end {
-            try? await Task.sleep(for: .milliseconds(20))
-        }
-        for (serial, kept) in unsaved.withLock(\.entries) {
-            _ = try? await saveUnsaved(serial, version: kept.version, in: store)
-        }
-    }
 }
