@@ -12,11 +12,22 @@ enum Connecting {
         guard descriptor >= 0 else { throw .last("socket") }
         // Without it, requests would only be slower.
         try? SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        // Without it, dead connections would be found later.
+        try? probeWhenIdle(descriptor)
         let result = address.isIPv4 ? connectIPv4(descriptor, address, port) : connectIPv6(descriptor, address, port)
         let error = SystemError.last("connect")
         if result == 0 || error.number == EINPROGRESS { return descriptor }
         SystemCalls.closeDescriptor(descriptor)
         throw error
+    }
+
+    /// Has the system find out within 30 s that a kept connection is dead, because its server or a firewall on the way
+    /// has forgotten it: otherwise the next request would be lost on it.
+    private static func probeWhenIdle(_ descriptor: Int32) throws(SystemError) {
+        try SystemCalls.setOption(descriptor, level: SOL_SOCKET, SO_KEEPALIVE, 1)
+        for (option, value) in [(TCP_KEEPIDLE, 15), (TCP_KEEPINTVL, 5), (TCP_KEEPCNT, 3)] as [(Int32, Int32)] {
+            try SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), option, value)
+        }
     }
 
     private static func connectIPv4(_ descriptor: Int32, _ address: IPAddress, _ port: UInt16) -> Int32 {

@@ -1,7 +1,7 @@
 import EventLoops
 import Synchronization
 
-/// The limits of exchanges by host, over all loops.
+/// What all loops know of hosts: the limits of exchanges, and when a kept connection got no response.
 final class HostLimits: Sendable {
     /// An exchange that waits, and the pool that starts it.
     struct Waiting: Sendable {
@@ -12,8 +12,12 @@ final class HostLimits: Sendable {
     private let queues: Mutex<PerHostQueue<HostKey, Waiting>>
     /// Idle connections of all pools.
     private let kept = Atomic(0)
+    private let silences = Mutex<[HostKey: MonotonicTime]>([:])
+    /// After it, no connection is left that was kept before a silence.
+    private let keptTime: Duration
 
     init(_ configuration: OutboundHTTPConfiguration) {
+        keptTime = .seconds(max(1, configuration.keptConnectionSeconds))
         queues = Mutex(
             PerHostQueue(
                 maximumActive: configuration.perHostConnections, maximumWaiting: configuration.perHostWaiting))
@@ -35,6 +39,17 @@ final class HostLimits: Sendable {
             return (removed.map(\.exchange), left.min() ?? .never)
         }
     }
+
+    /// A kept connection to a host got no response in time.
+    func noteSilence(of host: HostKey, at now: MonotonicTime) {
+        silences.withLock { silences in
+            silences = silences.filter { $0.value.advanced(by: keptTime) > now }
+            silences[host] = now
+        }
+    }
+
+    /// When a kept connection to a host last got no response; connections that were kept before are not used again.
+    func silence(of host: HostKey) -> MonotonicTime? { silences.withLock { $0.isEmpty ? nil : $0[host] } }
 
     /// Counts a connection as idle; false if there are then more than `maximum`.
     func keep(maximum: Int) -> Bool { kept.add(1, ordering: .relaxed).newValue <= maximum }

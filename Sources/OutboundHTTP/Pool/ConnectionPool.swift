@@ -140,10 +140,12 @@ final class ConnectionPool: @unchecked Sendable {
 
     private func takeIdle(_ host: HostKey, at now: MonotonicTime) -> OutboundConnection? {
         guard let index = idle.index(forKey: host) else { return nil }
+        let silence = shared.limits.silence(of: host)
         while let connection = idle.values[index].popLast() {
             shared.limits.release()
             connection.leaveIdle()
-            if connection.deadline > now, connection.isQuiet() { return connection }
+            let isTrusted = silence.map { silence in connection.keptAt.map { $0 > silence } ?? true } ?? true
+            if isTrusted, connection.deadline > now, connection.isQuiet() { return connection }
             connection.close()
         }
         return nil

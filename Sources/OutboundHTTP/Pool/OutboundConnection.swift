@@ -20,6 +20,8 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     var stage = Stage.tunnelling
     /// Of the exchange, of the connect timeout, or of idleness.
     var deadline = MonotonicTime.never
+    /// When it was last kept for reuse; nil before its first exchange has ended.
+    private(set) var keptAt: MonotonicTime?
     var exchange: Exchange?
     var tls: TLSSession?
     var parser = ResponseParser(limits: .init(bodyBytes: 0))
@@ -105,8 +107,9 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         parser = ResponseParser(limits: .init(bodyBytes: 0))
         if isReusable {
             stage = .idle
-            deadline = MonotonicTime.now().advanced(
-                by: .seconds(max(1, pool.shared.configuration.keptConnectionSeconds)))
+            let now = MonotonicTime.now()
+            keptAt = now
+            deadline = now.advanced(by: .seconds(max(1, pool.shared.configuration.keptConnectionSeconds)))
             pool.keep(self)
         } else {
             close()
@@ -174,6 +177,8 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         case .idle, .closed: close()
         case .exchanging:
             let hasBegun = parser.hasBegun
+            // Others that were kept are likely dead for the same reason. Each would cost a sign-in.
+            if !hasBegun, keptAt != nil { pool.shared.limits.noteSilence(of: host, at: now) }
             fail { $0.timeoutError(hasBegun ? "before the response was complete" : "without an answer") }
         case .tunnelling: timePassed("before the proxy made a tunnel", at: now)
         case .handshaking: timePassed("in the TLS handshake", at: now)

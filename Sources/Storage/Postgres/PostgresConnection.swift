@@ -92,11 +92,16 @@ package final class PostgresConnection {
     private func prepareSession(_ handle: OpaquePointer) throws(PostgresError) {
         guard PQsetnonblocking(handle, 1) == 0 else { throw unreachable(message(of: handle)) }
         let milliseconds = configuration.statementTimeout.milliseconds
-        // A transaction whose client has disappeared releases its locks.
+        // A transaction whose client has disappeared releases its locks, and within a minute the server frees the
+        // connection of a client that disappeared without a word; by its defaults, after two hours.
         try script(
             """
             SET statement_timeout = \(milliseconds);
             SET idle_in_transaction_session_timeout = \(2 * milliseconds);
+            SET tcp_keepalives_idle = 30;
+            SET tcp_keepalives_interval = 10;
+            SET tcp_keepalives_count = 3;
+            SET tcp_user_timeout = 60000;
             SET client_min_messages = error
             """)
     }

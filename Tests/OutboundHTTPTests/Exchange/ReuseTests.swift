@@ -1,4 +1,6 @@
+import Dispatch
 import EventLoops
+import Foundation
 import OpenIDConnect
 import OutboundHTTP
 import Synchronization
@@ -59,6 +61,56 @@ struct ReuseTests {
                 try await client.expect(.post(peer.url()))
             }
             #expect(peer.connectionCount == 2)
+        }
+    }
+
+    @Test("After a kept connection got no response, those that were kept before are not used again")
+    func silence() async throws {
+        let together = 4
+        let areAllOpen = DispatchSemaphore(value: 0)
+        let arrived = Atomic(0)
+        try await withPeer { connection in
+            // The first connections answer once, as if a firewall then forgot them; later ones always.
+            while connection.readRequest() != nil {
+                let number = arrived.add(1, ordering: .relaxed).newValue
+                if number == together { for _ in 0..<together { areAllOpen.signal() } }
+                if number <= together { areAllOpen.wait() }
+                connection.answer()
+                if number <= together { return connection.hold() }
+            }
+        } _: { peer in
+            try await withClient { client in
+                try await withThrowingTaskGroup { group in
+                    for _ in 0..<together { group.addTask { try await client.expect(.post(peer.url())) } }
+                    try await group.waitForAll()
+                }
+                #expect(peer.connectionCount == together)
+                let failure = await client.failure(try .post(peer.url(), timeout: .seconds(1)))
+                #expect(failure?.code == .timedOut)
+                for _ in 0..<together { try await client.expect(.post(peer.url())) }
+                #expect(peer.connectionCount > together)
+            }
+        }
+    }
+
+    @Test("A kept connection is probed, so that it does not stay when its server is gone")
+    func probes() async throws {
+        try await withPeer { connection in
+            while connection.readRequest() != nil { connection.answer() }
+        } _: { peer in
+            try await withClient { client in
+                try await client.expect(.post(peer.url()))
+                // The timer of a socket is the sixth field; 02 is that of TCP's keep-alive (proc_net_tcp.txt in Linux).
+                let port = String(peer.port, radix: 16, uppercase: true)
+                let address = "0100007F:" + String(repeating: "0", count: 4 - port.count) + port
+                var timers: [Substring] = []
+                for line in try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n") {
+                    let fields = line.split(separator: " ")
+                    if fields[2] == address, fields[3] == "01" { timers.append(fields[5]) }
+                }
+                #expect(timers.count == 1)
+                #expect(timers.allSatisfy { $0.hasPrefix("02:") })
+            }
         }
     }
 

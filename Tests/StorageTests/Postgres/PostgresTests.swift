@@ -1,9 +1,10 @@
 import GRDB
 import Primitives
-import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import Storage
 
 @Suite("PostgreSQL: opening, and its errors")
 struct PostgresTests {
@@ -33,6 +34,19 @@ struct PostgresTests {
         let second = try open()
         #expect(try await second.session(session.tokenHash, at: Records.now)?.user == user)
         try await second.close()
+    }
+
+    @Test("The server frees the connections of a client that vanishes within about a minute")
+    func serverProbes() throws {
+        let connection = PostgresConnection(PostgresConfiguration(url: Secret(url)), gate: ReconnectGate())
+        try connection.connect()
+        for (setting, value) in [
+            ("tcp_keepalives_idle", "30"), ("tcp_keepalives_interval", "10"), ("tcp_keepalives_count", "3"),
+            ("tcp_user_timeout", "60000"),
+        ] {
+            let result = try connection.run("SELECT setting FROM pg_settings WHERE name = '\(setting)'")
+            #expect(String(decoding: result.bytes(0, 0), as: UTF8.self) == value, "\(setting)")
+        }
     }
 
     @Test("Concurrent starts on an empty database all succeed")
