@@ -3,8 +3,8 @@
 swift_files := Sources Tests Fuzz Examples Package.swift
 
 .PHONY: help run build test embedding browser openapi third-party conformance conformance-table guides \
-	configuration-reference deployment-check image-check tls-check soak chaos fuzz bench bench-peers instructions scaling \
-	docs lint format clean
+	configuration-reference deployment-check image-check tls-check soak chaos network-faults sanitizers fuzz bench \
+	bench-peers instructions scaling docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -46,7 +46,7 @@ conformance: build  ## test the release build with the misbehaving carrier in ..
 	@scripts/setup --test
 	scripts/conformance
 
-fuzz:  ## fuzz the parsers of carriers' responses, FUZZ_SECONDS (600) each
+fuzz:  ## fuzz the parsers of responses, configuration and stored rows, FUZZ_SECONDS (600) each
 	@scripts/setup
 	scripts/fuzz
 
@@ -89,6 +89,14 @@ chaos: build  ## inject faults for an hour (CHAOS_FLAGS='--seconds 60'), and try
 	scripts/chaos $(CHAOS_FLAGS)
 	swift build --build-tests
 	LATCHKEY_POWER_LOSSES=$(POWER_LOSSES) scripts/test --filter 'LatchkeyTests.PowerLossTests'
+
+network-faults: build  ## lose, delay and cut connections, and answer DNS wrongly, in network namespaces (as root)
+	@scripts/setup --test
+	scripts/network-faults $(NETWORK_FLAGS)
+
+sanitizers:  ## run all tests under ThreadSanitizer and AddressSanitizer, an hour (SANITIZER=thread, address or shims)
+	@scripts/setup --test
+	scripts/sanitizers $(SANITIZER)
 
 bench: build  ## measure the release build
 	@scripts/setup --bench

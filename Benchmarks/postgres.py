@@ -15,12 +15,13 @@ def free_port():
 class PostgresServer:
     """A separate server with PostgreSQL's default settings, which flushes to disk."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, network=None):
+        """Takes another address to listen on, such as 10.0.0.1/8, in whose network nobody needs a password."""
         versions = [path for path in pathlib.Path("/usr/lib/postgresql").glob("*") if path.name.isdigit()]
         if not versions:
             raise SystemExit("PostgreSQL is missing; run scripts/setup --test")
         self.programs = max(versions, key=lambda path: int(path.name)) / "bin"
-        self.folder, self.port = folder, free_port()
+        self.folder, self.port, self.network = folder, free_port(), network
         self.prefix = []
         if os.geteuid() == 0:
             # PostgreSQL refuses to run as root.
@@ -28,11 +29,15 @@ class PostgresServer:
             os.chown(folder, entry.pw_uid, entry.pw_gid)
             self.prefix = ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups"]
         self.run("initdb", "-D", f"{folder}/data", "-U", "latchkey", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8")
+        if network:
+            with open(f"{folder}/data/pg_hba.conf", "a") as rules:
+                rules.write(f"host all all {network} trust\n")
         self.url = f"postgres://latchkey@127.0.0.1:{self.port}/postgres?sslmode=disable"
         self.begin()
 
     def begin(self):
-        settings = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories="
+        addresses = "127.0.0.1" + (f",{self.network.split('/')[0]}" if self.network else "")
+        settings = f"-p {self.port} -c listen_addresses={addresses} -c unix_socket_directories="
         self.run("pg_ctl", "-D", f"{self.folder}/data", "-w", "-l", f"{self.folder}/log", "-o", settings, "start")
         self.pid = int(pathlib.Path(f"{self.folder}/data/postmaster.pid").read_text().split("\n")[0])
 

@@ -121,12 +121,12 @@ def certificate(folder):
 class Line:
     """A connection for sequential requests."""
 
-    def __init__(self, port, context=None):
-        self.port, self.context = port, context
+    def __init__(self, port, context=None, host="127.0.0.1"):
+        self.port, self.context, self.host = port, context, host
 
     async def open(self):
         self.reader, self.writer = await asyncio.wait_for(asyncio.open_connection(
-            "127.0.0.1", self.port, ssl=self.context, server_hostname="localhost" if self.context else None), 30)
+            self.host, self.port, ssl=self.context, server_hostname="localhost" if self.context else None), 30)
 
     async def send(self, method, path, fields=(), body=b""):
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}", *fields]

@@ -20,7 +20,8 @@ import Testing
         process.arguments = ["-c", script]
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let programs = LatchkeyProcess.program?.deletingLastPathComponent().path ?? ""
-        process.environment = ["PATH": programs + ":" + path, "TOKEN": token].merging(environment) { $1 }
+        process.environment = ["PATH": programs + ":" + path, "TOKEN": token]
+            .merging(Patience.sanitizerOptions) { $1 }.merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         let pipe = Pipe()
         process.standardOutput = pipe

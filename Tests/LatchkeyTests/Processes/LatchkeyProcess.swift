@@ -31,7 +31,8 @@ final class LatchkeyProcess: Sendable {
         guard let program = LatchkeyProcess.program else { throw NotBuilt() }
         process.executableURL = launcher.isEmpty ? program : URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = launcher.isEmpty ? arguments : launcher + [program.path] + arguments
-        process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""].merging(environment) { $1 }
+        process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]
+            .merging(Patience.sanitizerOptions) { $1 }.merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         process.standardInput = FileHandle.nullDevice
         if let input {

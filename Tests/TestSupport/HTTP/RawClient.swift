@@ -34,7 +34,7 @@ public final class RawClient: @unchecked Sendable {
     /// Connects.
     /// - Parameters:
     ///   - host: A numeric IPv4 or IPv6 address.
-    ///   - limit: How long connecting and all later calls may take together.
+    ///   - limit: How long connecting and all later calls may take together, times ``Patience/factor``.
     ///   - receiveBufferBytes: The socket's receive buffer, for a client that is to be slow; nil for the system's own.
     ///   - source: The IPv4 address to connect from; nil for the system's choice.
     /// - Throws: ``Failure``.
@@ -42,7 +42,7 @@ public final class RawClient: @unchecked Sendable {
         host: String = "127.0.0.1", port: UInt16, limit: Duration = .seconds(10), receiveBufferBytes: Int32? = nil,
         from source: String? = nil
     ) async throws(Failure) {
-        let end = DispatchTime.now() + .milliseconds(Int(limit.components.seconds) * 1000)
+        let end = DispatchTime.now() + .seconds(Int(limit.components.seconds) * Patience.factor)
         let queue = DispatchQueue(label: "raw-client")
         self.end = end
         self.queue = queue

@@ -114,7 +114,7 @@ public final class PostgresCluster: Sendable {
         }
         let all = try processes()
         kill(all[0], SIGKILL)
-        let end = ContinuousClock.now + .seconds(30)
+        let end = ContinuousClock.now + .seconds(30 * Patience.factor)
         while all.contains(where: Self.runs) {
             guard ContinuousClock.now < end else { throw Failure(description: "the server does not end") }
             // A bounded poll: the processes are not children of this one, so no event reports their end.

@@ -8,7 +8,7 @@ public enum Program {
         public let output: String
     }
 
-    /// Runs a program to its end, and kills it after a minute.
+    /// Runs a program to its end, and kills it after a minute, times ``Patience/factor``.
     /// - Parameter input: The standard input, which must fit into a pipe.
     public static func run(
         _ name: String, _ arguments: [String], in directory: String? = nil, input: String = ""
@@ -26,7 +26,7 @@ public enum Program {
         try inputPipe.fileHandleForWriting.close()
         let identifier = process.processIdentifier
         let end = DispatchWorkItem { _ = kill(identifier, SIGKILL) }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(60), execute: end)
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(60 * Patience.factor), execute: end)
         let data = await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: output.fileHandleForReading.readDataToEndOfFile()) }
         }

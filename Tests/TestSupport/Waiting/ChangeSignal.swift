@@ -23,9 +23,9 @@ public final class ChangeSignal: Sendable {
     }
 
     /// Calls `find` at once and after each signal.
-    /// - Returns: The found value; nil after `seconds`.
+    /// - Returns: The found value; nil after `seconds`, times ``Patience/factor``.
     public func wait<Value>(atMostSeconds seconds: Int, for find: () -> Value?) async -> Value? {
-        let end = DispatchTime.now() + .seconds(seconds)
+        let end = DispatchTime.now() + .seconds(seconds * Patience.factor)
         let lastSignal = DispatchWorkItem { self.post() }
         DispatchQueue.global().asyncAfter(deadline: end, execute: lastSignal)
         defer { lastSignal.cancel() }
