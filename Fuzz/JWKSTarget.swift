@@ -9,10 +9,13 @@ enum JWKSTarget {
         demand((keys == nil) == (survey == nil), "what is a key set for one is one for the other")
         guard let keys, let survey else { return }
         demand(keys.count <= JSONWebKeySet.maximumKeys, "keys are few")
-        demand(keys.count == survey.entries.count { $0.algorithm != nil }, "the same keys are used and shown as used")
-        demand(keys.keys.allSatisfy { $0.bits == 256 || (2048...8192).contains($0.bits) }, "keys are of proper sizes")
         demand(
-            survey.entries.allSatisfy { ($0.algorithm == nil) == ($0.refusal != nil) },
+            keys.count == survey.entries.count { !$0.algorithms.isEmpty }, "the same keys are used and shown as used")
+        demand(
+            keys.keys.allSatisfy { [256, 384, 521].contains($0.bits) || (2048...8192).contains($0.bits) },
+            "keys are of proper sizes")
+        demand(
+            survey.entries.allSatisfy { $0.algorithms.isEmpty == ($0.refusal != nil) },
             "a key is used, or it is said why not")
     }
 }

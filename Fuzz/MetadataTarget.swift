@@ -7,7 +7,8 @@ enum MetadataTarget {
     static let requirements = ProviderMetadata.Requirements(
         urlPolicy: .allowLoopbackHTTP,
         trustedHosts: TrustedHosts(
-            ["*.carrier.example", "carrier.example", "127.0.0.1", "::1"].compactMap(TrustedHosts.Pattern.init)))
+            ["*.carrier.example", "carrier.example", "127.0.0.1", "::1"].compactMap(TrustedHosts.Pattern.init)),
+        signingAlgorithms: SigningAlgorithm.standard)
 
     static func read(_ bytes: [UInt8]) {
         JSONPromise.value(bytes)

@@ -7,7 +7,10 @@ enum UserInfoTarget {
     static func read(_ bytes: [UInt8]) {
         JSONPromise.value(bytes)
         let response = OutboundResponse(status: 200, body: bytes)
-        guard let user = try? UserInfo(response, subject: "subject", limits: OutboundLimits()) else { return }
+        let limits = OutboundLimits()
+        guard case .plain(let claims) = try? UserInfoResponse(response, signedWith: nil, limits: limits),
+            let user = try? UserInfo(claims, subject: "subject")
+        else { return }
         let texts = UserAttribute.allCases.map { user.attributes[$0] } + [user.birthdate]
         for text in texts.compactMap(\.self) { check(text, maximumBytes: 255) }
         if let address = user.address { check(address, maximumBytes: 1024) }

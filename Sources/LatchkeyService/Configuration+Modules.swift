@@ -108,6 +108,7 @@ extension Configuration {
         carriers.portTokenRules.requiresType = zenkey.requiresPortTokenType
         carriers.trustedHosts = zenkey.trustedHosts
         carriers.pinnedIssuers = zenkey.issuers.mapValues(\.text)
+        carriers.signingAlgorithms = Self.signingAlgorithms(of: zenkey.clients)
         return carriers
     }
 
@@ -115,12 +116,17 @@ extension Configuration {
         guard let endpoints = provider.endpoints else {
             var configuration = completed(RelyingParty.Configuration(issuer: provider.issuer))
             configuration.idTokenRules.types = provider.idTokenTypes
+            configuration.signingAlgorithms = Self.signingAlgorithms(of: provider.clients)
             return configuration
         }
         return completed(
             RelyingParty.Configuration(
                 issuer: provider.issuer, authorizationEndpoint: endpoints.authorization, tokenEndpoint: endpoints.token,
                 userEndpoint: endpoints.user))
+    }
+
+    private static func signingAlgorithms(of clients: [Client]) -> Set<SigningAlgorithm> {
+        clients.reduce(into: []) { $0.formUnion($1.signingAlgorithms) }
     }
 
     private func completed(_ base: RelyingParty.Configuration) -> RelyingParty.Configuration {

@@ -106,6 +106,12 @@ public struct SignInConfiguration: Sendable {
         public var nonce = Nonce.client
         /// The lifetimes of this client's sessions, where they differ from ``SignInConfiguration/lifetimes``.
         public var sessions = SessionTimes()
+        /// What the provider signs this client's ID tokens and logout tokens with, if the client's registration says so
+        /// (`id_token_signed_response_alg`). By default ``SigningAlgorithm/standard``, as the metadata lists them.
+        public var idTokenSigningAlgorithm: SigningAlgorithm?
+        /// What the provider signs userinfo responses with, if the client's registration says so
+        /// (`userinfo_signed_response_alg`). By default a response need not be signed.
+        public var userInfoSigningAlgorithm: SigningAlgorithm?
         /// The key that signs backchannel authentication requests; nil if the client makes none.
         public var signingKey: ClientKey?
 
@@ -113,6 +119,11 @@ public struct SignInConfiguration: Sendable {
         public init(id: ClientID, authentication: ClientAuthentication) {
             self.id = id
             self.authentication = authentication
+        }
+
+        /// What the client's ID tokens and logout tokens may be signed with.
+        package var signingAlgorithms: Set<SigningAlgorithm> {
+            idTokenSigningAlgorithm.map { [$0] } ?? SigningAlgorithm.standard
         }
 
         /// A client that authenticates with HTTP Basic (`client_secret_basic`).

@@ -65,7 +65,12 @@ extension RedirectStart {
 }
 
 extension AuthorizationResponse {
-    /// Reads the authorization response in a browser's query.
+    /// The parameters that a provider may send.
+    static let names = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
+    /// The parameter that a form has which this server's page has sent again.
+    static let sentAgain = "sent_again"
+
+    /// Reads the authorization response in a browser's query or form.
     /// - Throws: 400 that names every malformed parameter.
     init(_ query: Query, provider: String) throws(APIError) {
         var reader = FieldReader(.form(query))

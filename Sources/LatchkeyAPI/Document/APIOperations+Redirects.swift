@@ -35,13 +35,17 @@ extension APIOperation {
             responses: [.redirect()], refusals: [.crossSite]), finish,
         finish.also(
             at: "/auth/{provider}/{client_type}/callback", "finishRedirectOfKind", added: [clientTypeInPath],
-            "`client_type` is not used."), passOn,
-        passOn.also(
-            at: "/auth/{provider}/{client_type}/callback", "passOnFormOfKind", added: [clientTypeInPath],
+            "`client_type` is not used."), finishByForm,
+        finishByForm.also(
+            at: "/auth/{provider}/{client_type}/callback", "finishRedirectByFormOfKind", added: [clientTypeInPath],
             "`client_type` is not used."),
         APIOperation(
             .get, "/auth/popup.js", "popupScript", .redirects, .open, "The script of a popup's last page",
             "Posts the outcome to the opener, at its registered origin only, and closes the window.",
+            responses: [.text("text/javascript", "The script.")]),
+        APIOperation(
+            .get, "/auth/form-post.js", "formPostScript", .redirects, .open,
+            "The script of the page that sends a form again", "Sends the page's form.",
             responses: [.text("text/javascript", "The script.")]),
         APIOperation(
             .post, "/auth/session", "takeSession", .redirects, .keyOrPage,
@@ -138,11 +142,20 @@ extension APIOperation {
                     + "sign-in here.", as: "other_browser"),
         ])
 
-    private static let passOn = APIOperation(
-        .post, "/auth/{provider}/callback", "passOnForm", .redirects, .browser, "End a sign-in, with a form",
-        "For `response_mode=form_post`: redirects the browser to the same path with the form's fields in the query.",
+    private static let finishByForm = APIOperation(
+        .post, "/auth/{provider}/callback", "finishRedirectByForm", .redirects, .browser, "End a sign-in, with a form",
+        """
+        For `response_mode=form_post`: as `finishRedirect`, with the parameters in a form. A browser sends no cookie \
+        with another site's form; then a page sends the form once more, so that the code never is in an address.
+        """,
         parameters: [.provider],
         body: Body(
             schema: "AuthorizationResponse", example: #"{"state": "af0ifjsldkj", "code": "\#(APIExample.code)"}"#,
-            isFormOnly: true), responses: [.redirect(setsCookie: false)], refusals: [.providerUnknown])
+            isFormOnly: true),
+        responses: [
+            .redirect(),
+            .text(
+                "text/html", "A page that sends the form again, or, for `client_type=popup`, reports to its opener.",
+                setsCookie: true),
+        ], refusals: finish.refusals)
 }

@@ -65,7 +65,12 @@ extension APISchema {
                     "id_token": visible("The ID token.", upTo: 32_768),
                     "access_token": visible("For userinfo.", upTo: 8192),
                 ]), oneGroupOf: [["id_token"], ["error"]]),
-        "AuthorizationResponse": object("What the carrier sends with the browser.", authorizationResponseFields),
+        "AuthorizationResponse": object(
+            "What the carrier sends with the browser.",
+            authorizationResponseFields
+                + fields(optional: [
+                    "sent_again": text("Set by the page that sends the form again.", example: "true")
+                ])),
     ]
 
     static let authorizationResponseFields = fields(optional: [

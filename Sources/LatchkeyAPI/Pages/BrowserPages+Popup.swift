@@ -27,19 +27,13 @@ extension BrowserPages {
     }
 
     /// The popup's script. The outcome goes to the registered origin only.
-    static let popupScript = Response(
-        status: .ok,
-        headers: [
-            .contentType: "text/javascript; charset=utf-8", .cacheControl: "public, max-age=300",
-            .xContentTypeOptions: "nosniff",
-        ],
-        body: Array(
-            """
-            const { origin, outcome } = document.getElementById("outcome").dataset;
-            if (window.opener && origin) {
-              window.opener.postMessage({ source: "latchkey", ...JSON.parse(outcome) }, origin);
-              window.close();
-            }
+    static let popupScript = script(
+        """
+        const { origin, outcome } = document.getElementById("outcome").dataset;
+        if (window.opener && origin) {
+          window.opener.postMessage({ source: "latchkey", ...JSON.parse(outcome) }, origin);
+          window.close();
+        }
 
-            """.utf8))
+        """)
 }

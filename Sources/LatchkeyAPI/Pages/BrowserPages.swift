@@ -10,8 +10,15 @@ enum BrowserPages {
         .referrerPolicy: "no-referrer",
         .contentSecurityPolicy:
             "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; "
-            + "form-action 'none'; frame-ancestors 'none'",
+            + "frame-ancestors 'none'",
     ]
+
+    /// Where a page's forms may go.
+    enum Forms: String {
+        case none = "; form-action 'none'"
+        case thisSite = "; form-action 'self'"
+        case anywhere = ""
+    }
 
     /// Shows an error if there is no frontend to redirect to.
     static func failure(_ error: APIError, below path: String) -> Response {
@@ -32,7 +39,7 @@ enum BrowserPages {
     }
 
     static func page(
-        _ status: HTTPResponse.Status, below path: String, title: String, _ main: String, sendsForms: Bool = false
+        _ status: HTTPResponse.Status, below path: String, title: String, _ main: String, forms: Forms = .none
     ) -> Response {
         let html = """
             <!DOCTYPE html>
@@ -58,7 +65,17 @@ enum BrowserPages {
 
             """
         var headers = headers
-        if sendsForms { headers[.contentSecurityPolicy]?.replace("form-action 'none'", with: "form-action 'self'") }
+        headers[.contentSecurityPolicy]? += forms.rawValue
         return Response(status: status, headers: headers, body: Array(html.utf8))
+    }
+
+    /// A script of a page.
+    static func script(_ text: String) -> Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: "text/javascript; charset=utf-8", .cacheControl: "public, max-age=300",
+                .xContentTypeOptions: "nosniff",
+            ], body: Array(text.utf8))
     }
 }

@@ -46,7 +46,7 @@ struct SignInPage {
     var response: Response {
         var response = BrowserPages.page(
             .ok, below: path, title: title, [news, state, links].filter { !$0.isEmpty }.joined(separator: "\n"),
-            sendsForms: user != nil)
+            forms: user == nil ? .none : .thisSite)
         // Without it older browsers omit a form's origin, and the form is refused.
         response.headers[.referrerPolicy] = "same-origin"
         return response

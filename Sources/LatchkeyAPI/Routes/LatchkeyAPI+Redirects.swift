@@ -58,29 +58,32 @@ extension LatchkeyAPI {
     func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         _ = try useCases.signIn.provider(named: request.provider)
-        let received = try AuthorizationResponse(try request.query, provider: request.provider)
+        return try await finish(try AuthorizationResponse(try request.query, provider: request.provider), request)
+    }
+
+    /// `response_mode=form_post`: a browser sends no `SameSite=Lax` cookie with another site's form. Then a page of
+    /// this server sends the form again, with the cookie. A redirect would put the code into an address.
+    func finishRedirectByForm(_ request: Request) async throws -> Response {
+        guard case .form(let form) = try BodyFields(request) else {
+            throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
+        }
+        _ = try useCases.signIn.provider(named: request.provider)
+        if let type = request.parameters["client_type"], ClientType(rawValue: type) == nil {
+            throw APIError.unknownClientType
+        }
+        if cookies.browser(of: request) == nil, form[AuthorizationResponse.sentAgain] == nil {
+            let items = AuthorizationResponse.names.compactMap { name in form[name].map { (name: name, value: $0) } }
+            return BrowserPages.formToSendAgain(items, to: baseURL.path + request.path, below: baseURL.path)
+        }
+        return try await finish(try AuthorizationResponse(form, provider: request.provider), request)
+    }
+
+    private func finish(_ received: AuthorizationResponse, _ request: Request) async throws -> Response {
         let step = try await useCases.redirectSignIn.finish(
             received, browser: cookies.browser(of: request), session: cookies.session(of: request),
             device: DeviceName.of(request), subnet: rates.subnet(of: request))
         if case .finished(let end) = step, case .signedIn = end.result { await endFormerSession(of: request) }
         return respond(step)
-    }
-
-    /// `response_mode=form_post`: a browser sends no `SameSite=Lax` cookie with another site's form, but does when
-    /// it is redirected to the same path by GET.
-    func passOn(_ request: Request) throws -> Response {
-        guard case .form(let form) = try BodyFields(request) else {
-            throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
-        }
-        // Checked, so that the path of the redirect needs no encoding.
-        _ = try useCases.signIn.provider(named: request.provider)
-        if let type = request.parameters["client_type"], ClientType(rawValue: type) == nil {
-            throw APIError.unknownClientType
-        }
-        let known = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
-        let items = known.compactMap { name in form[name].map { (name: name, value: $0) } }
-        return .redirect(
-            to: baseURL.path + request.path + "?" + String(decoding: PercentEncoding.form(items), as: UTF8.self))
     }
 
     /// `POST /auth/session`: an app gets the session of its sign-in in a browser.

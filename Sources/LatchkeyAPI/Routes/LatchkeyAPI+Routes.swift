@@ -33,6 +33,7 @@ extension LatchkeyAPI {
         router.get("/sign-in", paged { try await $0.showSignInPage($1) })
         router.post("/sign-out", paged { try await $0.signOutByForm($1) })
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
+        router.get("/auth/form-post.js") { _ in BrowserPages.formPostScript }
         router.get("/auth/{provider}/start", starting { try await $0.startRedirect($1) })
         let startLink = changing { try await $0.startLink($1, $2) }
         router.post("/auth/{provider}/link", paged { try await startLink($1) })
@@ -43,7 +44,7 @@ extension LatchkeyAPI {
 
     private func addCallback(_ path: String, to router: inout Router) {
         router.get(path, paged { try await $0.finishRedirect($1) })
-        router.post(path, paged { try $0.passOn($1) })
+        router.post(path, paged { try await $0.finishRedirectByForm($1) })
     }
 
     private func addLogoutRoutes(to router: inout Router) {

@@ -195,7 +195,7 @@ extension APIKey {
 extension Configuration.Client {
     fileprivate var hasSampleSecret: Bool {
         switch authentication {
-        case .clientSecretBasic(let secret), .clientSecretPost(let secret): Samples.texts.contains(secret.exposed)
+        case .clientSecretBasic(let secret, _), .clientSecretPost(let secret): Samples.texts.contains(secret.exposed)
         case .privateKeyJWT, .signedClientSecret, .publicClient: false
         }
     }

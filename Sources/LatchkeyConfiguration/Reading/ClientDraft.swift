@@ -8,6 +8,7 @@ struct ClientDraft: Sendable {
     var id: ClientID?
     var secret: Secret?
     var method: ClientAuthenticationMethod?
+    var basicEncoding: BasicCredentialsEncoding?
     var privateKey: ClientKey?
     var privateKeyID: String?
     var assertionAudience = ClientAssertionAudience.tokenEndpoint
@@ -22,6 +23,8 @@ struct ClientDraft: Sendable {
     var scopesOrigin: ConfigurationOrigin?
     var pkce = Configuration.Client.PKCE.required
     var nonce = Configuration.Client.Nonce.client
+    var idTokenSigningAlgorithm: SigningAlgorithm?
+    var userInfoSigningAlgorithm: SigningAlgorithm?
     var sessions = SignInConfiguration.SessionTimes()
     /// The place of the client's entry.
     var origin = ConfigurationOrigin.none
@@ -38,6 +41,10 @@ struct ClientDraft: Sendable {
             "How the client authenticates at the token endpoint. The default is private_key_jwt for a client that has "
                 + "a private key and no secret, otherwise client_secret_basic. none is for a public client, which has "
                 + "neither, of an oauth2 provider; there it is the default for a client without both."),
+        Setting(
+            "client_secret_basic_encoding", .optional(.choice), \.basicEncoding,
+            "How id and secret are written in client_secret_basic: form_urlencoded, as RFC 6749 demands and by "
+                + "default; or plain, for a provider that does not decode them."),
         Setting(
             "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
             "The private key for private_key_jwt and server-initiated sign-in, in PEM or as a JSON Web Key: RSA of at "
@@ -76,6 +83,14 @@ struct ClientDraft: Sendable {
         Setting(
             "nonce", .choice, \.nonce,
             "client: the app makes its own nonce; issued: only a nonce that this server has issued is accepted, once."),
+        Setting(
+            "id_token_signed_response_alg", .optional(.choice), \.idTokenSigningAlgorithm,
+            "The only algorithm that the client's ID tokens and logout tokens may be signed with. By default RS256 and "
+                + "ES256 are accepted, as far as the provider's metadata lists them."),
+        Setting(
+            "userinfo_signed_response_alg", .optional(.choice), \.userInfoSigningAlgorithm,
+            "The algorithm that userinfo responses must be signed with. By default a response may be plain JSON, or "
+                + "signed with RS256 or ES256."),
         Setting(
             "sessions.access_lifetime", .optional(.seconds(1...31_536_000)), \.sessions.access,
             "Replaces the general value for this client's sessions."),
@@ -118,8 +133,17 @@ struct ClientDraft: Sendable {
             }
             return nil
         }
+        let algorithms = [
+            ("id_token_signed_response_alg", idTokenSigningAlgorithm),
+            ("userinfo_signed_response_alg", userInfoSigningAlgorithm),
+        ]
+        if !hasIDTokens, let name = algorithms.first(where: { $0.1 != nil })?.0 {
+            context.refuse(origin, "has \(name), but its provider has no ID tokens", "remove it")
+            return nil
+        }
         guard hasFittingClientTypes(&context) else { return nil }
         guard let authentication = authentication(&context, secretRemedy, hasIDTokens: hasIDTokens) else { return nil }
+        guard hasFittingEncoding(id, authentication, &context) else { return nil }
         var client = Configuration.Client(id: id, authentication: authentication)
         client.redirectURIs = redirectURIs
         client.clientTypes = clientTypes
@@ -128,6 +152,8 @@ struct ClientDraft: Sendable {
         client.allowedOrigins = allowedOrigins
         client.pkce = pkce
         client.nonce = nonce
+        client.idTokenSigningAlgorithm = idTokenSigningAlgorithm
+        client.userInfoSigningAlgorithm = userInfoSigningAlgorithm
         client.sessions = sessions
         client.signingKey = namedKey
         return client
@@ -158,7 +184,8 @@ struct ClientDraft: Sendable {
             context.refuse(origin, "has no secret", secretRemedy)
             return nil
         }
-        return method == .clientSecretPost ? .clientSecretPost(secret) : .clientSecretBasic(secret)
+        guard method == .clientSecretBasic else { return .clientSecretPost(secret) }
+        return .clientSecretBasic(secret, encoding: basicEncoding ?? .formURLEncoded)
     }
 }
 
@@ -182,6 +209,26 @@ extension ClientDraft {
                     "remove popup, or use an https redirect URI")
                 return false
             }
+        }
+        return true
+    }
+
+    /// Whether `client_secret_basic_encoding` fits the client's way to authenticate and its id.
+    private func hasFittingEncoding(
+        _ id: ClientID, _ authentication: ClientAuthentication, _ context: inout ReadingContext
+    ) -> Bool {
+        guard let basicEncoding else { return true }
+        guard case .clientSecretBasic = authentication else {
+            context.refuse(
+                origin, "has client_secret_basic_encoding, and does not use client_secret_basic",
+                "remove it, or set token_endpoint_auth_method to client_secret_basic")
+            return false
+        }
+        guard basicEncoding == .formURLEncoded || !id.text.utf8.contains(UInt8(ascii: ":")) else {
+            context.refuse(
+                origin, "has client_secret_basic_encoding: plain, and a colon in its id, which would end the id",
+                "use client_secret_post if the provider has it")
+            return false
         }
         return true
     }

@@ -56,7 +56,7 @@ package struct TokenExplainer: Sendable {
     private struct Source {
         let relyingParty: RelyingParty.Configuration
         let network: MCCMNC?
-        let clients: [ClientID]
+        let clients: [Configuration.Client]
         /// The configuration key of the clients.
         let key: String
         let name: String
@@ -65,7 +65,7 @@ package struct TokenExplainer: Sendable {
     /// What a token is checked against.
     private enum Demand {
         case idToken(IDTokenExpectation)
-        case logoutToken(of: Set<ClientID>)
+        case logoutToken(of: [ClientID: Set<SigningAlgorithm>])
     }
 
     /// Fetches the metadata and keys of the carrier or provider, and makes every check. The token is sent nowhere.
@@ -105,7 +105,7 @@ package struct TokenExplainer: Sendable {
             return TokenReport(
                 explanation, heading: "An ID token for client \(client.text) from \(provider.issuer), at \(time):")
         case .logoutToken(let clients):
-            guard let client = clients.first else { throw OIDCError(.clientRefused, reason: "there is no client") }
+            guard let client = clients.keys.first else { throw OIDCError(.clientRefused, reason: "there is no client") }
             let provider = try await relyingParty.provider(
                 for: nil, clientID: client, correlationID: .random(from: .system))
             let explanation = await relyingParty.explain(
@@ -150,7 +150,7 @@ package struct TokenExplainer: Sendable {
         }
         return Source(
             relyingParty: configuration.relyingParty(discoveryURL: discoveryURL), network: network,
-            clients: configuration.zenkey.clients.map(\.id), key: "zenkey.clients", name: "the carrier")
+            clients: configuration.zenkey.clients, key: "zenkey.clients", name: "the carrier")
     }
 
     private func provider(_ question: Question) throws -> Source {
@@ -164,7 +164,7 @@ package struct TokenExplainer: Sendable {
             throw Failure(code: .usage, description: "--mccmnc is for carriers; leave it out for \(known.id)")
         }
         return Source(
-            relyingParty: configuration.relyingParty(of: known), network: nil, clients: known.clients.map(\.id),
+            relyingParty: configuration.relyingParty(of: known), network: nil, clients: known.clients,
             key: "the provider \(known.id)", name: known.id)
     }
 
@@ -190,15 +190,19 @@ package struct TokenExplainer: Sendable {
 
     private func demand(_ question: Question, _ kind: Question.Kind, _ source: Source) throws -> Demand {
         switch kind {
-        case .idToken: .idToken(try expectation(question, source))
+        case .idToken: return .idToken(try expectation(question, source))
         // A provider may send it for any client.
         case .logoutToken:
-            .logoutToken(of: question.clientID == nil ? Set(source.clients) : [try clientID(question, source)])
+            let clients = question.clientID == nil ? source.clients : [try client(question, source)]
+            return .logoutToken(
+                of: Dictionary(clients.map { ($0.id, $0.signingAlgorithms) }, uniquingKeysWith: { first, _ in first }))
         }
     }
 
     private func expectation(_ question: Question, _ source: Source) throws -> IDTokenExpectation {
-        var expectation = IDTokenExpectation(clientID: try clientID(question, source))
+        let client = try client(question, source)
+        var expectation = IDTokenExpectation(clientID: client.id)
+        expectation.signingAlgorithms = client.signingAlgorithms
         expectation.nonce = question.nonce
         expectation.acrValues = question.acrValues?.split(separator: " ").map(String.init) ?? []
         expectation.context = question.context
@@ -207,16 +211,16 @@ package struct TokenExplainer: Sendable {
         return expectation
     }
 
-    private func clientID(_ question: Question, _ source: Source) throws -> ClientID {
+    private func client(_ question: Question, _ source: Source) throws -> Configuration.Client {
         let known = source.clients
         if let named = question.clientID {
-            guard let id = known.first(where: { $0.text == named }) else {
+            guard let client = known.first(where: { $0.id.text == named }) else {
                 throw Failure(code: .usage, description: "--client-id names none of the clients of \(source.key)")
             }
-            return id
+            return client
         }
         guard let only = known.first, known.count == 1 else {
-            let names = known.map(\.text).joined(separator: ", ")
+            let names = known.map(\.id.text).joined(separator: ", ")
             throw Failure(code: .usage, description: "there are several clients; name one with --client-id: \(names)")
         }
         return only

@@ -33,7 +33,8 @@ extension Doctor {
                 findings += examineAuthentication(of: client, at: provider, question.subject, key: "zenkey.clients")
                 guard seen.insert(provider).inserted else { continue }
                 findings.append(.ok(.metadata, question.network.text, "the issuer is \(provider.issuer)"))
-                findings += await examineKeys(of: provider, question.network.text, relyingParty, recorder)
+                findings += await examineKeys(
+                    of: provider, for: configuration.zenkey.clients, question.network.text, relyingParty, recorder)
                 findings += await reachEndpoints(of: provider, question.network.text, recorder)
             } catch {
                 findings.append(Self.finding(error, question.subject, recorder.exchanges.last))
@@ -67,7 +68,8 @@ extension Doctor {
                     findings += examineAuthentication(of: client, at: provider, known.id, key: "providers")
                 }
                 if provider.jwksURI != nil {
-                    findings += await examineKeys(of: provider, known.id, relyingParty, recorder)
+                    findings += await examineKeys(
+                        of: provider, for: known.clients, known.id, relyingParty, recorder)
                 }
                 findings += await reachEndpoints(of: provider, known.id, recorder)
             } catch {
@@ -105,7 +107,14 @@ extension Doctor {
         guard let client else { return [] }
         do throws(OIDCError) {
             try provider.check(client.authentication)
-            return []
+            let credentials = ClientCredentials(clientID: client.id, authentication: client.authentication)
+            guard credentials.dependOnEncoding else { return [] }
+            return [
+                .warning(
+                    .metadata, subject,
+                    "the id or the secret of \(client.id.text) has characters that HTTP Basic percent-encodes",
+                    fix: "nothing, unless its sign-ins fail with invalid_client; \(ClientCredentials.encodingRemedy)")
+            ]
         } catch {
             let fix = "set the client's token_endpoint_auth_method in \(key) to one that the provider lists"
             return [.problem(.metadata, subject, error.reason, fix: fix)]

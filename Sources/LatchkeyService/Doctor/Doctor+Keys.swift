@@ -1,9 +1,12 @@
+import LatchkeyConfiguration
 import OpenIDConnect
+import SignIn
 
 // A carrier's signing keys: whether sign-ins can use them, and why not.
 extension Doctor {
     func examineKeys(
-        of provider: ProviderMetadata, _ subject: String, _ relyingParty: RelyingParty, _ recorder: ExchangeRecorder
+        of provider: ProviderMetadata, for clients: [Configuration.Client], _ subject: String,
+        _ relyingParty: RelyingParty, _ recorder: ExchangeRecorder
     ) async -> [Finding] {
         let failure: OIDCError?
         do throws(OIDCError) {
@@ -25,29 +28,38 @@ extension Doctor {
                     .keys, subject, message,
                     fix: fix ?? "tell the carrier: sign-ins with it fail until it publishes usable keys"))
         } else {
-            findings += usable(entries, provider, subject, relyingParty.idTokenRules)
+            findings += usable(entries, provider, clients, subject)
         }
         return findings + entries.compactMap { finding($0, subject) }
     }
 
     private func usable(
-        _ entries: [KeySetReport.Entry], _ provider: ProviderMetadata, _ subject: String, _ rules: IDTokenRules
+        _ entries: [KeySetReport.Entry], _ provider: ProviderMetadata, _ clients: [Configuration.Client],
+        _ subject: String
     ) -> [Finding] {
-        let usable = entries.filter { $0.algorithm != nil }
-        let names = usable.map { "\($0.name) (\($0.algorithm?.rawValue ?? ""), \($0.kind), \($0.bits ?? 0) bits)" }
+        let usable = entries.filter { !$0.algorithms.isEmpty }
+        let names = usable.map { "\($0.name) (\($0.algorithmNames), \($0.kind), \($0.bits ?? 0) bits)" }
         let more = names.count > 8 ? ", …" : ""
         var findings: [Finding] = [.ok(.keys, subject, "usable: \(names.prefix(8).joined(separator: ", "))\(more)")]
-        let wanted = provider.signingAlgorithms.intersection(rules.algorithms)
-        let there = Set(usable.compactMap(\.algorithm))
-        if wanted.isDisjoint(with: there) {
-            let names = wanted.map(\.rawValue).sorted().joined(separator: ", ")
+        let there = Set(usable.flatMap(\.algorithms))
+        for accepted in Set(clients.map(\.signingAlgorithms)).map(Names.init).sorted(by: { $0.text < $1.text }) {
+            let listed = accepted.algorithms.intersection(provider.signingAlgorithms)
+            guard !listed.isEmpty else {
+                findings.append(
+                    .problem(
+                        .keys, subject, "its metadata lists none of the accepted algorithms (\(accepted.text))",
+                        fix: "set the client's id_token_signed_response_alg to one of "
+                            + Names(provider.signingAlgorithms).text + ", as it is registered there"))
+                continue
+            }
+            guard listed.isDisjoint(with: there) else { continue }
             findings.append(
                 .problem(
-                    .keys, subject, "no key is for the accepted algorithms (\(names))",
+                    .keys, subject, "no key is for the accepted algorithms (\(Names(listed).text))",
                     fix: "tell the carrier: its metadata and its keys contradict each other"))
         }
         for algorithm in there.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let nameless = usable.filter { $0.algorithm == algorithm && $0.keyID == nil }
+            let nameless = usable.filter { $0.algorithms.contains(algorithm) && $0.keyID == nil }
             guard nameless.count > 1 else { continue }
             findings.append(
                 .warning(
@@ -67,7 +79,20 @@ extension Doctor {
     }
 }
 
+/// A set of algorithms, and its names in alphabetical order.
+private struct Names {
+    let algorithms: Set<SigningAlgorithm>
+    let text: String
+
+    init(_ algorithms: Set<SigningAlgorithm>) {
+        self.algorithms = algorithms
+        text = algorithms.map(\.rawValue).sorted().joined(separator: ", ")
+    }
+}
+
 extension KeySetReport.Entry {
+    fileprivate var algorithmNames: String { algorithms.map(\.rawValue).joined(separator: " or ") }
+
     fileprivate var name: String { keyID.map { "«\($0)»" } ?? "a key without kid" }
 }
 

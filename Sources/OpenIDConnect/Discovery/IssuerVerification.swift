@@ -44,7 +44,11 @@ struct IssuerVerification: Sendable {
         switch source {
         case .issuer(let issuer):
             guard issuer.text.hasSameBytes(as: metadata.issuer) else {
-                return Verdict(refusal: OIDCError(.metadataRefused, reason: Refusal.notConfigured.text))
+                let refusal = OIDCError(.metadataRefused, reason: Refusal.notConfigured.text)
+                guard issuer.text.differsBySlash(from: metadata.issuer) else { return Verdict(refusal: refusal) }
+                return Verdict(
+                    refusal: refusal.adding(
+                        "They differ by the slash at the end: configure the issuer as the metadata spells it."))
             }
             return Verdict()
         case .network(let network, _):
@@ -199,5 +203,12 @@ extension ProviderMetadata {
         [tokenEndpoint, jwksURI, userInfoEndpoint].compactMap(\.self).allSatisfy {
             trusted.areOfOneOperator($0.host, issuer.host)
         }
+    }
+}
+
+extension String {
+    /// Whether one of the two texts is the other with a slash at its end.
+    fileprivate func differsBySlash(from other: String) -> Bool {
+        (self + "/").hasSameBytes(as: other) || hasSameBytes(as: other + "/")
     }
 }

@@ -77,6 +77,11 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
         entries[source].flatMap { now < $0.freshness.usableUntil ? $0.metadata : nil }
     }
 
+    /// Metadata, fresh or stale, and the question that it answers.
+    func answer(where isWanted: (Metadata) -> Bool) -> (question: MetadataQuestion, metadata: Metadata)? {
+        entries.entries.first { isWanted($0.value.metadata) }.map { ($0.value.question, $0.value.metadata) }
+    }
+
     /// The error with which a question was answered lately.
     func refusal(_ question: MetadataQuestion, at now: Timestamp) -> OIDCError? {
         refusals[question].flatMap { now < $0.until ? $0.error : nil }

@@ -26,12 +26,12 @@ struct MetadataReader {
         return try endpoint(name)
     }
 
-    /// The supported algorithms that the provider signs with; all of them if it lists none.
+    /// The supported algorithms that the provider signs with; all of them if it lists none. One of them must be accepted.
     func signingAlgorithms() throws(OIDCError) -> Set<SigningAlgorithm> {
         let name: StaticString = "id_token_signing_alg_values_supported"
         guard let listed = try list(name) else { return Set(SigningAlgorithm.allCases) }
         let known = Set(listed.compactMap(SigningAlgorithm.init(rawValue:)))
-        guard !known.isEmpty else { throw Self.refused(name) }
+        guard !known.isDisjoint(with: requirements.signingAlgorithms) else { throw Self.refused(name) }
         return known
     }
 

@@ -15,6 +15,8 @@ final class ProviderDiscovery: Sendable {
     private let random: RandomSource
     private let verification: IssuerVerification
     private let cache: Mutex<MetadataCache<ProviderMetadata>>
+    /// When each source was last asked for metadata newer than what it gave.
+    private let renewals: Mutex<BoundedCache<MetadataSource, Timestamp>>
     private let requests = SingleFlight<MetadataQuestion, MetadataOutcome<ProviderMetadata>>()
 
     init(
@@ -27,6 +29,7 @@ final class ProviderDiscovery: Sendable {
         self.clock = clock
         self.random = random
         cache = Mutex(MetadataCache(rules: configuration.cache))
+        renewals = Mutex(BoundedCache(capacity: configuration.cache.maximumNetworks))
     }
 
     /// - Parameter network: Ignored by a relying party of one provider; any other needs it.
@@ -100,6 +103,28 @@ final class ProviderDiscovery: Sendable {
     func distrust(_ provider: ProviderMetadata) {
         let now = clock.now()
         cache.withLock { $0.distrust(provider, at: now) }
+    }
+
+    /// Metadata of the same issuer that is newer than what a caller holds: from the cache, or by a request, of which
+    /// each source gets at most one in ``CacheRules/retryInterval``. Nil if there is none.
+    func newer(than provider: ProviderMetadata, correlationID: CorrelationID) async -> ProviderMetadata? {
+        let known = cache.withLock { $0.answer { $0.issuer.hasSameBytes(as: provider.issuer) } }
+        guard let (question, known) = known else { return nil }
+        if known != provider { return known }
+        let now = clock.now()
+        let mayAsk = renewals.withLock { renewals in
+            if let last = renewals[question.source],
+                now < last.advanced(bySeconds: configuration.cache.retryInterval)
+            {
+                return false
+            }
+            renewals.put(now, for: question.source)
+            return true
+        }
+        guard mayAsk else { return nil }
+        let outcome = await requests.value(for: question) { await self.ask(question, correlationID) }
+        guard case .fetched(let newer) = outcome, newer.issuer.hasSameBytes(as: provider.issuer) else { return nil }
+        return newer
     }
 
     private func ask(

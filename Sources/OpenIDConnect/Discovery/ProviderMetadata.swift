@@ -49,6 +49,8 @@ extension ProviderMetadata {
     struct Requirements: Sendable {
         let urlPolicy: EndpointURL.Policy
         let trustedHosts: TrustedHosts
+        /// Of which the provider must sign with one.
+        let signingAlgorithms: Set<SigningAlgorithm>
     }
 
     /// Reads a discovery document (OpenID Connect Discovery 1.0 section 3).
@@ -78,6 +80,6 @@ extension ProviderMetadata {
 extension RelyingParty.Configuration {
     /// What metadata must satisfy.
     var metadataRequirements: ProviderMetadata.Requirements {
-        .init(urlPolicy: urlPolicy, trustedHosts: trustedHosts)
+        .init(urlPolicy: urlPolicy, trustedHosts: trustedHosts, signingAlgorithms: signingAlgorithms)
     }
 }

@@ -44,6 +44,8 @@ struct TokenExamination<Check: TokenCheck> {
     /// How the token is marked; nil for another kind of token, or if the header cannot be read.
     var idTokenType: IDTokenType? { compact?.header.flatMap { IDTokenType($0["typ"]) } }
 
+    var algorithm: SigningAlgorithm? { compact?.algorithm }
+
     func headerSteps(_ allows: (SigningAlgorithm) -> Bool) -> [Step] {
         HeaderRule.all.map { rule in
             guard let header = compact?.header else { return notPossible(rule.check, "the header cannot be read") }

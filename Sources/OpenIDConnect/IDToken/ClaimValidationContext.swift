@@ -5,6 +5,8 @@ struct ClaimValidationContext: IssuedClaims {
     let claims: JSONObject
     /// How the token is marked; nil for another kind of token.
     let type: IDTokenType?
+    /// Signs the token; nil if it is not a known one.
+    let algorithm: SigningAlgorithm?
     let rules: IDTokenRules
     /// As the provider's metadata spells it.
     let issuer: String
@@ -17,11 +19,12 @@ struct ClaimValidationContext: IssuedClaims {
     let authTime: Timestamp?
 
     init(
-        _ claims: JSONObject, type: IDTokenType?, rules: IDTokenRules, issuer: String,
+        _ claims: JSONObject, type: IDTokenType?, algorithm: SigningAlgorithm?, rules: IDTokenRules, issuer: String,
         expectation: IDTokenExpectation, now: Timestamp
     ) {
         self.claims = claims
         self.type = type
+        self.algorithm = algorithm
         self.rules = rules
         self.issuer = issuer
         self.expectation = expectation
@@ -98,13 +101,15 @@ struct ClaimValidationContext: IssuedClaims {
         return authTime >= now.advanced(bySeconds: -age)
     }
 
-    /// OpenID Connect Core section 3.1.3.8: base64url of the left half of the access token's hash, which is SHA-256 for
-    /// both algorithms that are allowed.
+    /// OpenID Connect Core section 3.1.3.8: base64url of the left half of the access token's hash, by the hash function
+    /// of the token's algorithm.
     var hasAccessTokenHash: Bool {
         guard let claim = claims["at_hash"] else { return true }
         guard let named = claim.string else { return false }
         guard let accessToken = expectation.accessToken else { return true }
-        return named.hasSameBytes(as: Base64URL.encode(accessToken.sha256.prefix(16)))
+        // An unknown algorithm is refused by another rule.
+        let hash = (algorithm?.hash ?? .sha256).bytes(of: accessToken)
+        return named.hasSameBytes(as: Base64URL.encode(hash.prefix(hash.count / 2)))
     }
 
     var hasContext: Bool {

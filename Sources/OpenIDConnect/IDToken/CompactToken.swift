@@ -1,4 +1,3 @@
-import Crypto
 import Primitives
 
 /// A JWT in compact form (RFC 7515 section 7.1), split at its first two dots, with each part as far as it can be read.
@@ -9,8 +8,11 @@ struct CompactToken: Sendable {
     let payload: [UInt8]?
     /// Nil if the part is empty or not base64url, for instance because of a further dot.
     let signature: [UInt8]?
-    /// Of everything before the second dot.
-    let digest: SHA256.Digest
+    /// Everything before the second dot, as the algorithm of the header needs it; nil if there is no known one.
+    let signed: SignedContent?
+
+    /// Nil if the header cannot be read, or names no known algorithm.
+    let algorithm: SigningAlgorithm?
 
     /// Nil if the text has more bytes than allowed, or fewer than two dots.
     init?(_ text: Secret, maximumBytes: Int) {
@@ -29,9 +31,10 @@ struct CompactToken: Sendable {
         header = Self.decode(bytes[..<first]).flatMap { (try? JSONValue(parsing: $0))?.object }
         payload = Self.decode(bytes[(first + 1)..<second])
         signature = Self.decode(bytes[(second + 1)...])
-        var hash = SHA256()
-        hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[..<second]))
-        digest = hash.finalize()
+        algorithm = header?["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:))
+        signed = algorithm.map {
+            SignedContent(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[..<second]), signedBy: $0)
+        }
     }
 
     private static func decode(_ part: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {

@@ -4,6 +4,9 @@ public import Primitives
 public struct IDTokenExpectation: Sendable {
     /// The client that the token must be for.
     public var clientID: ClientID
+    /// What the provider may sign the client's tokens with: the client's `id_token_signed_response_alg`, if it has one
+    /// (OpenID Connect Dynamic Client Registration section 2).
+    public var signingAlgorithms = SigningAlgorithm.standard
     /// The nonce sent with the authorization request. Nil if none was sent; a nonce in the token is ignored then.
     public var nonce: String?
     /// Whether a token without a nonce is accepted although one was sent. A token that came with a notification is

@@ -19,7 +19,7 @@ package struct IDTokenValidator: Sendable {
         let signature = SignatureValidationContext(token, keys: keys)
         for rule in SignatureValidationContext.signatureRules where !rule.isMet(signature) { throw .failed(rule.check) }
         guard let claims = Self.claims(token.payload) else { throw .failed(.claims) }
-        let context = context(claims, token.type, expectation, now)
+        let context = context(claims, token.type, token.algorithm, expectation, now)
         for rule in ClaimValidationContext.claimRules where !rule.isMet(context) { throw .failed(rule.check) }
         return try VerifiedIDToken(context)
     }
@@ -31,7 +31,7 @@ package struct IDTokenValidator: Sendable {
         expecting expectation: IDTokenExpectation, now: Timestamp
     ) -> IDTokenExplanation {
         let token = TokenExamination(text, .idToken(rules.types), rules) { $0 }
-        let context = token.claims.map { self.context($0, token.idTokenType, expectation, now) }
+        let context = token.claims.map { self.context($0, token.idTokenType, token.algorithm, expectation, now) }
         return token.explanation(
             [token.formatStep] + token.headerSteps(allows) + token.signatureSteps(keys) + [token.claimsStep]
                 + token.claimSteps(ClaimValidationContext.claimRules, context))
@@ -40,9 +40,11 @@ package struct IDTokenValidator: Sendable {
     static func claims(_ payload: [UInt8]) -> JSONObject? { (try? JSONValue(parsing: payload))?.object }
 
     private func context(
-        _ claims: JSONObject, _ type: IDTokenType?, _ expectation: IDTokenExpectation, _ now: Timestamp
+        _ claims: JSONObject, _ type: IDTokenType?, _ algorithm: SigningAlgorithm?,
+        _ expectation: IDTokenExpectation, _ now: Timestamp
     ) -> ClaimValidationContext {
-        ClaimValidationContext(claims, type: type, rules: rules, issuer: issuer, expectation: expectation, now: now)
+        ClaimValidationContext(
+            claims, type: type, algorithm: algorithm, rules: rules, issuer: issuer, expectation: expectation, now: now)
     }
 }
 

@@ -11,7 +11,7 @@ struct SignatureValidationContext {
     }
 
     /// Whether one of the candidates verifies the signature.
-    var verifies: Bool { candidates.contains { $0.verifies(token.signature, for: token.digest) } }
+    var verifies: Bool { candidates.contains { $0.verifies(token.signature, of: token.signed, by: token.algorithm) } }
 
     /// The rules for the signature of a token, in the order in which it is refused by them.
     static let signatureRules: [TokenRule<IDTokenCheck, Self>] = [
@@ -31,7 +31,7 @@ extension JSONWebKeySet {
     var summary: String {
         let shown = keys.prefix(8).map { key in
             let name = key.keyID.map { "«\(DisplayText.line($0))»" } ?? "one without kid"
-            return "\(name) (\(key.algorithm.rawValue))"
+            return "\(name) (\(key.algorithms.map(\.rawValue).joined(separator: " or ")))"
         }
         let rest = keys.count > shown.count ? ", … (\(keys.count) in all)" : ""
         return shown.isEmpty ? "none" : shown.joined(separator: ", ") + rest

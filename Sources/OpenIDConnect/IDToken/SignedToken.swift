@@ -1,4 +1,3 @@
-import Crypto
 package import Primitives
 
 /// A signed JWT whose header is read and whose signature is not checked yet.
@@ -10,8 +9,8 @@ package struct SignedToken: Sendable {
     let keyID: String?
     /// Nil for a token that is marked as another one than an ID token.
     let type: IDTokenType?
-    /// Of everything before the second dot.
-    let digest: SHA256.Digest
+    /// Everything before the second dot.
+    let signed: SignedContent
     let signature: [UInt8]
     let payload: [UInt8]
 
@@ -34,13 +33,12 @@ package struct SignedToken: Sendable {
     /// What is needed to check the signature, even if the header breaks a rule; nil if something of it is missing.
     init?(_ compact: CompactToken) {
         guard compact.isWellFormed, let header = compact.header, let payload = compact.payload,
-            let signature = compact.signature,
-            let algorithm = header["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:))
+            let signature = compact.signature, let algorithm = compact.algorithm, let signed = compact.signed
         else { return nil }
         self.algorithm = algorithm
         keyID = header["kid"]?.string
         type = IDTokenType(header["typ"])
-        digest = compact.digest
+        self.signed = signed
         self.signature = signature
         self.payload = payload
     }

@@ -30,7 +30,7 @@ package struct JSONWebKeySet: Sendable {
     /// algorithm.
     func candidates(for token: SignedToken) -> [PublicKey] {
         var candidates: [PublicKey] = []
-        for key in keys where key.algorithm == token.algorithm {
+        for key in keys where key.algorithms.contains(token.algorithm) {
             if let keyID = token.keyID {
                 guard let named = key.keyID, named.hasSameBytes(as: keyID) else { continue }
                 if candidates.count == Self.maximumCandidates { break }

@@ -7,8 +7,8 @@ package struct KeySetReport: Sendable {
         package let keyID: String?
         /// The `kty` and `crv`: `RSA`, `EC P-256`, …
         package let kind: String
-        /// Nil if the key cannot be used.
-        package let algorithm: SigningAlgorithm?
+        /// What the key can verify; empty if it cannot be used.
+        package let algorithms: [SigningAlgorithm]
         /// The size of the modulus, or of the curve.
         package let bits: Int?
         /// Why the key cannot be used.
@@ -27,7 +27,7 @@ package struct KeySetReport: Sendable {
 extension KeySetReport.Entry {
     fileprivate init(_ value: JSONValue) {
         guard let object = value.object else {
-            self.init(keyID: nil, kind: "no object", algorithm: nil, bits: nil, refusal: .kind)
+            self.init(keyID: nil, kind: "no object", algorithms: [], bits: nil, refusal: .kind)
             return
         }
         let names = [object["kty"]?.string, object["crv"]?.string].compactMap { $0.map(DisplayText.line) }
@@ -35,10 +35,10 @@ extension KeySetReport.Entry {
         let kind = names.isEmpty ? "no kty" : names.joined(separator: " ")
         do throws(PublicKey.Refusal) {
             let key = try PublicKey(object)
-            self.init(keyID: keyID, kind: kind, algorithm: key.algorithm, bits: key.bits, refusal: nil)
+            self.init(keyID: keyID, kind: kind, algorithms: key.algorithms, bits: key.bits, refusal: nil)
         } catch {
             let bits = object["n"]?.string.flatMap { Base64URL.decode($0) }.map { $0.drop { $0 == 0 }.count * 8 }
-            self.init(keyID: keyID, kind: kind, algorithm: nil, bits: bits, refusal: error)
+            self.init(keyID: keyID, kind: kind, algorithms: [], bits: bits, refusal: error)
         }
     }
 }

@@ -23,43 +23,58 @@ package struct PublicKey: Sendable {
     private enum Material: Sendable {
         case rsa(_RSA.Signing.PublicKey, modulusBytes: Int)
         case p256(P256.Signing.PublicKey)
+        case p384(P384.Signing.PublicKey)
+        case p521(P521.Signing.PublicKey)
+        case ed25519(Curve25519.Signing.PublicKey)
     }
 
     let keyID: String?
-    /// The only algorithm that fits the key's type, and its `alg` if it has one.
-    let algorithm: SigningAlgorithm
+    /// The algorithms that fit the key's type, or only its `alg` if it has one.
+    let algorithms: [SigningAlgorithm]
     private let material: Material
 
     /// - Throws: Why the entry is not a supported key for signatures.
     init(_ entry: JSONObject) throws(Refusal) {
         guard Self.isForVerifying(entry) else { throw .purpose }
-        let (material, algorithm) = try Self.material(of: entry)
-        if let named = entry["alg"] {
-            guard named.string == algorithm.rawValue else { throw .algorithm }
-        }
+        material = try Self.material(of: entry)
+        algorithms = try Self.algorithms(of: material, named: entry["alg"])
         keyID = entry["kid"]?.string
         guard keyID != nil || entry["kid"] == nil else { throw .keyID }
-        self.algorithm = algorithm
-        self.material = material
     }
 
     /// The size of the modulus, or of the curve.
     var bits: Int {
         switch material {
         case .rsa(let key, _): key.keySizeInBits
-        case .p256: 256
+        case .p256, .ed25519: 256
+        case .p384: 384
+        case .p521: 521
         }
     }
 
-    func verifies(_ signature: [UInt8], for digest: SHA256.Digest) -> Bool {
-        switch material {
-        case .rsa(let key, let modulusBytes):
+    /// Whether a signature by an algorithm verifies. False for an algorithm that is not the key's.
+    func verifies(_ signature: [UInt8], of signed: SignedContent, by algorithm: SigningAlgorithm) -> Bool {
+        guard algorithms.contains(algorithm) else { return false }
+        switch (material, signed) {
+        case (.rsa(let key, let modulusBytes), let signed):
             // RFC 8017 section 8.2.2: a signature is as long as the modulus.
             guard signature.count == modulusBytes else { return false }
-            return key.isValidSignature(.init(rawRepresentation: signature), for: digest, padding: .insecurePKCS1v1_5)
-        case .p256(let key):
-            guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
-            return key.isValidSignature(signature, for: digest)
+            return key.verifies(.init(rawRepresentation: signature), of: signed, padding: algorithm.padding)
+        case (.p256(let key), .sha256(let digest)):
+            return (try? P256.Signing.ECDSASignature(rawRepresentation: signature)).map {
+                key.isValidSignature($0, for: digest)
+            } ?? false
+        case (.p384(let key), .sha384(let digest)):
+            return (try? P384.Signing.ECDSASignature(rawRepresentation: signature)).map {
+                key.isValidSignature($0, for: digest)
+            } ?? false
+        case (.p521(let key), .sha512(let digest)):
+            return (try? P521.Signing.ECDSASignature(rawRepresentation: signature)).map {
+                key.isValidSignature($0, for: digest)
+            } ?? false
+        case (.ed25519(let key), .whole(let content)):
+            return key.isValidSignature(signature, for: content)
+        default: return false
         }
     }
 
@@ -72,12 +87,35 @@ package struct PublicKey: Sendable {
         return true
     }
 
-    private static func material(of entry: JSONObject) throws(Refusal) -> (Material, SigningAlgorithm) {
-        switch entry["kty"]?.string {
-        case "RSA": (try rsa(entry), .rs256)
-        case "EC": (try p256(entry), .es256)
+    private static func material(of entry: JSONObject) throws(Refusal) -> Material {
+        switch (entry["kty"]?.string, entry["crv"]?.string) {
+        case ("RSA", _): try rsa(entry)
+        case ("EC", "P-256"): .p256(try numbers { try .init(rawRepresentation: try point(entry, bytes: 32)) })
+        case ("EC", "P-384"): .p384(try numbers { try .init(rawRepresentation: try point(entry, bytes: 48)) })
+        case ("EC", "P-521"): .p521(try numbers { try .init(rawRepresentation: try point(entry, bytes: 66)) })
+        case ("OKP", "Ed25519"): .ed25519(try numbers { try .init(rawRepresentation: try coordinate(entry["x"], 32)) })
         default: throw .kind
         }
+    }
+
+    private static func algorithms(
+        of material: Material, named name: JSONValue?
+    ) throws(Refusal) -> [SigningAlgorithm] {
+        let fitting: [SigningAlgorithm] =
+            switch material {
+            case .rsa: [.rs256, .rs384, .rs512, .ps256, .ps384, .ps512]
+            case .p256: [.es256]
+            case .p384: [.es384]
+            case .p521: [.es512]
+            case .ed25519: [.edDSA, .ed25519]
+            }
+        guard let name else { return fitting }
+        guard let named = name.string.flatMap(SigningAlgorithm.init(rawValue:)), fitting.contains(named) else {
+            throw .algorithm
+        }
+        // Both names are of the same algorithm.
+        if case .ed25519 = material { return fitting }
+        return [named]
     }
 
     /// 2048 to 8192 bits (RFC 7518 section 3.3; the upper bound limits the cost of a signature), an odd modulus, and an
@@ -94,14 +132,21 @@ package struct PublicKey: Sendable {
         return .rsa(key, modulusBytes: modulus.count)
     }
 
-    /// A point of P-256, each coordinate in exactly 32 bytes (RFC 7518 section 6.2.1.2). The initialiser of the key
-    /// checks that the point is on the curve.
-    private static func p256(_ entry: JSONObject) throws(Refusal) -> Material {
-        guard entry["crv"]?.string == "P-256" else { throw .kind }
-        guard let x = bytes(entry["x"], maximum: 32), x.count == 32, let y = bytes(entry["y"], maximum: 32),
-            y.count == 32, let key = try? P256.Signing.PublicKey(rawRepresentation: x + y)
-        else { throw .numbers }
-        return .p256(key)
+    /// A point, each coordinate in exactly so many bytes (RFC 7518 section 6.2.1.2). The initializer of the key checks
+    /// that the point is on the curve.
+    private static func point(_ entry: JSONObject, bytes: Int) throws(Refusal) -> [UInt8] {
+        try coordinate(entry["x"], bytes) + coordinate(entry["y"], bytes)
+    }
+
+    private static func coordinate(_ value: JSONValue?, _ count: Int) throws(Refusal) -> [UInt8] {
+        guard let bytes = bytes(value, maximum: count), bytes.count == count else { throw .numbers }
+        return bytes
+    }
+
+    /// A key that is made of numbers which may not fit together.
+    private static func numbers<Key>(_ make: () throws -> Key) throws(Refusal) -> Key {
+        guard let key = try? make() else { throw .numbers }
+        return key
     }
 
     /// A Base64urlUInt without leading zeros. RFC 7518 section 2 forbids them, but some encoders write them.
@@ -114,5 +159,28 @@ package struct PublicKey: Sendable {
     private static func bytes(_ value: JSONValue?, maximum: Int) -> [UInt8]? {
         guard let text = value?.string, text.utf8.count <= maximum * 4 / 3 + 2 else { return nil }
         return Base64URL.decode(text)
+    }
+}
+
+extension SigningAlgorithm {
+    /// The padding of an RSA signature.
+    fileprivate var padding: _RSA.Signing.Padding {
+        switch self {
+        case .ps256, .ps384, .ps512: .PSS
+        default: .insecurePKCS1v1_5
+        }
+    }
+}
+
+extension _RSA.Signing.PublicKey {
+    fileprivate func verifies(
+        _ signature: _RSA.Signing.RSASignature, of signed: SignedContent, padding: _RSA.Signing.Padding
+    ) -> Bool {
+        switch signed {
+        case .sha256(let digest): isValidSignature(signature, for: digest, padding: padding)
+        case .sha384(let digest): isValidSignature(signature, for: digest, padding: padding)
+        case .sha512(let digest): isValidSignature(signature, for: digest, padding: padding)
+        case .whole: false
+        }
     }
 }

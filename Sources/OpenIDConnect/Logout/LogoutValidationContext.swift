@@ -29,9 +29,19 @@ struct LogoutValidationContext: IssuedClaims {
     ]
 
     /// One audience only, as of an ID token.
-    var hasAudience: Bool {
-        guard let audience = claims.onlyAudience else { return false }
-        return requirements.clients.contains { audience.hasSameBytes(as: $0.text) }
+    var hasAudience: Bool { client != nil }
+
+    private var client: ClientID? {
+        guard let audience = claims.onlyAudience else { return nil }
+        return requirements.clients.keys.first { audience.hasSameBytes(as: $0.text) }
+    }
+
+    /// Whether the client that the token is for accepts an algorithm; without such a client, whether any does.
+    func audienceAllows(_ algorithm: SigningAlgorithm) -> Bool {
+        guard let client, let allowed = requirements.clients[client] else {
+            return requirements.anyClientAllows(algorithm)
+        }
+        return allowed.contains(algorithm)
     }
 
     var hasEvent: Bool { claims["events"]?.object?[Self.event]?.object != nil }
@@ -66,7 +76,7 @@ extension JSONObject {
 extension LogoutValidationContext {
     var foundAudience: String {
         let named = "aud is \(DisplayText.value(claims["aud"]))"
-        let ours = requirements.clients.map { "«\($0.text)»" }.sorted().joined(separator: ", ")
+        let ours = requirements.clients.keys.map { "«\($0.text)»" }.sorted().joined(separator: ", ")
         return hasAudience ? named : "\(named); our clients: \(ours)"
     }
 

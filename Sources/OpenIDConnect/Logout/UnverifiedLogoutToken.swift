@@ -7,21 +7,27 @@ struct UnverifiedLogoutToken: Sendable {
 
     struct Requirements: Sendable {
         let issuer: String
-        let clients: Set<ClientID>
+        /// Our clients, each with what its tokens may be signed with.
+        let clients: [ClientID: Set<SigningAlgorithm>]
         let rules: IDTokenRules
         let now: Timestamp
+
+        func anyClientAllows(_ algorithm: SigningAlgorithm) -> Bool {
+            clients.values.contains { $0.contains(algorithm) }
+        }
     }
 
     init(_ text: Secret, _ requirements: Requirements) throws(LogoutTokenRefusal) {
         let rules = requirements.rules
         do throws(OIDCError) {
             token = try SignedToken(
-                text, maximumBytes: rules.maximumBytes, type: .logoutToken, allows: rules.algorithms.contains)
+                text, maximumBytes: rules.maximumBytes, type: .logoutToken, allows: requirements.anyClientAllows)
         } catch {
             throw .failed(error.check.map(LogoutTokenCheck.init) ?? .format)
         }
         guard let claims = IDTokenValidator.claims(token.payload) else { throw .failed(.claims) }
         let context = LogoutValidationContext(claims: claims, requirements: requirements)
+        guard context.audienceAllows(token.algorithm) else { throw .failed(.algorithm) }
         for rule in LogoutValidationContext.logoutRules where !rule.isMet(context) { throw .failed(rule.check) }
         // The rules make sure that neither is missing.
         guard let issuedAt = context.issuedAt else { throw .failed(.issuedAt) }
@@ -48,7 +54,11 @@ struct UnverifiedLogoutToken: Sendable {
         let token = TokenExamination(text, .logoutToken, requirements.rules, named: LogoutTokenCheck.init)
         let context = token.claims.map { LogoutValidationContext(claims: $0, requirements: requirements) }
         return token.explanation(
-            [token.formatStep] + token.headerSteps(allows) + [token.claimsStep]
+            [token.formatStep]
+                + token.headerSteps { algorithm in
+                    allows(algorithm)
+                        && (context?.audienceAllows(algorithm) ?? requirements.anyClientAllows(algorithm))
+                } + [token.claimsStep]
                 + token.claimSteps(LogoutValidationContext.logoutRules, context) + token.signatureSteps(keys))
     }
 }

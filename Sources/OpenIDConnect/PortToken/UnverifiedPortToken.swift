@@ -29,7 +29,7 @@ public struct UnverifiedPortToken: Sendable {
             token = try SignedToken(
                 text, maximumBytes: requirements.rules.maximumBytes,
                 type: .portToken(requiresType: requirements.rules.requiresType),
-                allows: requirements.idTokenRules.algorithms.contains)
+                allows: SigningAlgorithm.standard.contains)
         } catch {
             throw PortTokenRefusal(header: error)
         }

@@ -22,7 +22,11 @@ public struct VerifiedPortToken: Sendable, Hashable {
         issuer = token.issuer
         subject = token.subject
         issuedAt = token.issuedAt
-        digest = Array(token.token.digest)
+        // Port tokens are signed with one of the standard algorithms, which all use SHA-256.
+        guard case .sha256(let digest) = token.token.signed else {
+            throw PortTokenRefusal(.algorithm, issuer: token.issuer)
+        }
+        self.digest = Array(digest)
     }
 }
 

@@ -46,7 +46,7 @@ public struct OIDCError: Error, Sendable {
     /// Seconds after which another try makes sense, if known.
     public let retryAfter: Int64?
     /// One sentence for developers, without values that a provider or client sent.
-    public let reason: String
+    public private(set) var reason: String
     /// The request that failed, or whose response is refused; nil if no provider is involved.
     public internal(set) var request: FailedRequest?
 
@@ -87,6 +87,13 @@ public struct OIDCError: Error, Sendable {
     /// A response, to the request that spends the code or a later one, that is not what the protocol prescribes.
     static func unusable(_ reason: String) -> OIDCError {
         OIDCError(.unusableResponse, codeMayBeSpent: true, reason: reason)
+    }
+
+    /// This error with a further sentence.
+    func adding(_ sentence: String) -> OIDCError {
+        var error = self
+        error.reason += " " + sentence
+        return error
     }
 
     /// The error as one of a request; an error that names its request already stays.

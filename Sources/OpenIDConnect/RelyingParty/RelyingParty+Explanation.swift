@@ -13,7 +13,8 @@ extension RelyingParty {
     ) async -> IDTokenExplanation {
         let rules = configuration.idTokenRules
         return IDTokenValidator(rules: rules, issuer: provider.issuer).explain(
-            idToken, keys: await keysForExplanation(of: provider), allows: { rules.allows($0, at: provider) },
+            idToken, keys: await keysForExplanation(of: provider),
+            allows: { expectation.signingAlgorithms.contains($0) && provider.signingAlgorithms.contains($0) },
             expecting: expectation, now: moment)
     }
 
@@ -22,12 +23,13 @@ extension RelyingParty {
     ///
     /// - Parameter moment: The time to check the token's times against.
     public func explain(
-        logoutToken: Secret, for clients: Set<ClientID>, provider: ProviderMetadata, at moment: Timestamp
+        logoutToken: Secret, for clients: [ClientID: Set<SigningAlgorithm>], provider: ProviderMetadata,
+        at moment: Timestamp
     ) async -> LogoutTokenExplanation {
         let rules = configuration.idTokenRules
         return UnverifiedLogoutToken.explain(
             logoutToken, .init(issuer: provider.issuer, clients: clients, rules: rules, now: moment),
-            keys: await keysForExplanation(of: provider), allows: { rules.allows($0, at: provider) })
+            keys: await keysForExplanation(of: provider), allows: provider.signingAlgorithms.contains)
     }
 
     private func keysForExplanation(of provider: ProviderMetadata) async -> Result<JSONWebKeySet, OIDCError> {
@@ -44,12 +46,5 @@ extension RelyingParty {
     /// The provider's usable keys: from the cache, or fetched.
     package func signingKeys(of provider: ProviderMetadata) async throws(OIDCError) -> JSONWebKeySet {
         try await keyCaches.cache(of: provider).current().keys
-    }
-}
-
-extension IDTokenRules {
-    /// Whether a provider's tokens may be signed with an algorithm: we accept it, and the provider's metadata lists it.
-    func allows(_ algorithm: SigningAlgorithm, at provider: ProviderMetadata) -> Bool {
-        algorithms.contains(algorithm) && provider.signingAlgorithms.contains(algorithm)
     }
 }

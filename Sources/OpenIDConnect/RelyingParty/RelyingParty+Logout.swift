@@ -7,11 +7,12 @@ extension RelyingParty {
     ///
     /// The caller is unauthenticated, so the checks that need no keys run first, and cached keys are fetched again on
     /// behalf of logout tokens once a minute at most.
-    /// - Parameter clients: Our clients at this provider.
+    /// - Parameter clients: Our clients at this provider, each with what its tokens may be signed with
+    ///   (`id_token_signed_response_alg`).
     public func verify(
-        logoutToken text: Secret, for clients: Set<ClientID>
+        logoutToken text: Secret, for clients: [ClientID: Set<SigningAlgorithm>]
     ) async throws(LogoutTokenRefusal) -> LogoutToken {
-        guard case .ofIssuer(let issuer) = configuration.discovery, let client = clients.first else {
+        guard case .ofIssuer(let issuer) = configuration.discovery, let client = clients.keys.first else {
             throw .failed(.issuer)
         }
         let unverified = try UnverifiedLogoutToken(
@@ -19,10 +20,11 @@ extension RelyingParty {
         let cache: KeyCache
         let held: KeyCache.Snapshot
         do throws(OIDCError) {
-            let metadata = try await provider(for: nil, clientID: client, correlationID: .random(from: random))
-            guard configuration.idTokenRules.allows(unverified.token.algorithm, at: metadata) else {
-                throw OIDCError.failed(.algorithm)
-            }
+            let correlationID = CorrelationID.random(from: random)
+            let metadata = try await listing(
+                unverified.token.algorithm,
+                try await provider(for: nil, clientID: client, correlationID: correlationID),
+                correlationID)
             cache = try keyCaches.cache(of: metadata)
             held = try await cache.current()
         } catch {

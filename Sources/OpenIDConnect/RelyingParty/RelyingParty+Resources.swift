@@ -14,11 +14,15 @@ extension RelyingParty {
     /// correlation id as the query item `correlation_id`, because proxies drop header fields with an underscore. An
     /// OpenID provider without a userinfo endpoint has put the attributes into the ID token.
     ///
+    /// - Parameter algorithm: The client's `userinfo_signed_response_alg` (OpenID Connect Dynamic Client Registration
+    ///   section 2). A response that is not signed with it is refused. Nil if the client is registered with none: then
+    ///   a response is plain JSON, or signed with one of ``SigningAlgorithm/standard``.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
     ///   subject; ``OIDCError/Code/metadataRefused`` if a carrier has no userinfo endpoint;
     ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
     public func userInfo(
-        accessToken: Secret, about idToken: VerifiedIDToken, provider: ProviderMetadata, correlationID: CorrelationID
+        accessToken: Secret, about idToken: VerifiedIDToken, signedWith algorithm: SigningAlgorithm? = nil,
+        provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> UserInfo {
         guard let endpoint = provider.userInfoEndpoint else {
             guard isOfCarriers else { return idToken.attributes }
@@ -28,11 +32,38 @@ extension RelyingParty {
         let request = request(
             isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
             bearing: accessToken, from: provider, step: .userInfo, upTo: configuration.limits.userInfoBytes,
-            correlationID)
-        return try await bulkhead.send(request, "The userinfo request", codeMayBeSpent: true) {
+            accepting: algorithm == nil ? "application/json" : "application/jwt", correlationID)
+        let response = try await bulkhead.send(request, "The userinfo request", codeMayBeSpent: true) {
             (response) throws(OIDCError) in
-            try UserInfo(response, subject: idToken.subject, limits: configuration.limits)
+            try UserInfoResponse(response, signedWith: algorithm, limits: configuration.limits)
         }
+        do throws(OIDCError) {
+            switch response {
+            case .plain(let claims): return try UserInfo(claims, subject: idToken.subject)
+            case .signed(let signed):
+                let claims = try await verified(signed, about: idToken, provider, correlationID)
+                return try UserInfo(claims, subject: idToken.subject)
+            }
+        } catch {
+            throw error.about(.init(to: request.url, status: 200))
+        }
+    }
+
+    /// The claims of a signed response, by the provider's keys, which are fetched again if none of them fits.
+    private func verified(
+        _ signed: SignedUserInfo, about idToken: VerifiedIDToken, _ provider: ProviderMetadata,
+        _ correlationID: CorrelationID
+    ) async throws(OIDCError) -> JSONObject {
+        let cache = try keyCaches.cache(of: provider)
+        let held = try await cache.current(for: correlationID) { _ in }
+        if !signed.isVerified(by: held.keys) {
+            guard let newer = await cache.newer(than: held, for: correlationID, { _ in }),
+                signed.isVerified(by: newer.keys)
+            else {
+                throw .unusable("The signature of the userinfo response does not verify with the provider's keys.")
+            }
+        }
+        return try signed.claims(about: idToken, rules: configuration.idTokenRules, now: clock.now())
     }
 
     /// Asks a provider without ID tokens for the user of an access token.
@@ -88,11 +119,12 @@ extension RelyingParty {
     /// - Parameter bytes: The longest body to accept.
     private func request(
         _ url: EndpointURL, bearing accessToken: Secret, from provider: ProviderMetadata,
-        step: OutboundRequest.Destination.Step, upTo bytes: Int, _ correlationID: CorrelationID?
+        step: OutboundRequest.Destination.Step, upTo bytes: Int, accepting mediaType: String = "application/json",
+        _ correlationID: CorrelationID?
     ) -> OutboundRequest {
         OutboundRequest(
             method: .get, url: url,
-            headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", "application/json")],
+            headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", mediaType)],
             timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: bytes,
             destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
     }

@@ -35,6 +35,8 @@ public final class RelyingParty: Sendable {
         /// The issuers of networks, and the word of the operator that their metadata is right. A network that is not
         /// listed keeps the issuer first seen, and its metadata is verified with the issuer.
         public var pinnedIssuers: [MCCMNC: String] = [:]
+        /// What any of the clients accepts its tokens to be signed with. A provider that lists none of it cannot be used.
+        public var signingAlgorithms = SigningAlgorithm.standard
         /// What is demanded of ID tokens.
         public var idTokenRules = IDTokenRules()
         /// What is demanded of port tokens.
@@ -187,9 +189,14 @@ public final class RelyingParty: Sendable {
         outbound.correlationID = correlationID
         return try await bulkhead.send(outbound, "The token request", codeMayBeSpent: nil) {
             (response) throws(OIDCError) in
-            try TokenResponse(
-                response, limits: configuration.limits, needsIDToken: needsIDToken,
-                mayLackType: !provider.hasIDTokens)
+            do throws(OIDCError) {
+                return try TokenResponse(
+                    response, limits: configuration.limits, needsIDToken: needsIDToken,
+                    mayLackType: !provider.hasIDTokens)
+            } catch {
+                throw error.carrierError == "invalid_client" && client.dependOnEncoding
+                    ? error.adding("The encoding may be the reason: \(ClientCredentials.encodingRemedy).") : error
+            }
         }
     }
 
@@ -219,7 +226,8 @@ public final class RelyingParty: Sendable {
         let rules = configuration.idTokenRules
         let token = try SignedToken(
             idToken, maximumBytes: rules.maximumBytes, type: .idToken(rules.types),
-            allows: { rules.allows($0, at: provider) })
+            allows: expectation.signingAlgorithms.contains)
+        let provider = try await listing(token.algorithm, provider, correlationID)
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
         let cache = try keyCaches.cache(of: provider)
         let held = try await cache.current(for: correlationID, keyFetch)
@@ -231,6 +239,21 @@ public final class RelyingParty: Sendable {
             else { throw error }
             return try validator.validate(token, keys: newer.keys, expecting: expectation, now: clock.now())
         }
+    }
+
+    /// The provider's metadata, which must list an algorithm that it signed with. A provider that has changed its
+    /// algorithm is followed at once: the metadata is fetched again, at most once in ``CacheRules/retryInterval``.
+    ///
+    /// - Throws: The check ``IDTokenCheck/algorithm``.
+    func listing(
+        _ algorithm: SigningAlgorithm, _ provider: ProviderMetadata, _ correlationID: CorrelationID?
+    ) async throws(OIDCError) -> ProviderMetadata {
+        if provider.signingAlgorithms.contains(algorithm) { return provider }
+        guard
+            let newer = await discovery.newer(than: provider, correlationID: correlationID ?? .random(from: random)),
+            newer.signingAlgorithms.contains(algorithm)
+        else { throw .failed(.algorithm) }
+        return newer
     }
 }
 

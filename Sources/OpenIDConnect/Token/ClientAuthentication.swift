@@ -4,8 +4,8 @@ public import Primitives
 ///
 /// A client has one method, so that no request can use two (RFC 6749 section 2.3).
 public enum ClientAuthentication: Sendable, Hashable {
-    /// HTTP Basic with client id and secret, each form-urlencoded before (RFC 6749 section 2.3.1).
-    case clientSecretBasic(Secret)
+    /// HTTP Basic with client id and secret.
+    case clientSecretBasic(Secret, encoding: BasicCredentialsEncoding = .formURLEncoded)
     /// Client id and secret in the form (RFC 6749 section 2.3.1).
     case clientSecretPost(Secret)
     /// A short-lived JWT that we sign (RFC 7523 section 2.2).
@@ -38,6 +38,14 @@ public enum ClientAuthenticationMethod: String, Sendable, Hashable, CaseIterable
     case privateKeyJWT = "private_key_jwt"
     /// No authentication.
     case publicClient = "none"
+}
+
+/// How client id and secret are written before they become the credentials of HTTP Basic.
+public enum BasicCredentialsEncoding: String, Sendable, Hashable, CaseIterable {
+    /// Each form-urlencoded (RFC 6749 section 2.3.1).
+    case formURLEncoded = "form_urlencoded"
+    /// As they are, for providers that do not decode them. The id has no colon then.
+    case plain
 }
 
 /// The audience of a client assertion. RFC 7523 section 3 allows both; OpenID Connect Core section 9 recommends the

@@ -31,9 +31,9 @@ struct TokenRequest {
             (name: "Content-Type", value: "application/x-www-form-urlencoded"), ("Accept", "application/json"),
         ]
         switch client.authentication {
-        case .clientSecretBasic(let secret):
+        case .clientSecretBasic(let secret, let encoding):
             // Without client_id in the form: one carrier refuses it beside Basic.
-            headers.append(("Authorization", basic(secret)))
+            headers.append(("Authorization", basic(secret, encoding)))
         case .clientSecretPost(let secret):
             form += [("client_id", client.clientID.text), ("client_secret", secret.exposed)]
         case .signedClientSecret(let secret):
@@ -69,13 +69,31 @@ struct TokenRequest {
     }
 
     /// RFC 6749 section 2.3.1: id and secret are encoded before, so that a colon in the id does not end it.
-    private func basic(_ secret: Secret) -> String {
+    private func basic(_ secret: Secret, _ encoding: BasicCredentialsEncoding) -> String {
         var pair: [UInt8] = []
-        PercentEncoding.append(client.clientID.text, to: &pair)
-        pair.append(UInt8(ascii: ":"))
-        PercentEncoding.append(secret.exposed, to: &pair)
+        switch encoding {
+        case .formURLEncoded:
+            PercentEncoding.append(client.clientID.text, to: &pair)
+            pair.append(UInt8(ascii: ":"))
+            PercentEncoding.append(secret.exposed, to: &pair)
+        case .plain: pair = Array("\(client.clientID.text):\(secret.exposed)".utf8)
+        }
         return "Basic " + Data(pair).base64EncodedString()
     }
+}
+
+extension ClientCredentials {
+    /// Whether the credentials of HTTP Basic differ by their encoding, so that a provider that does not decode them
+    /// refuses the client.
+    package var dependOnEncoding: Bool {
+        guard case .clientSecretBasic(let secret, encoding: .formURLEncoded) = authentication else { return false }
+        return !(clientID.text + secret.exposed).utf8.allSatisfy(PercentEncoding.isUnreserved)
+    }
+
+    /// What to do if a provider refuses such credentials.
+    package static let encodingRemedy =
+        "if the provider does not decode the percent-encoded id and secret of HTTP Basic (RFC 6749 section 2.3.1), set "
+        + "client_secret_basic_encoding to plain"
 }
 
 extension ProviderMetadata {

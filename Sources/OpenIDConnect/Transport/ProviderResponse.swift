@@ -2,8 +2,8 @@ import Primitives
 
 /// Reads providers' responses.
 ///
-/// JSON is read under any Content-Type or none, because carriers label it variously, except where the label says that
-/// it is a page or a form.
+/// JSON is read under any Content-Type or none, because carriers label it variously. A success that is labelled a page
+/// or a form is refused. An error is read even then: some providers label their JSON errors `text/html`.
 enum ProviderResponse {
     private static let otherMediaTypes: Set<String> = [
         "text/html", "application/xhtml+xml", "application/x-www-form-urlencoded", "multipart/form-data",
@@ -34,7 +34,9 @@ enum ProviderResponse {
 
     private static func value(_ response: OutboundResponse, maximumBytes: Int) -> JSONValue? {
         guard response.body.count <= maximumBytes else { return nil }
-        if let mediaType = mediaType(response), otherMediaTypes.contains(mediaType) { return nil }
+        if response.status == 200, let mediaType = mediaType(response), otherMediaTypes.contains(mediaType) {
+            return nil
+        }
         return try? JSONValue(parsing: response.body)
     }
 

@@ -35,23 +35,16 @@ extension UserInfo {
 }
 
 extension UserInfo {
-    /// Reads a userinfo response (OpenID Connect Core section 5.3.2) in either of the shapes that carriers use: flat
-    /// (`"email": "…"`) and nested (`"email": {"value": "…"}`). Attributes of other types or with control characters
-    /// are left out.
+    /// Reads the claims of a userinfo response (OpenID Connect Core section 5.3.2) in either of the shapes that
+    /// carriers use: flat (`"email": "…"`) and nested (`"email": {"value": "…"}`). Attributes of other types or with
+    /// control characters are left out.
     ///
-    /// - Throws: the check ``IDTokenCheck/userInfoSubject`` unless the response has the subject of the ID token;
-    ///   ``OIDCError/Code/unusableResponse`` if it is not a userinfo response.
-    init(_ response: OutboundResponse, subject: String, limits: OutboundLimits) throws(OIDCError) {
-        guard ProviderResponse.mediaType(response) != "application/jwt" else {
-            throw .unusable("The userinfo response is a JWT instead of the plain JSON that the client needs.")
-        }
-        let object = try ProviderResponse.okObject(
-            response, maximumBytes: limits.userInfoBytes,
-            otherwise: "The userinfo response is not status 200 with a JSON object.")
-        guard let named = object["sub"]?.string, named.hasSameBytes(as: subject) else {
+    /// - Throws: The check ``IDTokenCheck/userInfoSubject`` unless the response has the subject of the ID token.
+    init(_ claims: JSONObject, subject: String) throws(OIDCError) {
+        guard let named = claims["sub"]?.string, named.hasSameBytes(as: subject) else {
             throw .failed(.userInfoSubject)
         }
-        self.init(object)
+        self.init(claims)
     }
 
     /// Reads claims about a user, in either shape. What is not a proper attribute is left out.

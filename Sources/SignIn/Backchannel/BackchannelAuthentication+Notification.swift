@@ -115,6 +115,7 @@ extension BackchannelAuthenticationContext {
         var expectation = IDTokenExpectation(
             clientID: client.id, nonce: token.nonce.exposed, acrValues: acrValues, context: terms.context,
             accessToken: accessToken)
+        expectation.signingAlgorithms = client.signingAlgorithms
         expectation.nonceMayBeMissing = true
         expectation.requestID = requestID
         log.begin(.validate)
@@ -124,7 +125,8 @@ extension BackchannelAuthenticationContext {
         guard wantsAttributes, let accessToken else { return VerifiedSignIn(verified, nil) }
         log.begin(.userinfo)
         var userInfo = try await relyingParty.userInfo(
-            accessToken: accessToken, about: verified, provider: carrier, correlationID: correlationID)
+            accessToken: accessToken, about: verified, signedWith: client.userInfoSigningAlgorithm, provider: carrier,
+            correlationID: correlationID)
         userInfo.claims = userInfo.claims.requested(by: scopes + client.scopes)
         return VerifiedSignIn(verified, userInfo)
     }

@@ -75,10 +75,11 @@ struct SignInAttempt: Sendable {
         _ tokens: TokenResponse, from provider: ProviderMetadata, maximumAuthenticationAge: Int64? = nil,
         keyFetch: (KeyFetch) -> Void
     ) async throws(SignInError) -> VerifiedIDToken {
-        let expectation = IDTokenExpectation(
+        var expectation = IDTokenExpectation(
             clientID: client.id, nonce: request.nonce?.exposed, acrValues: request.acrValues,
             maximumAuthenticationAge: maximumAuthenticationAge, context: request.context,
             accessToken: tokens.accessToken)
+        expectation.signingAlgorithms = client.signingAlgorithms
         guard let idToken = tokens.idToken else { throw .nothingConfirms }
         return try await asked(
             await relyingParty.validate(
@@ -105,7 +106,8 @@ struct SignInAttempt: Sendable {
         requested(
             try await asked(
                 await relyingParty.userInfo(
-                    accessToken: tokens.accessToken, about: idToken, provider: provider, correlationID: correlationID),
+                    accessToken: tokens.accessToken, about: idToken, signedWith: client.userInfoSigningAlgorithm,
+                    provider: provider, correlationID: correlationID),
                 codeWasPosted: true))
     }
 }

@@ -27,7 +27,7 @@ package struct BackchannelLogout: Sendable {
         else { throw .unknownProvider }
         do throws(SignInError) {
             let ended = try await end(
-                try await verify(logoutToken, Set(provider.clients.keys), relyingParty), requestID)
+                try await verify(logoutToken, provider.clients.mapValues(\.signingAlgorithms), relyingParty), requestID)
             logger.info(
                 "back-channel logout",
                 metadata: ["provider": "\(name)", "sessions": "\(ended)", "request_id": "\(requestID)"])
@@ -50,7 +50,7 @@ package struct BackchannelLogout: Sendable {
     }
 
     private func verify(
-        _ token: Secret, _ clients: Set<ClientID>, _ relyingParty: RelyingParty
+        _ token: Secret, _ clients: [ClientID: Set<SigningAlgorithm>], _ relyingParty: RelyingParty
     ) async throws(SignInError) -> LogoutToken {
         do throws(LogoutTokenRefusal) {
             return try await relyingParty.verify(logoutToken: token, for: clients)

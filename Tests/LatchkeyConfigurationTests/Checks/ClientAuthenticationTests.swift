@@ -54,4 +54,30 @@ struct ClientAuthenticationTests {
         #expect(readable.warnings.contains { $0.reason == "every user of this machine can read the file key" })
         #expect(try load(text + "}]}", environment: environment, files: ["key": Self.key]).warnings.isEmpty)
     }
+
+    @Test("The encoding of HTTP Basic can be configured", arguments: BasicCredentialsEncoding.allCases)
+    func basicEncoding(_ encoding: BasicCredentialsEncoding) throws {
+        let members = "id: a, secret: '+', client_secret_basic_encoding: \(encoding.rawValue)"
+        let loaded = try load(
+            "zenkey: {clients: [{\(members)}]}", environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", nil))
+        let authentication = loaded.configuration.zenkey.clients.map(\.authentication)
+        #expect(authentication == [.clientSecretBasic(Secret("+"), encoding: encoding)])
+    }
+
+    @Test(
+        "An encoding that does not fit is refused",
+        arguments: [
+            ("id: a, secret: s, client_secret_basic_encoding: base64", "is not one of its words"),
+            ("id: 'a:b', secret: s, client_secret_basic_encoding: plain", "a colon in its id"),
+            (
+                "id: a, secret: s, token_endpoint_auth_method: client_secret_post, client_secret_basic_encoding: plain",
+                "does not use client_secret_basic"
+            ),
+        ])
+    func wrongBasicEncoding(_ members: String, _ reason: String) {
+        let found = problems(
+            "zenkey: {clients: [{\(members)}]}", environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", nil))
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+    }
 }

@@ -170,6 +170,38 @@ struct ProviderConfigurationTests {
         #expect(found.first?.contains(reason) == true, "\(found)")
     }
 
+    @Test(
+        "A client's algorithm can be configured, for carriers and for OpenID providers",
+        arguments: SigningAlgorithm.allCases)
+    func signingAlgorithm(_ algorithm: SigningAlgorithm) throws {
+        let member = "id_token_signed_response_alg: \(algorithm.rawValue)"
+        let client = "{id: a, secret: s, redirect_uris: ['a.b:/c'], \(member)}"
+        let issuer = "kind: oidc, issuer: 'https://acme.example'"
+        let loaded = try load(
+            "zenkey: {clients: [\(client)]}\nproviders: {acme: {\(issuer), clients: [\(client)]}}",
+            environment: needed.filter { $0.key != "LATCHKEY_ZENKEY_CLIENTS" }
+        ).configuration
+        #expect(loaded.zenkey.clients[0].signingAlgorithms == [algorithm])
+        #expect(loaded.providers[0].clients[0].signingAlgorithms == [algorithm])
+        let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
+        #expect(standard.providers[0].clients[0].signingAlgorithms == [.rs256, .es256])
+    }
+
+    @Test(
+        "Algorithms that are none for ID tokens are refused",
+        arguments: [
+            ("kind: oidc, issuer: 'https://acme.example'", "HS256", "is not one of its words"),
+            ("kind: oidc, issuer: 'https://acme.example'", "none", "is not one of its words"),
+            ("kind: oidc, issuer: 'https://acme.example'", "rs256", "did you mean RS256?"),
+            (oauth2, "RS256", "has no ID tokens"),
+        ])
+    func wrongSigningAlgorithm(_ provider: String, _ algorithm: String, _ reason: String) {
+        let client = "{id: a, secret: s, redirect_uris: ['a.b:/c'], id_token_signed_response_alg: \(algorithm)}"
+        let found = problems("providers: {acme: {\(provider), clients: [\(client)]}}")
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+    }
+
     @Test("A client of an oauth2 provider may be public, and a missing secret causes a warning")
     func publicClients() throws {
         func load(_ members: String) throws -> LoadedConfiguration {

@@ -432,24 +432,50 @@ import Testing
         }
     }
 
-    @Test("A form callback redirects to the same address by GET, where the browser sends its cookie")
+    @Test("A form of another site is sent again by a page, and the code is in no address")
     func formPost() async throws {
         try await withHarness { harness in
-            let browser = Browser()
+            let origin = "http://127.0.0.1:\(harness.app.port)"
+            let callback = origin + "/auth/zenkey/callback"
             let fields = ["client_type": "web", "redirect_uri": Self.webURI, "mccmnc": SignInHarness.mccmnc]
-            let back = try await approve(browser, try await browser.get(start(harness, fields)))
-            var form: [String: String] = [:]
-            for item in back.parameters.items { form[item.name] = item.value }
-            let callback = "http://127.0.0.1:\(harness.app.port)/auth/zenkey/callback"
-            let passed = try await Browser().post(callback, form: form)
-            #expect(passed.status == 303)
+            func comeBack() async throws -> (browser: Browser, form: [String: String]) {
+                let browser = Browser()
+                let back = try await approve(browser, try await browser.get(start(harness, fields)))
+                return (browser, Dictionary(back.parameters.items.map { ($0.name, $0.value) }) { $1 })
+            }
+            let (browser, form) = try await comeBack()
             #expect(form["iss"] != nil)
-            #expect(passed.parameters["iss"] == form["iss"], "who answers is not lost on the way")
-            let done = try await browser.get("http://127.0.0.1:\(harness.app.port)" + passed.location)
+            // Another site's form comes without cookies.
+            let page = try await Browser().post(callback, form: form)
+            #expect(page.status == 200)
+            #expect(page.location.isEmpty)
+            #expect(page.response["cache-control"] == "no-store")
+            #expect(page.text.contains(#"<form method="post" action="/auth/zenkey/callback">"#))
+            for name in ["state", "code", "iss", "mccmnc"] {
+                let value = try #require(form[name])
+                #expect(page.text.contains(#"name="\#(name)" value="\#(value)""#))
+            }
+            #expect(page.text.contains(#"name="sent_again" value="true""#))
+            #expect(page.text.contains(#"<script src="/auth/form-post.js"></script>"#))
+            let script = try await Browser().get(origin + "/auth/form-post.js")
+            #expect(script.text.contains("submit()"))
+            let done = try await browser.post(callback, form: form.merging(["sent_again": "true"]) { $1 })
+            #expect(done.status == 303)
             #expect(done.parameters["status"] == "success")
+
+            let (sameSite, second) = try await comeBack()
+            #expect(try await sameSite.post(callback, form: second).parameters["status"] == "success")
+
+            let third = try await comeBack().form.merging(["sent_again": "true"]) { $1 }
+            let elsewhere = try await Browser().post(callback, form: third)
+            #expect(elsewhere.status == 400, "in another browser, and without an endless loop of pages")
+
+            let hostile = #""><script>alert(1)</script>"#
+            let escaped = try await Browser().post(callback, form: ["state": hostile, "other": "x"])
+            #expect(!escaped.text.contains("<script>alert"))
+            #expect(!escaped.text.contains(#"name="other""#))
             for name in ["zenkey%3Fx", "zenkey%23", "zenkey%2F..", "%0D%0AX:"] {
-                let elsewhere = "http://127.0.0.1:\(harness.app.port)/auth/\(name)/callback"
-                let refused = try await Browser().post(elsewhere, form: form)
+                let refused = try await Browser().post(origin + "/auth/\(name)/callback", form: form)
                 #expect([400, 404].contains(refused.status), "\(name)")
                 #expect(refused.location.isEmpty)
             }

@@ -38,6 +38,7 @@ struct IssuerDiscoveryTests {
         let error = await failure { () throws(OIDCError) in try await provider(relyingParty) }
         #expect(error?.code == .metadataRefused)
         #expect(error?.codeMayBeSpent == false)
+        #expect(error?.reason.contains("slash at the end") == (other == TokenDraft.issuer + "/"))
     }
 
     @Test("The issuer's endpoints may be on any host, by https")

@@ -51,7 +51,7 @@ struct ProviderMetadataTests {
         arguments: [
             (
                 "id_token_signing_alg_values_supported",
-                ["[\"none\"]", "[]", "[\"HS256\",\"PS256\"]", "[1]", "{}", "true"]
+                ["[\"none\"]", "[]", "[\"HS256\",\"ES256K\"]", "[\"PS256\"]", "[1]", "{}", "true"]
             ),
             ("response_types_supported", ["[]", "[\"id_token\"]", "[\"code id_token\"]", "\"token\"", "[null]"]),
             ("token_endpoint_auth_methods_supported", ["5", "[1]", "{}"]),

@@ -37,12 +37,13 @@ struct ClientAuthenticationTests {
     }
 
     private func exchange(
-        _ authentication: ClientAuthentication, at carrier: FakeCarrier, by relyingParty: RelyingParty? = nil
+        _ authentication: ClientAuthentication, at carrier: FakeCarrier, by relyingParty: RelyingParty? = nil,
+        clientID: String = "a:b c"
     ) async throws -> OIDCError? {
         let relyingParty = try relyingParty ?? carrier.relyingParty()
         let subjects = try SignInSubjects()
         let provider = try await relyingParty.provider(subjects)
-        let client = ClientCredentials(clientID: try #require(ClientID("a:b c")), authentication: authentication)
+        let client = ClientCredentials(clientID: try #require(ClientID(clientID)), authentication: authentication)
         return await failure { () throws(OIDCError) in
             try await relyingParty.exchange(
                 code: Secret("code-1"), redirectURI: "app:/cb", codeVerifier: nil, client: client, provider: provider,
@@ -50,12 +51,12 @@ struct ClientAuthenticationTests {
         }
     }
 
-    private func sent(_ authentication: ClientAuthentication, keyed: Bool = true) async throws -> Sent {
+    private func sent(_ authentication: ClientAuthentication, clientID: String = "a:b c") async throws -> Sent {
         let methods = "[\"client_secret_basic\",\"client_secret_post\",\"private_key_jwt\",\"none\"]"
         let carrier = FakeCarrier {
             $0.discovery = .json(FakeCarrier.metadata.with("token_endpoint_auth_methods_supported", methods).text)
         }
-        #expect(try await exchange(authentication, at: carrier) == nil)
+        #expect(try await exchange(authentication, at: carrier, clientID: clientID) == nil)
         let requests = carrier.http.requests(to: FakeCarrier.tokenURL)
         #expect(requests.count == 1)
         return Sent(try #require(requests.first))
@@ -75,6 +76,31 @@ struct ClientAuthenticationTests {
         let sent = try await sent(.clientSecretBasic(Secret(":s")))
         #expect(sent.headers["Authorization"] == "Basic YSUzQWIlMjBjOiUzQXM=")
         #expect(Self.members.isDisjoint(with: sent.form.keys))
+    }
+
+    @Test("client_secret_basic sends id and secret as they are for a provider that does not decode them")
+    func plainBasic() async throws {
+        let sent = try await sent(.clientSecretBasic(Secret("+/="), encoding: .plain), clientID: "abc")
+        #expect(sent.headers["Authorization"] == "Basic YWJjOisvPQ==")
+    }
+
+    @Test(
+        "A refusal names the encoding as a possible reason, if it makes a difference",
+        arguments: [
+            ("abc", ClientAuthentication.clientSecretBasic(Secret("+/=")), true),
+            ("a:b", .clientSecretBasic(Secret("secret")), true), ("abc", .clientSecretBasic(Secret("a-b._~9")), false),
+            ("abc", .clientSecretBasic(Secret("+/="), encoding: .plain), false),
+            ("abc", .clientSecretPost(Secret("+/=")), false),
+        ])
+    func encodingRemedy(_ clientID: String, _ authentication: ClientAuthentication, _ isNamed: Bool) async throws {
+        let carrier = FakeCarrier {
+            $0.discovery = .json(
+                FakeCarrier.metadata.with("token_endpoint_auth_methods_supported", nil).text)
+            $0.token = .json(#"{"error":"invalid_client"}"#, status: 401)
+        }
+        let error = try await exchange(authentication, at: carrier, clientID: clientID)
+        #expect(error?.code == .clientRefused)
+        #expect(error?.reason.contains("client_secret_basic_encoding") == isNamed)
     }
 
     @Test("client_secret_post has id and secret in the form, and no header field")

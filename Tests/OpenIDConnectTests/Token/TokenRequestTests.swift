@@ -201,6 +201,16 @@ struct TokenRequestTests {
     }
 
     @Test(
+        "A refusal is understood under any content type",
+        arguments: ["text/html", "text/html; charset=utf-8", "application/x-www-form-urlencoded", nil])
+    func labelOfRefusal(_ contentType: String?) async throws {
+        let body = Array(#"{"error":"invalid_client"}"#.utf8)
+        let found = try await error(OutboundResponse(status: 400, contentType: contentType, body: body))
+        #expect(found?.code == .clientRefused)
+        #expect(found?.carrierError == "invalid_client")
+    }
+
+    @Test(
         "A failure without an error of RFC 6749 is unusable",
         arguments: [201, 204, 301, 302, 303, 307, 308, 400, 401, 404, 500, 503])
     func failures(_ status: Int) async throws {

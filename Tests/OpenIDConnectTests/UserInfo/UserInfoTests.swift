@@ -189,7 +189,6 @@ struct UserInfoTests {
             OutboundResponse(status: 200), .json("<html></html>"), .json("[]"),
             .json(#"{"sub":"310999-subject","sub":"310999-subject"}"#),
             OutboundResponse(status: 200, contentType: "text/html", body: Array(proper.utf8)),
-            OutboundResponse(status: 200, contentType: "application/jwt", body: Array(TokenDraft().text.utf8)),
             OutboundResponse(status: 200, contentType: "application/jwt", body: Array(proper.utf8)),
             .json(TokenDraft().text),
         ] {
