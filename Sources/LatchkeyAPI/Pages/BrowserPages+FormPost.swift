@@ -6,8 +6,8 @@ import SignIn
 extension BrowserPages {
     /// Sends the items to the address that the browser is at, this time as a form of this site.
     ///
-    /// The page says nothing of where its form may go: Chromium applies that also to the redirect to the frontend, which
-    /// is the answer.
+    /// The page says nothing of where its form may go: Chromium applies that also to the redirect to the frontend,
+    /// which is the answer.
     static func formToSendAgain(_ items: [(name: String, value: String)], to action: String, below path: String)
         -> Response
     {

@@ -26,7 +26,8 @@ struct MetadataReader {
         return try endpoint(name)
     }
 
-    /// The supported algorithms that the provider signs with; all of them if it lists none. One of them must be accepted.
+    /// The supported algorithms that the provider signs with; all of them if it lists none. One of them must be
+    /// accepted.
     func signingAlgorithms() throws(OIDCError) -> Set<SigningAlgorithm> {
         let name: StaticString = "id_token_signing_alg_values_supported"
         guard let listed = try list(name) else { return Set(SigningAlgorithm.allCases) }

@@ -35,7 +35,8 @@ public final class RelyingParty: Sendable {
         /// The issuers of networks, and the word of the operator that their metadata is right. A network that is not
         /// listed keeps the issuer first seen, and its metadata is verified with the issuer.
         public var pinnedIssuers: [MCCMNC: String] = [:]
-        /// What any of the clients accepts its tokens to be signed with. A provider that lists none of it cannot be used.
+        /// What any of the clients accepts its tokens to be signed with. A provider that lists none of it cannot be
+        /// used.
         public var signingAlgorithms = SigningAlgorithm.standard
         /// What is demanded of ID tokens.
         public var idTokenRules = IDTokenRules()
