@@ -46,8 +46,8 @@ package enum LoginHint: Sendable, Hashable {
         }
     }
 
-    /// The form of ZenKey's carriers: five or six digits, a hyphen, and an opaque text. That one needs a letter, so that
-    /// no spelling of a number is a subject.
+    /// The form of ZenKey's carriers: five or six digits, a hyphen, and an opaque text. That one needs a letter, so
+    /// that no spelling of a number is a subject.
     private static func isSubject(_ text: String) -> Bool {
         guard let hyphen = text.firstIndex(of: "-"), MCCMNC(String(text[..<hyphen])) != nil else { return false }
         let rest = text[hyphen...].dropFirst()

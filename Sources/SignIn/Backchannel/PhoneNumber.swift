@@ -66,8 +66,8 @@ package struct PhoneNumber: Sendable, Hashable {
         "86", "90", "91", "92", "93", "94", "95", "98",
     ]
 
-    /// The countries whose national numbers may begin with 0: Italy, San Marino, Ivory Coast, Gabon and Congo. Elsewhere
-    /// a 0 is the trunk prefix, which is not part of the international form.
+    /// The countries whose national numbers may begin with 0: Italy, San Marino, Ivory Coast, Gabon and Congo.
+    /// Elsewhere a 0 is the trunk prefix, which is not part of the international form.
     private static let codesBeforeZero: Set<Substring> = ["39", "378", "225", "241", "242"]
 
     /// The United States and Canada (ITU-T E.212).

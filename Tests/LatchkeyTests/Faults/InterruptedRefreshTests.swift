@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "A process that is killed between the provider's answer and its storage is followed by one that repeats the request once",
+        "After a process was killed between the provider's answer and its storage, another repeats the request once",
         arguments: Database.allCases, [true, false])
     func killed(database: Database, acceptsRepetitions: Bool) async throws {
         try await AdminHarness.with { harness in
