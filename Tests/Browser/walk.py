@@ -20,6 +20,11 @@ def parameters(url):
     return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
 
 
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
 class Walk:
     def __init__(self, browser, base, pictures, name):
         self.browser, self.base, self.pictures, self.name = browser, base, pictures, name
@@ -109,6 +114,29 @@ class Walk:
         assert origin == self.base and message["source"] == "latchkey", message
         assert message["status"] == "success" and message["session_id"], message
 
+    def form_post(self):
+        """Another site's form, which comes without cookies, ends the sign-in. A page of this site sends it again."""
+        self.browser.go(self.start())
+        self.choose_carrier()
+        self.browser.find("input[name=user]")
+        action, fields = self.browser.run(
+            "const form = document.querySelector('form'); return [form.action, [...new FormData(form)]];")
+        body = urllib.parse.urlencode(fields).encode()
+        try:
+            urllib.request.build_opener(NoRedirect).open(action, body, timeout=20)
+            raise AssertionError("the carrier does not redirect")
+        except urllib.error.HTTPError as answer:
+            back = answer.headers["Location"]
+        inputs = "".join(f'<input name="{name}" value="{value}">' for name, value in parameters(back).items())
+        callback = back.split("?")[0]
+        form = f'<form method="post" action="{callback}">{inputs}</form><script>document.forms[0].submit()</script>'
+        self.browser.go("data:text/html," + urllib.parse.quote(form))
+        outcome = self.came_back()
+        assert outcome["status"] == "success" and "code" not in outcome, outcome
+        self.browser.go(self.base + "/users/me")
+        assert json.loads(self.browser.text())["user_id"] > 0
+        self.browser.complaints()
+
     def browser_count(self):
         return len(self.browser.windows)
 
@@ -181,7 +209,9 @@ def main():
     for look, (size, dark) in looks.items():
         with demonstration(options.latchkey) as (base, _), Browser(driver, free_port(), size, dark) as browser:
             walk = Walk(browser, base, options.pictures, look)
-            for step in (walk.web, walk.denied, walk.secondary_device, walk.popup, walk.trouble, walk.api):
+            for step in (
+                walk.web, walk.denied, walk.secondary_device, walk.popup, walk.form_post, walk.trouble, walk.api
+            ):
                 step()
                 print(f"browser: {look}: {step.__name__}: ok", flush=True)
     with demonstration(options.latchkey, LATCHKEY_REGISTRATION="required") as (base, _), \
