@@ -114,9 +114,9 @@ struct PendingStartTests {
         #expect(admit("a", of: "10.0.9.1", in: starts) == displaced())
         #expect(admit("b", of: "10.0.0.1", in: starts) == displaced())
         #expect(starts.count == 2)
-        #expect(admit("c", of: "10.0.9.1", in: starts) == displaced("a"))
+        #expect(admit("c", of: "10.0.8.1", in: starts) == displaced("a"))
         #expect(starts.statistics.displaced == 1)
-        #expect(admit("d", of: "10.0.8.1", in: starts) == .refused)
+        #expect(admit("d", of: "10.0.7.1", in: starts) == .refused)
         #expect(starts.statistics.refused == 1)
     }
 
