@@ -2,6 +2,8 @@ import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
+import Storage
+import StorageModel
 
 // The carriers' and providers' responses, by the rules of the relying party.
 extension Doctor {
@@ -12,7 +14,8 @@ extension Doctor {
         var subject: String { "\(network.text), client \(clientID.text)" }
     }
 
-    func examineCarriers() async -> [Finding] {
+    /// - Parameter database: Its bindings of issuers are used, and not changed.
+    func examineCarriers(_ database: Result<DatabaseExamination, StorageError>) async -> [Finding] {
         guard let discoveryURL = configuration.zenkey.discoveryURL else {
             guard configuration.providers.isEmpty else { return [] }
             return [.problem(.discovery, "zenkey.discovery_url is not set", fix: "set it")]
@@ -20,11 +23,14 @@ extension Doctor {
         let recorder = ExchangeRecorder(http, clock: clock)
         var findings: [Finding] = []
         if networks.isEmpty { findings += await reachDiscovery(discoveryURL, recorder) }
+        let known = try? database.get().issuers
+        if !questions.isEmpty { findings.append(Self.finding(known, isReadable: (try? database.get()) != nil)) }
         var seen: Set<ProviderMetadata> = []
         for question in questions {
             // One relying party per question: it caches the network, and would not ask again for another client.
             let relyingParty = RelyingParty(
-                configuration: configuration.relyingParty(discoveryURL: discoveryURL), http: recorder, clock: clock)
+                configuration: configuration.relyingParty(discoveryURL: discoveryURL), http: recorder,
+                bindings: MemoryIssuerBindings(known ?? KnownIssuers()), clock: clock)
             do throws(OIDCError) {
                 let provider = try await relyingParty.provider(
                     for: question.network, clientID: question.clientID, correlationID: .random(from: .system))
@@ -41,6 +47,22 @@ extension Doctor {
             }
         }
         return findings + examineHosts(recorder.exchanges)
+    }
+
+    /// What the issuers that networks name are compared with.
+    private static func finding(_ known: KnownIssuers?, isReadable: Bool) -> Finding {
+        guard isReadable else {
+            return .warning(
+                .metadata, "the database cannot be read, so the issuers that networks name are not compared with it",
+                fix: "make the database readable, and run this again")
+        }
+        guard let known, !known.bindings.isEmpty else {
+            return .ok(
+                .metadata,
+                "the database has no known issuers, so those that networks name are verified as at a first start")
+        }
+        let count = known.bindings.count == 1 ? "1 known issuer" : "\(known.bindings.count) known issuers"
+        return .ok(.metadata, "the issuers that networks name are compared with the \(count) in the database")
     }
 
     /// Every client with the first network, and every network with the first client: this finds each fault without all

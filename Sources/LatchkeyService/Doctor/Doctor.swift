@@ -61,8 +61,9 @@ package struct Doctor: Sendable {
         findings.append(await examinePublicURL())
         findings.append(contentsOf: examineTLS())
         findings.append(contentsOf: examineRedirectURIs())
-        findings.append(contentsOf: examineDatabase())
-        findings.append(contentsOf: await examineCarriers())
+        let examined = examination()
+        findings.append(contentsOf: examineDatabase(examined))
+        findings.append(contentsOf: await examineCarriers(examined))
         findings.append(contentsOf: await examineProviders())
         return DoctorReport(findings)
     }
@@ -132,11 +133,15 @@ package struct Doctor: Sendable {
         }
     }
 
-    private func examineDatabase() -> [Finding] {
+    private func examination() -> Result<DatabaseExamination, StorageError> {
+        Result { () throws(StorageError) in try DatabaseExamination(configuration.databaseLocation) }
+    }
+
+    private func examineDatabase(_ result: Result<DatabaseExamination, StorageError>) -> [Finding] {
         let subject = configuration.database.url.path ?? configuration.database.url.description
         let examination: DatabaseExamination
         do throws(StorageError) {
-            examination = try DatabaseExamination(configuration.databaseLocation)
+            examination = try result.get()
         } catch {
             let isFile = configuration.database.url.path != nil
             return [.problem(.database, subject, error.reason, fix: error.code.remedy(isFile: isFile))]

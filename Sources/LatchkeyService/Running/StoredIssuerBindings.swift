@@ -7,20 +7,18 @@ struct StoredIssuerBindings: IssuerBindings {
     let store: any IssuerBindingStore
     let clock: WallClock
 
-    func known(of network: MCCMNC, _ issuer: String) async throws(OIDCError) -> KnownBinding {
+    func known(of network: MCCMNC, _ issuer: String) async throws(OIDCError) -> KnownIssuer {
         do throws(StorageError) {
-            return KnownBinding(try await store.knownIssuer(of: network.text, issuer))
+            return try await store.knownIssuer(of: network.text, issuer)
         } catch {
             throw Self.failure
         }
     }
 
-    func bind(_ network: MCCMNC, to binding: IssuerBinding) async throws(OIDCError) -> KnownBinding {
+    func bind(_ network: MCCMNC, to binding: IssuerBinding) async throws(OIDCError) -> KnownIssuer {
         do throws(StorageError) {
-            return KnownBinding(
-                try await store.bindIssuer(
-                    IssuerBindingRecord(binding), to: network.text, limit: IssuerBindingLimits.maximumRows,
-                    at: clock.now()))
+            return try await store.bindIssuer(
+                binding, to: network.text, limit: KnownIssuers.maximumCount, at: clock.now())
         } catch {
             throw Self.failure
         }
@@ -36,38 +34,4 @@ struct StoredIssuerBindings: IssuerBindings {
 
     private static let failure = OIDCError(
         .storeUnavailable, retryAfter: 5, reason: "The database cannot tell what is known of the carrier's issuer.")
-}
-
-extension KnownBinding {
-    fileprivate init(_ record: KnownIssuerRecord) {
-        self.init(networkIssuer: record.networkIssuer, binding: record.binding.map(IssuerBinding.init))
-    }
-}
-
-extension IssuerBinding {
-    fileprivate init(_ record: IssuerBindingRecord) {
-        let trust: Trust =
-            switch record.trust {
-            case .firstUse: .firstUse
-            case .confirmed: .confirmed
-            case .pinned: .pinned
-            }
-        self.init(
-            issuer: record.issuer, jwksURI: record.jwksURI, tokenHost: record.tokenHost,
-            hosts: Set(record.hosts.split(separator: " ").map(String.init)), trust: trust)
-    }
-}
-
-extension IssuerBindingRecord {
-    fileprivate init(_ binding: IssuerBinding) {
-        let trust: Trust =
-            switch binding.trust {
-            case .firstUse: .firstUse
-            case .confirmed: .confirmed
-            case .pinned: .pinned
-            }
-        self.init(
-            issuer: binding.issuer, jwksURI: binding.jwksURI, tokenHost: binding.tokenHost,
-            hosts: binding.hosts.sorted().joined(separator: " "), trust: trust)
-    }
 }

@@ -95,7 +95,7 @@ struct IssuerVerification: Sendable {
     private func accept(pinned metadata: ProviderMetadata, _ network: MCCMNC) async -> Verdict {
         guard let binding = IssuerBinding(metadata, trust: .pinned) else { return Verdict() }
         // A store that fails does not keep the configured carriers' users from signing in.
-        let known = (try? await bindings.known(of: network, metadata.issuer)) ?? KnownBinding()
+        let known = (try? await bindings.known(of: network, metadata.issuer)) ?? KnownIssuer()
         if known.networkIssuer != binding.issuer || known.binding != binding {
             _ = try? await bindings.bind(network, to: binding)
         }

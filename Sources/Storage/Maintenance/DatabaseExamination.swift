@@ -1,4 +1,5 @@
 import GRDB
+package import Primitives
 package import StorageModel
 
 /// The state of a database, read without changing it.
@@ -14,17 +15,21 @@ package struct DatabaseExamination: Sendable, Hashable {
     package let tokenKeys: [String: Int]
     /// How many users' claims are encrypted with each key.
     package let claimKeys: [String: Int]
+    /// The bindings of carriers' issuers; nil if the database has no table for them yet.
+    package let issuers: KnownIssuers?
 
     /// Reads a PostgreSQL database. Blocks.
     /// - Throws: ``StorageError`` as the opening of a store would.
     package init(_ configuration: PostgresConfiguration) throws(StorageError) {
         freeBytes = nil
-        (steps, tokenKeys, claimKeys) = try PostgresSchema.withConnection(configuration) { connection in
-            guard let steps = try PostgresSchema.stepsDone(connection) else { return (nil, [:], [:]) }
+        (steps, tokenKeys, claimKeys, issuers) = try PostgresSchema.withConnection(configuration) { connection in
+            guard let steps = try PostgresSchema.stepsDone(connection) else { return (nil, [:], [:], nil) }
             let holdsTokens = try PostgresSchema.holdsTable("provider_tokens", connection)
             return (
                 steps, try holdsTokens ? ProviderTokensTable.counts(in: .postgres(connection)) : [:],
-                try steps == Self.allSteps ? StoredClaims.counts(in: .postgres(connection)) : [:]
+                try steps == Self.allSteps ? StoredClaims.counts(in: .postgres(connection)) : [:],
+                try PostgresSchema.holdsTable("issuer_bindings", connection)
+                    ? IssuerBindingsTable.all(in: .postgres(connection)) : nil
             )
         }
     }
@@ -36,17 +41,19 @@ package struct DatabaseExamination: Sendable, Hashable {
         let size = try file.size()
         freeBytes = try file.freeBytes()
         guard let size, size > 0 else {
-            (steps, tokenKeys, claimKeys) = (nil, [:], [:])
+            (steps, tokenKeys, claimKeys, issuers) = (nil, [:], [:], nil)
             return
         }
         do {
-            (steps, tokenKeys, claimKeys) = try SQLiteConnections.read(file.path, configuration) { db in
+            (steps, tokenKeys, claimKeys, issuers) = try SQLiteConnections.read(file.path, configuration) { db in
                 try Schema.validate(db)
                 let holdsTokens = try db.tableExists("provider_tokens")
                 let steps = try Schema.migrator.appliedMigrations(db).count
                 return (
                     steps, try holdsTokens ? ProviderTokensTable.counts(in: .sqlite(SQLiteDatabase(db))) : [:],
-                    try steps == Self.allSteps ? StoredClaims.counts(in: .sqlite(SQLiteDatabase(db))) : [:]
+                    try steps == Self.allSteps ? StoredClaims.counts(in: .sqlite(SQLiteDatabase(db))) : [:],
+                    try db.tableExists("issuer_bindings")
+                        ? IssuerBindingsTable.all(in: .sqlite(SQLiteDatabase(db))) : nil
                 )
             }
         } catch {

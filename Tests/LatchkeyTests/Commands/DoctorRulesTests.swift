@@ -4,6 +4,8 @@ import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
+import Storage
+import StorageModel
 import TestSupport
 import Testing
 
@@ -13,7 +15,9 @@ struct DoctorRulesTests {
 
     /// The findings about a carrier whose responses have this date and certificate.
     private func findings(
-        _ area: DoctorReport.Finding.Area, date: String? = nil, expiry: Int64? = nil, failure: OutboundError? = nil
+        _ area: DoctorReport.Finding.Area, date: String? = nil, expiry: Int64? = nil, failure: OutboundError? = nil,
+        database: (SQLiteConfiguration) async throws -> Void = { _ in },
+        after: (SQLiteConfiguration) async throws -> Void = { _ in }
     ) async throws -> [DoctorReport.Finding] {
         let issuer = "https://login.carrier.example"
         let key = TestSigningKey(keyID: "k1")
@@ -34,6 +38,7 @@ struct DoctorRulesTests {
         let directory = try TemporaryDirectory()
         var configuration = Configuration()
         configuration.database.url = DatabaseURL(path: directory.file("latchkey.db"))
+        try await database(SQLiteConfiguration(path: directory.file("latchkey.db")))
         configuration.zenkey.trustedIssuers = ["*.carrier.example"]
         configuration.zenkey.discoveryURL = EndpointURL("https://discovery.carrier.example/x", policy: .httpsOnly)
         configuration.zenkey.clients = [.init(id: try #require(ClientID("client-1")), secret: Secret("s3cret"))]
@@ -41,6 +46,7 @@ struct DoctorRulesTests {
             configuration, networks: [try #require(MCCMNC("310999"))], http: http,
             clock: ManualClock(secondsSinceEpoch: Self.now).wallClock)
         let report = await doctor.examine()
+        try await after(SQLiteConfiguration(path: directory.file("latchkey.db")))
         #expect(!(report.text + report.json).contains("s3cret"))
         return report.findings.filter { $0.area == area }
     }
@@ -77,5 +83,49 @@ struct DoctorRulesTests {
         let findings = try await findings(.certificates, failure: failure)
         #expect(findings.map(\.severity) == [.problem])
         #expect(findings.first?.message.contains("expired") == true)
+    }
+
+    /// What the server's database knows of the network's issuer, and of the issuer that its metadata names.
+    private func bind(
+        _ network: String, to issuer: String, keys: String, _ trust: IssuerBinding.Trust, in sqlite: SQLiteConfiguration
+    ) async throws {
+        let store = try SQLStore(configuration: sqlite)
+        let binding = IssuerBinding(
+            issuer: issuer, jwksURI: keys, tokenHost: "login.carrier.example", hosts: ["login.carrier.example"],
+            trust: trust)
+        _ = try await store.bindIssuer(binding, to: network, limit: 9, at: Timestamp(secondsSinceEpoch: Self.now))
+        try await store.close()
+    }
+
+    @Test("The issuer of a network is compared with the one in the database, which stays as it is")
+    func knownIssuer() async throws {
+        let (issuer, other) = ("https://login.carrier.example", "https://other.carrier.example")
+        let good = try await findings(.metadata) { sqlite in
+            try await bind("310999", to: issuer, keys: issuer + "/jwks", .confirmed, in: sqlite)
+        }
+        #expect(good.allSatisfy { $0.severity == .ok }, "\(good)")
+        #expect(good.contains { $0.message.contains("compared with the 1 known issuer in the database") })
+        let refused = try await findings(.metadata) { sqlite in
+            try await bind("310999", to: other, keys: other + "/jwks", .confirmed, in: sqlite)
+        }
+        #expect(refused.contains { $0.severity == .problem && $0.subject.hasPrefix("310999") }, "\(refused)")
+        // The issuer's own configuration confirms other keys, which a server would store.
+        _ = try await findings(.metadata) { sqlite in
+            try await bind("310999", to: issuer, keys: issuer + "/former", .firstUse, in: sqlite)
+        } after: { sqlite in
+            let store = try SQLStore(configuration: sqlite)
+            #expect(try await store.knownIssuer(of: "310999", issuer).binding?.jwksURI == issuer + "/former")
+            try await store.close()
+        }
+    }
+
+    @Test("Without a database the issuers are verified as at a first start, and the report says so")
+    func noDatabase() async throws {
+        let none = try await findings(.metadata)
+        #expect(none.contains { $0.severity == .ok && $0.message.contains("verified as at a first start") }, "\(none)")
+        let broken = try await findings(.metadata) { sqlite in
+            try Data("no database".utf8).write(to: URL(fileURLWithPath: sqlite.path))
+        }
+        #expect(broken.contains { $0.severity == .warning && $0.message.contains("cannot be read") }, "\(broken)")
     }
 }

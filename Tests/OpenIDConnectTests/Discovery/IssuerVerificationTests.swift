@@ -350,8 +350,8 @@ struct IssuerVerificationTests {
 
     /// A store that cannot be reached.
     private struct Unreachable: IssuerBindings {
-        func known(of network: MCCMNC, _ issuer: String) throws(OIDCError) -> KnownBinding { throw Self.failure }
-        func bind(_ network: MCCMNC, to binding: IssuerBinding) throws(OIDCError) -> KnownBinding { throw Self.failure }
+        func known(of network: MCCMNC, _ issuer: String) throws(OIDCError) -> KnownIssuer { throw Self.failure }
+        func bind(_ network: MCCMNC, to binding: IssuerBinding) throws(OIDCError) -> KnownIssuer { throw Self.failure }
         func forgetFirstUse(_ issuer: String) throws(OIDCError) { throw Self.failure }
         private static let failure = OIDCError(.storeUnavailable, reason: "scripted")
     }
@@ -375,12 +375,12 @@ struct IssuerVerificationTests {
             IssuerBinding(
                 issuer: "https://\(number).example", jwksURI: "k", tokenHost: "t", hosts: [], trust: trust)
         }
-        for number in 0..<IssuerBindingLimits.maximumRows {
+        for number in 0..<KnownIssuers.maximumCount {
             let network = try #require(MCCMNC(String(100_000 + number)))
             #expect(bindings.bind(network, to: binding(number)).binding == binding(number))
         }
         let network = try #require(MCCMNC("999999"))
-        #expect(bindings.bind(network, to: binding(9999)) == KnownBinding())
+        #expect(bindings.bind(network, to: binding(9999)) == KnownIssuer())
         #expect(bindings.bind(network, to: binding(0, .confirmed)).networkIssuer == nil)
     }
 }

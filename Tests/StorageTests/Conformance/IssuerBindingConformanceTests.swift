@@ -8,35 +8,36 @@ struct IssuerBindingConformanceTests {
     private static let issuer = "https://id.a.example"
 
     private func binding(
-        _ trust: IssuerBindingRecord.Trust, keys: String = "https://id.a.example/jwks", issuer: String = Self.issuer
-    ) -> IssuerBindingRecord {
-        IssuerBindingRecord(
-            issuer: issuer, jwksURI: keys, tokenHost: "id.a.example", hosts: "id.a.example user.a.example", trust: trust
+        _ trust: IssuerBinding.Trust, keys: String = "https://id.a.example/jwks", issuer: String = Self.issuer
+    ) -> IssuerBinding {
+        IssuerBinding(
+            issuer: issuer, jwksURI: keys, tokenHost: "id.a.example", hosts: ["id.a.example", "user.a.example"],
+            trust: trust
         )
     }
 
     private func bind(
-        _ binding: IssuerBindingRecord, _ network: String, _ store: SQLStore, limit: Int = 9
-    ) async throws -> KnownIssuerRecord {
+        _ binding: IssuerBinding, _ network: String, _ store: SQLStore, limit: Int = 9
+    ) async throws -> KnownIssuer {
         try await store.bindIssuer(binding, to: network, limit: limit, at: Records.now)
     }
 
     @Test("A binding is read unchanged, also by a store that is opened later", arguments: StoreKind.engines)
     func kept(kind: StoreKind) async throws {
         let (open, holding) = try kind.make()
-        for trust in IssuerBindingRecord.Trust.allCases {
+        for trust in IssuerBinding.Trust.allCases {
             let issuer = "https://\(trust.rawValue).example"
-            let expected = KnownIssuerRecord(networkIssuer: issuer, binding: binding(trust, issuer: issuer))
+            let expected = KnownIssuer(networkIssuer: issuer, binding: binding(trust, issuer: issuer))
             #expect(try await bind(binding(trust, issuer: issuer), trust.rawValue, open()) == expected)
             #expect(try await open().knownIssuer(of: trust.rawValue, issuer) == expected)
         }
-        let unknown = KnownIssuerRecord(networkIssuer: nil, binding: nil)
+        let unknown = KnownIssuer(networkIssuer: nil, binding: nil)
         #expect(try await open().knownIssuer(of: "310999", "https://unknown.example") == unknown)
         withExtendedLifetime(holding) {}
     }
 
     /// Which of two bindings with different keys is in force: the first or the second.
-    static let pairs: [(IssuerBindingRecord.Trust, IssuerBindingRecord.Trust, isSecond: Bool)] = [
+    static let pairs: [(IssuerBinding.Trust, IssuerBinding.Trust, isSecond: Bool)] = [
         (.firstUse, .firstUse, false), (.firstUse, .confirmed, true), (.firstUse, .pinned, true),
         (.confirmed, .firstUse, false), (.confirmed, .confirmed, true), (.confirmed, .pinned, true),
         (.pinned, .firstUse, false), (.pinned, .confirmed, false), (.pinned, .pinned, true),
@@ -44,7 +45,7 @@ struct IssuerBindingConformanceTests {
 
     @Test("A binding is replaced by one that is trusted as much", arguments: StoreKind.engines, pairs)
     func trust(
-        kind: StoreKind, pair: (IssuerBindingRecord.Trust, IssuerBindingRecord.Trust, isSecond: Bool)
+        kind: StoreKind, pair: (IssuerBinding.Trust, IssuerBinding.Trust, isSecond: Bool)
     ) async throws {
         let (store, holding) = try kind.open()
         let first = binding(pair.0)
@@ -78,7 +79,7 @@ struct IssuerBindingConformanceTests {
         let other = "https://id.b.example"
         _ = try await bind(binding(.firstUse, issuer: other), "310002", store)
         try await store.removeFirstUse(of: other)
-        let unknown = KnownIssuerRecord(networkIssuer: nil, binding: nil)
+        let unknown = KnownIssuer(networkIssuer: nil, binding: nil)
         #expect(try await store.knownIssuer(of: "310002", other) == unknown)
         #expect(try await store.knownIssuer(of: "310001", "").networkIssuer == Self.issuer)
         withExtendedLifetime(holding) {}
@@ -88,7 +89,7 @@ struct IssuerBindingConformanceTests {
     func bounded(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         _ = try await bind(binding(.firstUse), "310001", store, limit: 1)
-        let none = KnownIssuerRecord(networkIssuer: nil, binding: nil)
+        let none = KnownIssuer(networkIssuer: nil, binding: nil)
         #expect(
             try await bind(binding(.firstUse, issuer: "https://id.b.example"), "310002", store, limit: 1) == none)
         let changed = binding(.pinned, keys: "https://id.a.example/other")
@@ -96,11 +97,36 @@ struct IssuerBindingConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    @Test("Whatever is bound, the store knows what the value in memory knows", arguments: StoreKind.engines)
+    func sameAsInMemory(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        var known = KnownIssuers()
+        for step in 0..<120 {
+            let issuer = "https://\(Int.random(in: 0..<4)).example"
+            let network = "31000\(Int.random(in: 0..<4))"
+            let trust = try #require(IssuerBinding.Trust.allCases.randomElement())
+            let new = binding(trust, keys: "https://\(Int.random(in: 0..<2)).example", issuer: issuer)
+            if step % 10 == 9 {
+                try await store.removeFirstUse(of: issuer)
+                known.forgetFirstUse(of: issuer)
+            }
+            let expected = known.bind(new, to: network, limit: 3)
+            #expect(try await bind(new, network, store, limit: 3) == expected, "step \(step)")
+        }
+        for network in 0..<4 {
+            for issuer in 0..<4 {
+                let (network, issuer) = ("31000\(network)", "https://\(issuer).example")
+                #expect(try await store.knownIssuer(of: network, issuer) == known.known(of: network, issuer))
+            }
+        }
+        withExtendedLifetime(holding) {}
+    }
+
     @Test("Of concurrent first bindings by several instances, all see the same one", arguments: StoreKind.engines)
     func race(kind: StoreKind) async throws {
         let (open, holding) = try kind.make()
         let stores = try (0..<3).map { _ in try open() }
-        let seen = try await withThrowingTaskGroup(of: IssuerBindingRecord?.self) { group in
+        let seen = try await withThrowingTaskGroup(of: IssuerBinding?.self) { group in
             for number in 0..<12 {
                 group.addTask {
                     let own = binding(.firstUse, keys: "https://id.a.example/\(number)")

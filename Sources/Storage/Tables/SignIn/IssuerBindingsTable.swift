@@ -20,101 +20,91 @@ enum IssuerBindingsTable {
         ) STRICT, WITHOUT ROWID;
         """
 
-    fileprivate static func known(of network: String, _ issuer: String, in db: SQLSession) throws -> KnownIssuerRecord {
+    fileprivate static func known(of network: String, _ issuer: String, in db: SQLSession) throws -> KnownIssuer {
         let networkIssuer = try db.first("SELECT issuer FROM network_issuers WHERE network = ?", network) {
             try $0.text(0)
         }
-        let binding = try db.first(
-            "SELECT jwks_uri, token_host, hosts, trust FROM issuer_bindings WHERE issuer = ?", issuer
-        ) { row in
-            IssuerBindingRecord(
-                issuer: issuer, jwksURI: try row.text(0), tokenHost: try row.text(1), hosts: try row.text(2),
-                trust: IssuerBindingRecord.Trust(rawValue: try row.text(3)) ?? .firstUse)
-        }
-        return KnownIssuerRecord(networkIssuer: networkIssuer, binding: binding)
+        let binding = try db.first("\(select) WHERE issuer = ?", issuer) { try read($0) }
+        return KnownIssuer(networkIssuer: networkIssuer, binding: binding)
     }
 
-    /// - Parameter former: The issuer's binding before.
+    /// All networks and issuers.
+    static func all(in db: SQLSession) throws -> KnownIssuers {
+        let networks = try db.all("SELECT network, issuer FROM network_issuers") { (try $0.text(0), try $0.text(1)) }
+        return KnownIssuers(
+            networkIssuers: Dictionary(networks) { first, _ in first },
+            bindings: try db.all(SQL(select)) { try read($0) })
+    }
+
+    private static let select = "SELECT issuer, jwks_uri, token_host, hosts, trust FROM issuer_bindings"
+
+    /// A reason for trust that this version does not know is read as the weakest.
+    private static func read(_ row: borrowing CachedStatement) throws -> IssuerBinding {
+        IssuerBinding(
+            issuer: try row.text(0), jwksURI: try row.text(1), tokenHost: try row.text(2),
+            hosts: Set(try row.text(3).split(separator: " ").map(String.init)),
+            trust: IssuerBinding.Trust(rawValue: try row.text(4)) ?? .firstUse)
+    }
+
+    /// Does what an effect says to an issuer's binding.
     fileprivate static func put(
-        _ binding: IssuerBindingRecord, replacing former: IssuerBindingRecord?, limit: Int, at now: Timestamp,
-        in db: SQLSession
+        _ binding: IssuerBinding, _ effect: KnownIssuer.Effect, limit: Int, at now: Timestamp, in db: SQLSession
     ) throws {
-        if former == nil {
-            guard try db.number("SELECT count(*) FROM issuer_bindings") < Int64(limit) else { return }
-        } else {
-            try db.perform("DELETE FROM issuer_bindings WHERE issuer = ?", binding.issuer)
+        switch effect {
+        case .stays: return
+        case .isAdded: guard try db.number("SELECT count(*) FROM issuer_bindings") < Int64(limit) else { return }
+        case .isReplaced: try db.perform("DELETE FROM issuer_bindings WHERE issuer = ?", binding.issuer)
         }
         try db.perform(
             """
             INSERT INTO issuer_bindings (issuer, jwks_uri, token_host, hosts, trust, bound_at) \
             VALUES (?, ?, ?, ?, ?, ?)
-            """, binding.issuer, binding.jwksURI, binding.tokenHost, binding.hosts, binding.trust.rawValue, now)
+            """, binding.issuer, binding.jwksURI, binding.tokenHost, binding.hosts.sorted().joined(separator: " "),
+            binding.trust.rawValue, now)
     }
 
-    /// - Parameter former: The network's issuer before.
+    /// Does what an effect says to a network's issuer.
     fileprivate static func put(
-        _ network: String, _ issuer: String, replacing former: String?, limit: Int, at now: Timestamp, in db: SQLSession
+        _ network: String, _ issuer: String, _ effect: KnownIssuer.Effect, limit: Int, at now: Timestamp,
+        in db: SQLSession
     ) throws {
-        if former == nil {
-            guard try db.number("SELECT count(*) FROM network_issuers") < Int64(limit) else { return }
-        } else {
-            try db.perform("DELETE FROM network_issuers WHERE network = ?", network)
+        switch effect {
+        case .stays: return
+        case .isAdded: guard try db.number("SELECT count(*) FROM network_issuers") < Int64(limit) else { return }
+        case .isReplaced: try db.perform("DELETE FROM network_issuers WHERE network = ?", network)
         }
         try db.perform("INSERT INTO network_issuers (network, issuer, bound_at) VALUES (?, ?, ?)", network, issuer, now)
     }
 }
 
 extension SQLStore {
-    package func knownIssuer(of network: String, _ issuer: String) async throws(StorageError) -> KnownIssuerRecord {
+    package func knownIssuer(of network: String, _ issuer: String) async throws(StorageError) -> KnownIssuer {
         try await reads.submit { db in try IssuerBindingsTable.known(of: network, issuer, in: db) }
     }
 
     package func bindIssuer(
-        _ binding: IssuerBindingRecord, to network: String, limit: Int, at now: Timestamp
-    ) async throws(StorageError) -> KnownIssuerRecord {
+        _ binding: IssuerBinding, to network: String, limit: Int, at now: Timestamp
+    ) async throws(StorageError) -> KnownIssuer {
         try await writes.submit { db in
-            let known = try IssuerBindingsTable.known(of: network, binding.issuer, in: db)
-            if binding.replaces(known.binding) {
-                if binding.refutes(known.binding) {
-                    try db.perform(
-                        "DELETE FROM network_issuers WHERE issuer = ? AND network <> ?", binding.issuer, network)
-                }
-                try IssuerBindingsTable.put(binding, replacing: known.binding, limit: limit, at: now, in: db)
+            let change = try IssuerBindingsTable.known(of: network, binding.issuer, in: db).change(by: binding)
+            if change.forgetsOtherNetworks {
+                try db.perform(
+                    "DELETE FROM network_issuers WHERE issuer = ? AND network <> ?", binding.issuer, network)
             }
-            if known.networkIssuer == nil || binding.trust == .pinned && known.networkIssuer != binding.issuer {
-                try IssuerBindingsTable.put(
-                    network, binding.issuer, replacing: known.networkIssuer, limit: limit, at: now, in: db)
-            }
+            try IssuerBindingsTable.put(binding, change.binding, limit: limit, at: now, in: db)
+            try IssuerBindingsTable.put(
+                network, binding.issuer, change.networkIssuer, limit: limit, at: now, in: db)
             return try IssuerBindingsTable.known(of: network, binding.issuer, in: db)
         }
     }
 
     package func removeFirstUse(of issuer: String) async throws(StorageError) {
         try await writes.submit { db in
-            let trust = IssuerBindingRecord.Trust.firstUse.rawValue
+            let trust = IssuerBinding.Trust.firstUse.rawValue
             guard try db.run("DELETE FROM issuer_bindings WHERE issuer = ? AND trust = ?", issuer, trust) > 0 else {
                 return
             }
             try db.perform("DELETE FROM network_issuers WHERE issuer = ?", issuer)
         }
-    }
-}
-
-extension IssuerBindingRecord {
-    /// Whether the binding takes the place of the issuer's former one.
-    fileprivate func replaces(_ former: IssuerBindingRecord?) -> Bool {
-        guard let former else { return true }
-        guard former != self else { return false }
-        return switch trust {
-        case .firstUse: false
-        case .confirmed: former.trust != .pinned
-        case .pinned: true
-        }
-    }
-
-    /// Whether the former binding was wrong.
-    fileprivate func refutes(_ former: IssuerBindingRecord?) -> Bool {
-        guard let former, trust == .confirmed, former.trust == .firstUse else { return false }
-        return (former.jwksURI, former.tokenHost, former.hosts) != (jwksURI, tokenHost, hosts)
     }
 }
