@@ -102,14 +102,14 @@ extension User {
 
     /// Whether, when and by whom the e-mail address and the phone number were verified.
     func addVerifications(to json: inout JSONObjectWriter) {
-        if let email = vouched?.email {
+        if let email = assertions?.email {
             json.add("email_verified", true)
             json.add("email_verified_at", email.time.secondsSinceEpoch)
             json.add("email_verified_by", email.issuer)
         } else {
             json.add(members: #""email_verified":false,"email_verified_at":null,"email_verified_by":null"#)
         }
-        if let phoneNumber = vouched?.phoneNumber {
+        if let phoneNumber = assertions?.phoneNumber {
             json.add("phone_number_verified", true)
             json.add("phone_number_verified_at", phoneNumber.time.secondsSinceEpoch)
             json.add("phone_number_verified_by", phoneNumber.issuer)

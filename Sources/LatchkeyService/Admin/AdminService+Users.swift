@@ -54,7 +54,7 @@ extension AdminService {
             "sessions \(record.sessionCount)",
         ]
         if personal { lines += record.user.profile.lines }
-        lines += record.user.vouched?.lines ?? []
+        lines += record.user.assertions?.lines ?? []
         lines += record.identities.map { $0.line(personal: personal) }
         lines += record.moves.map(\.line)
         return lines
@@ -144,7 +144,7 @@ extension Profile {
     }
 }
 
-extension VouchedValues {
+extension ProviderAssertions {
     /// Which values are verified, since when and by whom, without the values.
     fileprivate var lines: [String] {
         [("email", email), ("phone_number", phoneNumber)].compactMap { name, verification in

@@ -12,7 +12,7 @@ package struct ClaimsVault: Sendable {
     private enum Owner {
         /// A user, by the public id.
         case user(String)
-        /// A registration that is not complete, or a server-initiated sign-in, by its handle.
+        /// A registration that is not complete, or a backchannel authentication, by its handle.
         case handle(TokenHash)
 
         var text: String {
@@ -27,8 +27,8 @@ package struct ClaimsVault: Sendable {
 
     package init(keys: [EncryptionKey]) { self.keys = keys }
 
-    /// The claims of a registration or a server-initiated sign-in in the form of the store: the id of the key, a colon
-    /// and the encrypted JSON in base64url; without a key the JSON of those that are not sensitive.
+    /// The claims of a registration or a backchannel authentication in the form of the store: the id of the key, a
+    /// colon and the encrypted JSON in base64url; without a key the JSON of those that are not sensitive.
     /// - Returns: Nil if there is nothing to store.
     package func stored(_ claims: ConsentedClaims, of handle: TokenHash) -> String? {
         let storable = keys.isEmpty ? claims.filtered { !$0.isSensitive } : claims
@@ -38,8 +38,8 @@ package struct ClaimsVault: Sendable {
         return text(of: json.finish(), .handle(handle))
     }
 
-    /// The claims of a registration or a server-initiated sign-in; none if they belong to another, or their key is not
-    /// configured.
+    /// The claims of a registration or a backchannel authentication; none if they belong to another, or their key is
+    /// not configured.
     package func claims(in stored: String?, of handle: TokenHash) -> ConsentedClaims {
         guard let stored, let bytes = content(of: stored, of: .handle(handle)),
             let object = (try? JSONValue(parsing: bytes))?.object
@@ -57,7 +57,7 @@ package struct ClaimsVault: Sendable {
 
     /// The claims that a user consented to share with a client; nil if there are none that can be read.
     package func claims(of user: User, for clientID: String) -> ClientClaims? {
-        guard let stored = user.vouched?.claims else { return nil }
+        guard let stored = user.assertions?.claims else { return nil }
         return userClaims(in: stored, of: user.publicID)?[clientID]
     }
 

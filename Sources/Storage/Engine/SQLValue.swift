@@ -82,11 +82,11 @@ extension VerifiedFlags: SQLValue {
     }
 }
 
-/// Five columns: ``VouchedValues/columns``; NULL if there is nothing.
-struct VouchedColumns: SQLValue {
-    let values: VouchedValues?
+/// Five columns: ``ProviderAssertions/columns``; NULL if there is nothing.
+struct AssertionColumns: SQLValue {
+    let values: ProviderAssertions?
 
-    init(_ values: VouchedValues?) { self.values = values }
+    init(_ values: ProviderAssertions?) { self.values = values }
 
     func bind(to statement: inout CachedStatement) {
         statement.bind(
@@ -95,7 +95,7 @@ struct VouchedColumns: SQLValue {
     }
 }
 
-extension VouchedValues {
+extension ProviderAssertions {
     static let columns = [
         "email_verified_at", "email_verified_by", "phone_number_verified_at", "phone_number_verified_by",
         "provider_claims",
@@ -131,9 +131,9 @@ extension CachedStatement {
             email: optionalNumber(first).map { $0 != 0 }, phoneNumber: optionalNumber(first + 1).map { $0 != 0 })
     }
 
-    /// The values in the ``VouchedValues/columns``, the first of which is `first`.
-    func vouched(from first: CInt) -> VouchedValues? {
-        VouchedValues(
+    /// The values in the ``ProviderAssertions/columns``, the first of which is `first`.
+    func assertions(from first: CInt) -> ProviderAssertions? {
+        ProviderAssertions(
             email: verification(from: first), phoneNumber: verification(from: first + 2),
             claims: optionalText(first + 4))
     }

@@ -12,29 +12,29 @@ package struct TrackedUser: Sendable, Hashable {
 
     /// A new user with a profile.
     /// - Parameters:
-    ///   - told: The provider's claims. The values of the profile that differ from them are the user's own.
+    ///   - asserted: The provider's claims. The values of the profile that differ from them are the user's own.
     ///   - flags: Which of the claims the provider verified.
     ///   - claims: The further claims, as they are stored.
     package init(
-        new user: User, told: Profile, _ flags: VerifiedFlags, claims: String?, by issuer: String, at now: Timestamp
+        new user: User, asserted: Profile, _ flags: VerifiedFlags, claims: String?, by issuer: String, at now: Timestamp
     ) {
         self.init(user)
         for attribute in user.profile.present {
-            origins[attribute] = user.profile[attribute] == told[attribute] ? .provider : .user
+            origins[attribute] = user.profile[attribute] == asserted[attribute] ? .provider : .user
         }
-        if !told.present.isEmpty { origins.issuer = issuer }
-        if claims != nil { self.user.vouched = VouchedValues(email: nil, phoneNumber: nil, claims: claims) }
-        vouch(told, flags, by: issuer, at: now)
+        if !asserted.present.isEmpty { origins.issuer = issuer }
+        if claims != nil { self.user.assertions = ProviderAssertions(email: nil, phoneNumber: nil, claims: claims) }
+        vouch(asserted, flags, by: issuer, at: now)
     }
 
-    /// Takes what a provider tells at a sign-in.
+    /// Changes the user by what a provider asserts at a sign-in.
     ///
     /// What the profile lacks is filled. A value of the user's own stays; every other value follows one provider, the
-    /// first that told any.
+    /// first that asserted any.
     /// - Parameter mayReplace: Whether the profile follows this provider from now on in place of
     ///   ``AttributeOrigins/issuer``. Called only if that matters.
-    package mutating func take(
-        _ told: Profile, _ flags: VerifiedFlags, claims: ClaimsUpdate? = nil, from issuer: String,
+    package mutating func update(
+        with asserted: Profile, _ flags: VerifiedFlags, claims: ClaimsUpdate? = nil, from issuer: String,
         at now: Timestamp,
         inPlaceOf mayReplace: () throws -> Bool
     ) rethrows {
@@ -44,8 +44,8 @@ package struct TrackedUser: Sendable, Hashable {
             known = follows
             return follows
         }
-        for attribute in told.present {
-            guard let new = told[attribute] else { continue }
+        for attribute in asserted.present {
+            guard let new = asserted[attribute] else { continue }
             if let present = user.profile[attribute], !present.hasSameBytes(as: new) {
                 // A value of unknown origin may be the user's own.
                 guard origins[attribute] == .provider else { continue }
@@ -57,11 +57,11 @@ package struct TrackedUser: Sendable, Hashable {
             if origins[attribute] != .user { origins[attribute] = .provider }
         }
         if let claims {
-            let stored = claims(user.publicID, user.vouched?.claims)
-            keep(email: user.vouched?.email, phoneNumber: user.vouched?.phoneNumber, claims: stored)
+            let stored = claims(user.publicID, user.assertions?.claims)
+            keep(email: user.assertions?.email, phoneNumber: user.assertions?.phoneNumber, claims: stored)
         }
-        if known == true || origins.issuer == nil && !told.present.isEmpty { origins.issuer = issuer }
-        vouch(told, flags, by: issuer, at: now)
+        if known == true || origins.issuer == nil && !asserted.present.isEmpty { origins.issuer = issuer }
+        vouch(asserted, flags, by: issuer, at: now)
     }
 
     /// Fills what the profile lacks with values of unknown origin.
@@ -71,8 +71,8 @@ package struct TrackedUser: Sendable, Hashable {
         }
     }
 
-    /// Takes an edit by the user. A value that is sent unchanged keeps its origin and its verification. A cleared
-    /// attribute is open to the provider again.
+    /// Changes the profile as the user edits it. A value that is sent unchanged keeps its origin and its verification.
+    /// A cleared attribute is open to the provider again.
     package mutating func edit(_ change: ProfileChange) {
         for attribute in change.present {
             switch change[attribute] {
@@ -92,15 +92,15 @@ package struct TrackedUser: Sendable, Hashable {
     private mutating func replace(_ attribute: UserAttribute, by value: String?) {
         user.profile[attribute] = value
         switch attribute {
-        case .email: verify(email: nil, phoneNumber: user.vouched?.phoneNumber)
-        case .phoneNumber: verify(email: user.vouched?.email, phoneNumber: nil)
+        case .email: verify(email: nil, phoneNumber: user.assertions?.phoneNumber)
+        case .phoneNumber: verify(email: user.assertions?.email, phoneNumber: nil)
         case .username, .name, .givenName, .familyName, .postalCode: break
         }
     }
 
-    private mutating func vouch(_ told: Profile, _ flags: VerifiedFlags, by issuer: String, at now: Timestamp) {
+    private mutating func vouch(_ asserted: Profile, _ flags: VerifiedFlags, by issuer: String, at now: Timestamp) {
         func verification(_ attribute: UserAttribute, _ present: Verification?, _ flag: Bool?) -> Verification? {
-            guard let value = told[attribute] else { return present }
+            guard let value = asserted[attribute] else { return present }
             guard let stored = user.profile[attribute], stored.hasSameBytes(as: value) else {
                 // The provider knows another value now.
                 return present?.issuer == issuer ? nil : present
@@ -112,19 +112,19 @@ package struct TrackedUser: Sendable, Hashable {
             }
         }
         verify(
-            email: verification(.email, user.vouched?.email, flags.email),
-            phoneNumber: verification(.phoneNumber, user.vouched?.phoneNumber, flags.phoneNumber))
+            email: verification(.email, user.assertions?.email, flags.email),
+            phoneNumber: verification(.phoneNumber, user.assertions?.phoneNumber, flags.phoneNumber))
     }
 
     private mutating func verify(email: Verification?, phoneNumber: Verification?) {
-        keep(email: email, phoneNumber: phoneNumber, claims: user.vouched?.claims)
+        keep(email: email, phoneNumber: phoneNumber, claims: user.assertions?.claims)
     }
 
     private mutating func keep(email: Verification?, phoneNumber: Verification?, claims: String?) {
-        let present = user.vouched
+        let present = user.assertions
         guard email != present?.email || phoneNumber != present?.phoneNumber || claims != present?.claims else {
             return
         }
-        user.vouched = VouchedValues(email: email, phoneNumber: phoneNumber, claims: claims)
+        user.assertions = ProviderAssertions(email: email, phoneNumber: phoneNumber, claims: claims)
     }
 }

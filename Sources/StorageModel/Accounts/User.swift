@@ -17,16 +17,16 @@ package struct User: Sendable, Hashable {
     package let publicID: String
     package var profile: Profile
     /// What providers vouch for of ``profile``; nil if nothing.
-    package var vouched: VouchedValues?
+    package var assertions: ProviderAssertions?
     package let createdAt: Timestamp
 
     package init(
-        id: UserID, publicID: String, profile: Profile, vouched: VouchedValues? = nil, createdAt: Timestamp
+        id: UserID, publicID: String, profile: Profile, assertions: ProviderAssertions? = nil, createdAt: Timestamp
     ) {
         self.id = id
         self.publicID = publicID
         self.profile = profile
-        self.vouched = vouched
+        self.assertions = assertions
         self.createdAt = createdAt
     }
 }

@@ -61,10 +61,10 @@ struct ConsentedClaimsTests {
         let me = try await app.me(token)
         #expect(shown(me) == Self.values)
         let stored = try #require(try await app.store.session(TokenHash(ofSessionToken: token), at: app.clock.now)).user
-        #expect(stored.vouched?.claims != nil)
+        #expect(stored.assertions?.claims != nil)
         for text in Self.sensitive + ["is_adult"] {
             #expect(try !app.testStore.files(contain: text), "\(text)")
-            #expect(stored.vouched?.claims?.contains(text) == false)
+            #expect(stored.assertions?.claims?.contains(text) == false)
             #expect(!app.log.text.contains(text))
         }
         #expect(me.text("claims_by") == FakeCarrier.issuer)
@@ -147,7 +147,7 @@ struct ConsentedClaimsTests {
         let app = try TestApp(vaultKeys: hasKey ? Self.keys : [])
         tell(app, Self.flat)
         func stored(_ token: String) async throws -> String? {
-            try await app.store.session(TokenHash(ofSessionToken: token), at: app.clock.now)?.user.vouched?.claims
+            try await app.store.session(TokenHash(ofSessionToken: token), at: app.clock.now)?.user.assertions?.claims
         }
         let first = try await stored(try await app.token(body(app)))
         #expect(first != nil)
@@ -188,7 +188,7 @@ struct ConsentedClaimsTests {
     private static func of(_ publicID: String, _ stored: String?) -> User {
         User(
             id: UserID(1), publicID: publicID, profile: Profile(),
-            vouched: VouchedValues(email: nil, phoneNumber: nil, claims: stored),
+            assertions: ProviderAssertions(email: nil, phoneNumber: nil, claims: stored),
             createdAt: Timestamp(secondsSinceEpoch: 0))
     }
 
@@ -287,7 +287,7 @@ struct ConsentedClaimsTests {
         #expect(!text.contains("0042"))
     }
 
-    @Test("arrive with a server-initiated sign-in")
+    @Test("arrive with a backchannel authentication")
     func backchannel() async throws {
         let calls = try BackchannelCalls(vaultKeys: Self.keys)
         tell(calls.app, Self.flat)

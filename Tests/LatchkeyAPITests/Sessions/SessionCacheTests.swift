@@ -34,12 +34,12 @@ struct SessionCacheTests {
         let time = Timestamp(secondsSinceEpoch: -1)
         let plain = Self.session(1)
         var user = plain.user
-        user.vouched = VouchedValues(
+        user.assertions = ProviderAssertions(
             email: hasEmail ? Verification(at: start, by: "https://a.example") : nil,
             phoneNumber: hasPhoneNumber ? Verification(at: time, by: String(repeating: "é", count: 300)) : nil,
             claims: claims)
         let found = SessionAndUser(session: plain.session, user: user)
-        #expect((user.vouched == nil) == (!hasEmail && !hasPhoneNumber && claims == nil))
+        #expect((user.assertions == nil) == (!hasEmail && !hasPhoneNumber && claims == nil))
         cache.put(found, for: Self.token(1), cache.ticket(at: start))
         #expect(Self.hit(cache.look(Self.token(1), at: start)) == found)
     }

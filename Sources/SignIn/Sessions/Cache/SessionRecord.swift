@@ -15,10 +15,10 @@ struct SessionRecord {
         static let sessionCreatedAt = 56
         static let expiresAt = 64
         static let userCreatedAt = 72
-        /// Which attributes the user has, a bit for each of `UserAttribute.allCases`; and ``vouched``.
+        /// Which attributes the user has, a bit for each of `UserAttribute.allCases`; and ``assertions``.
         static let attributes = 80
-        /// The bit for vouched values, whose texts follow those of the attributes.
-        static let vouched: UInt8 = 0x80
+        /// The bit for ``User/assertions``, whose texts follow those of the attributes.
+        static let assertions: UInt8 = 0x80
         static let texts = 81
     }
 
@@ -59,15 +59,16 @@ struct SessionRecord {
         let session = Session(
             id: sessionID, userID: userID, clientID: clientID, createdAt: time(at: Field.sessionCreatedAt),
             expiresAt: expiresAt)
-        var vouched: VouchedValues?
-        if present & Field.vouched != 0 {
+        var assertions: ProviderAssertions?
+        if present & Field.assertions != 0 {
             let (email, phoneNumber) = (verification(at: &place), verification(at: &place))
             let claims = text(at: &place)
-            vouched = VouchedValues(
+            assertions = ProviderAssertions(
                 email: email, phoneNumber: phoneNumber, claims: claims.isEmpty ? nil : claims)
         }
         let user = User(
-            id: userID, publicID: publicID, profile: profile, vouched: vouched, createdAt: time(at: Field.userCreatedAt)
+            id: userID, publicID: publicID, profile: profile, assertions: assertions,
+            createdAt: time(at: Field.userCreatedAt)
         )
         return SessionAndUser(session: session, user: user)
     }
@@ -127,7 +128,7 @@ struct SessionRecord {
             for (index, attribute) in UserAttribute.allCases.enumerated() where user.profile[attribute] != nil {
                 present |= 1 << index
             }
-            if user.vouched != nil { present |= Field.vouched }
+            if user.assertions != nil { present |= Field.assertions }
             write(present, at: Field.attributes)
             var place = Field.texts
             for text in Self.texts(of: found) {
@@ -147,8 +148,10 @@ struct SessionRecord {
             let texts =
                 [found.session.id, found.session.clientID, found.user.publicID]
                 + UserAttribute.allCases.compactMap { found.user.profile[$0] }
-            guard let vouched = found.user.vouched else { return texts }
-            return texts + Self.texts(of: vouched.email) + Self.texts(of: vouched.phoneNumber) + [vouched.claims ?? ""]
+            guard let assertions = found.user.assertions else { return texts }
+            return texts + Self.texts(of: assertions.email) + Self.texts(of: assertions.phoneNumber) + [
+                assertions.claims ?? ""
+            ]
         }
 
         private static func texts(of verification: Verification?) -> [String] {

@@ -66,7 +66,7 @@ extension SQLStore {
             }
             let user = try UsersTable.insert(
                 pending.identity, publicID: registration.publicID, profile: registration.profile,
-                told: pending.profile, pending.verified, claims: registration.claims, at: now, in: db)
+                asserted: pending.profile, pending.verified, claims: registration.claims, at: now, in: db)
             try SessionsTable.insert(
                 registration.session, for: user.id, by: pending.identity, pending.providerSession, in: db)
             if let waiting { try ProviderTokensTable.put(waiting, of: pending.identity, user.id, at: now, in: db) }

@@ -3,7 +3,8 @@ package import StorageModel
 
 /// The tables `users` and `identities`.
 enum UsersTable {
-    static let columns = list(["id", "public_id"] + UserAttribute.columns + ["created_at"] + VouchedValues.columns)
+    static let columns = list(
+        ["id", "public_id"] + UserAttribute.columns + ["created_at"] + ProviderAssertions.columns)
     /// How many ``columns`` there are.
     static let columnCount: CInt = 15
     /// The columns that a sign-in needs besides ``columns``.
@@ -17,7 +18,7 @@ enum UsersTable {
     static func user(in row: borrowing CachedStatement, from first: CInt = 0) throws -> User {
         User(
             id: row.user(first), publicID: try row.text(first + 1), profile: row.profile(from: first + 2),
-            vouched: row.vouched(from: first + 10), createdAt: row.time(first + 9))
+            assertions: row.assertions(from: first + 10), createdAt: row.time(first + 9))
     }
 
     /// The holder of an identity.
@@ -53,25 +54,25 @@ enum UsersTable {
 
     /// Makes a user for an identity that has none.
     /// - Parameters:
-    ///   - told: The provider's claims about the user.
+    ///   - asserted: The provider's claims about the user.
     ///   - flags: Which of them the provider verified.
     ///   - claims: The further claims, as they are stored.
     static func insert(
-        _ identity: Identity, publicID: String, profile: Profile, told: Profile, _ flags: VerifiedFlags,
+        _ identity: Identity, publicID: String, profile: Profile, asserted: Profile, _ flags: VerifiedFlags,
         claims: String?, at now: Timestamp, in db: SQLSession
     ) throws -> User {
         let user = TrackedUser(
-            new: User(id: UserID(0), publicID: publicID, profile: profile, createdAt: now), told: told, flags,
+            new: User(id: UserID(0), publicID: publicID, profile: profile, createdAt: now), asserted: asserted, flags,
             claims: claims, by: identity.issuer, at: now)
-        let vouched = user.user.vouched
+        let assertions = user.user.assertions
         let number =
-            user.origins.isEmpty && vouched == nil
+            user.origins.isEmpty && assertions == nil
             ? try db.insert(insertUser, publicID, profile, now, numbering: "id")
             : try db.insert(
-                insertTrackedUser, publicID, profile, now, VouchedColumns(vouched), user.origins, numbering: "id")
+                insertTrackedUser, publicID, profile, now, AssertionColumns(assertions), user.origins, numbering: "id")
         let id = UserID(number)
         try IdentitiesTable.insert(identity, of: id, at: now, in: db)
-        return User(id: id, publicID: publicID, profile: profile, vouched: vouched, createdAt: now)
+        return User(id: id, publicID: publicID, profile: profile, assertions: assertions, createdAt: now)
     }
 
     /// Gives a user what the provider tells at a sign-in, and stores what changed.
@@ -80,10 +81,11 @@ enum UsersTable {
     static func update(
         _ user: TrackedUser, by signIn: SignInRecord, wasMoved: Bool = false, in db: SQLSession
     ) throws -> (user: User, isChanged: Bool) {
-        guard let told = signIn.profile else { return (user.user, false) }
+        guard let asserted = signIn.profile else { return (user.user, false) }
         var updated = user
-        try updated.take(
-            told, signIn.verified, claims: signIn.claims, from: signIn.identity.issuer, at: signIn.session.createdAt
+        try updated.update(
+            with: asserted, signIn.verified, claims: signIn.claims, from: signIn.identity.issuer,
+            at: signIn.session.createdAt
         ) {
             // A profile stops following a provider that does not sign its user in any more.
             guard !wasMoved, let issuer = user.origins.issuer else { return true }
@@ -96,7 +98,7 @@ enum UsersTable {
     static func replace(_ user: TrackedUser, by updated: TrackedUser, in db: SQLSession) throws -> Bool {
         guard updated != user else { return false }
         let stored = updated.user
-        try db.perform(updateUser, stored.profile, VouchedColumns(stored.vouched), updated.origins, stored.id)
+        try db.perform(updateUser, stored.profile, AssertionColumns(stored.assertions), updated.origins, stored.id)
         return true
     }
 
@@ -155,7 +157,7 @@ enum UsersTable {
         INSERT INTO users (public_id, \(UserAttribute.columns.joined(separator: ", ")), created_at) \
         VALUES (?, \(UserAttribute.columns.map { _ in "?" }.joined(separator: ", ")), ?)
         """)
-    private static let trackedColumns = VouchedValues.columns + AttributeOrigins.columns
+    private static let trackedColumns = ProviderAssertions.columns + AttributeOrigins.columns
     private static let insertTrackedUser: SQL = {
         let columns = ["public_id"] + UserAttribute.columns + ["created_at"] + trackedColumns
         return SQL.numbered(

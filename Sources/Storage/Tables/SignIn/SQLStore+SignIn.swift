@@ -70,7 +70,7 @@ extension SQLStore {
         guard case .welcome(let publicID) = signIn.newcomers else { return nil }
         let profile = signIn.profile ?? Profile()
         let user = try UsersTable.insert(
-            signIn.identity, publicID: publicID, profile: profile, told: profile, signIn.verified,
+            signIn.identity, publicID: publicID, profile: profile, asserted: profile, signIn.verified,
             claims: signIn.claims?(publicID, nil), at: signIn.session.createdAt, in: db)
         return (SignedInUser(user: user, isNew: true), 0)
     }

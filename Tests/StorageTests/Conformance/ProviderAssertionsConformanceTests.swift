@@ -7,7 +7,7 @@ import Testing
 
 /// What a provider tells at a sign-in, and what of it the profile takes.
 @Suite("Any store: the provider's values and the user's own")
-struct VouchedValuesConformanceTests {
+struct ProviderAssertionsConformanceTests {
     /// Something that happens to a user, an hour after what happened before.
     enum Step: Sendable {
         /// A sign-in with the first identity. With the value of the e-mail address, and whether it is verified.
@@ -114,8 +114,8 @@ struct VouchedValuesConformanceTests {
         let expected = row.verified.map {
             Verification(at: Self.time(of: $0.step), by: $0.byOther ? other.issuer : carrier.issuer)
         }
-        #expect(found.vouched?.email == expected)
-        #expect(found.vouched?.phoneNumber == expected)
+        #expect(found.assertions?.email == expected)
+        #expect(found.assertions?.phoneNumber == expected)
         withExtendedLifetime(holding) {}
     }
 
@@ -172,7 +172,7 @@ struct VouchedValuesConformanceTests {
         let moved = try #require(await store.signIn(record))
         #expect(moved.wasMoved && moved.isChanged)
         #expect(moved.user.profile == [.name: "Jane Doe", .email: "b@x"])
-        #expect(moved.user.vouched?.email == Verification(at: Records.now, by: present.issuer))
+        #expect(moved.user.assertions?.email == Verification(at: Records.now, by: present.issuer))
         withExtendedLifetime(holding) {}
     }
 
@@ -224,12 +224,12 @@ struct VouchedValuesConformanceTests {
             Issue.record("not registered")
             return
         }
-        #expect(user.vouched?.email == nil)
-        #expect(user.vouched?.phoneNumber == Verification(at: Records.now, by: pending.identity.issuer))
+        #expect(user.assertions?.email == nil)
+        #expect(user.assertions?.phoneNumber == Verification(at: Records.now, by: pending.identity.issuer))
         let told: Profile = [.name: "Joan", .email: "b@x", .phoneNumber: "+13125550199"]
         let later = try #require(await store.signIn(Records.signIn(pending.identity, profile: told))).user
         #expect(later.profile == [.name: "Joan", .email: "own@x", .phoneNumber: "+13125550199"])
-        #expect(later.vouched == nil)
+        #expect(later.assertions == nil)
         withExtendedLifetime(holding) {}
     }
 
@@ -247,7 +247,7 @@ struct VouchedValuesConformanceTests {
             return try #require(await store.signIn(record))
         }
         let first = try await signIn(carrier, "a")
-        #expect(first.user.vouched?.claims == "public-1|-|a")
+        #expect(first.user.assertions?.claims == "public-1|-|a")
         _ = try await store.signIn(Records.signIn(carrier, session: session))
         let link = IdentityLink(
             other, to: first.user.id, holding: session.tokenHash, at: Records.now, limit: 9, requestID: nil)
@@ -255,12 +255,12 @@ struct VouchedValuesConformanceTests {
         let again = try await signIn(carrier, nil)
         #expect(again.user == first.user && !again.isChanged)
         let second = try await signIn(other, "b")
-        #expect(second.user.vouched?.claims == "public-1|public-1|-|a|b")
+        #expect(second.user.assertions?.claims == "public-1|public-1|-|a|b")
         #expect(second.isChanged)
         #expect(try await store.session(session.tokenHash, at: Records.now)?.user == second.user)
         let found = try #require(await store.claims(notUnder: "other", after: UserID(0), limit: 9).first)
         #expect(found.user == first.user.id && found.publicID == "public-1")
-        #expect(found.claims == second.user.vouched?.claims)
+        #expect(found.claims == second.user.assertions?.claims)
         let key = "0123456789abcdef"
         #expect(try await store.resealClaims([(record: found, sealed: key + ":sealed")]) == 1)
         #expect(try await store.resealClaims([(record: found, sealed: "late")]) == 0, "it changed since it was read")

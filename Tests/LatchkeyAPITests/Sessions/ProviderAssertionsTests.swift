@@ -6,7 +6,7 @@ import Testing
 
 /// The carrier's word for an e-mail address and a phone number, as apps and services see it.
 @Suite("What the carrier vouches for")
-struct VouchedValuesTests {
+struct ProviderAssertionsTests {
     private static let shapes = [
         #""email":"EMAIL","email_verified":true,"phone_number":"PHONE","phone_number_verified":true"#,
         #""email":"EMAIL","email_verified":"true","phone_number":"PHONE","phone_number_verified":"true""#,

@@ -23,7 +23,7 @@ package typealias ClaimsUpdate = @Sendable (_ publicID: String, _ earlier: Strin
 /// What providers tell of a user besides the profile, and what they vouch for of the present profile.
 ///
 /// A class, so that a copy of a user costs one reference.
-package final class VouchedValues: Sendable, Hashable {
+package final class ProviderAssertions: Sendable, Hashable {
     package let email: Verification?
     package let phoneNumber: Verification?
     /// The further claims that the user consented to share, encrypted by the use case.
@@ -37,7 +37,7 @@ package final class VouchedValues: Sendable, Hashable {
         self.claims = claims
     }
 
-    package static func == (one: VouchedValues, other: VouchedValues) -> Bool {
+    package static func == (one: ProviderAssertions, other: ProviderAssertions) -> Bool {
         one === other
             || one.email == other.email && one.phoneNumber == other.phoneNumber && one.claims == other.claims
     }
