@@ -11,39 +11,44 @@ extension ConfigurationCheck {
 
     mutating func warnOfScopes() {
         for client in configuration.zenkey.clients {
-            warnOfUnknownScopes(of: client, "zenkey.clients", areAllKnown: true)
-            warnOfUnstoredScopes(of: client, "zenkey.clients")
+            let name = "the client \(client.id.text)"
+            warnOfUnknownScopes(of: client, "zenkey.clients", name, areAllKnown: true)
+            warnOfUnstoredScopes(of: client, "zenkey.clients", name)
         }
         for provider in configuration.providers {
             for client in provider.clients {
-                let key = "providers"
+                let name = "the client \(client.id.text) of \(provider.id)"
                 // OAuth 2 providers have scopes of their own, such as GitHub's read:user.
-                if provider.kind != .oauth2 { warnOfUnknownScopes(of: client, key, areAllKnown: false) }
-                warnOfUnstoredScopes(of: client, key)
+                if provider.kind != .oauth2 { warnOfUnknownScopes(of: client, "providers", name, areAllKnown: false) }
+                warnOfUnstoredScopes(of: client, "providers", name)
             }
         }
     }
 
-    /// - Parameter areAllKnown: Whether there are no others. A provider that is no carrier may have scopes of its own,
-    ///   so only those that look misspelled cause a warning.
-    private mutating func warnOfUnknownScopes(of client: Configuration.Client, _ key: String, areAllKnown: Bool) {
+    /// - Parameters:
+    ///   - name: The client, and its provider where there are several, because the key is that of all clients.
+    ///   - areAllKnown: Whether there are no others. A provider that is no carrier may have scopes of its own, so only
+    ///     those that look misspelled cause a warning.
+    private mutating func warnOfUnknownScopes(
+        of client: Configuration.Client, _ key: String, _ name: String, areAllKnown: Bool
+    ) {
         for scope in client.scopes where !Self.known.contains(scope) {
             let similar = Suggestion.nearest(to: scope, among: Self.known)
             guard areAllKnown || similar != nil else { continue }
             warn(
-                key, "the client \(client.id.text) asks for the scope \(scope), which is not known",
+                key, "\(name) asks for the scope \(scope), which is not known",
                 similar.map { "perhaps \($0) is meant; remove it otherwise" }
                     ?? "remove it: a carrier may refuse the sign-in, and what it brings is ignored")
         }
     }
 
-    private mutating func warnOfUnstoredScopes(of client: Configuration.Client, _ key: String) {
+    private mutating func warnOfUnstoredScopes(of client: Configuration.Client, _ key: String, _ name: String) {
         guard configuration.vaultKeys.isEmpty else { return }
         let lost = client.scopes.filter { ConsentedClaim(rawValue: $0)?.isSensitive == true }
         guard !lost.isEmpty else { return }
         warn(
             key,
-            "the client \(client.id.text) asks for \(lost.joined(separator: ", ")), which is stored encrypted only",
+            "\(name) asks for \(lost.joined(separator: ", ")), which is stored encrypted only",
             "set vault.encryption_keys; without it, the values are in zenkey_attributes only, and not stored")
     }
 }

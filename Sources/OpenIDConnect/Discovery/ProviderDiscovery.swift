@@ -141,7 +141,7 @@ final class ProviderDiscovery: Sendable {
             do throws(OIDCError) {
                 try await keep(metadata, freshness, for: question)
             } catch {
-                throw error.about(.init(to: request.url, status: 200))
+                throw error.at(.init(to: request.url, status: 200))
             }
             return .fetched(metadata)
         } catch {

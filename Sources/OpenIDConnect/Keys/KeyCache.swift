@@ -65,7 +65,7 @@ package final class KeyCache: Sendable {
         }
         try result.get()
         throw OIDCError(.keysUnavailable, codeMayBeSpent: true, reason: "The provider has no usable keys.")
-            .about(.init(to: url))
+            .at(.init(to: url))
     }
 
     /// A newer set than one in which a key is missing; nil if no newer one is available now.
@@ -126,7 +126,7 @@ package final class KeyCache: Sendable {
                     OIDCError(
                         .keysUnavailable, codeMayBeSpent: true,
                         reason: "The provider's keys were fetched too often within a short time."
-                    ).about(.init(to: self.url)))
+                    ).at(.init(to: self.url)))
             },
             {
                 do throws(OIDCError) {

@@ -14,12 +14,12 @@ extension HTTPClient {
             response = try await send(request)
         } catch {
             throw OIDCError(error, of: what, codeMayBeSpent: codeMayBeSpent ?? error.mayHaveBeenSent)
-                .about(.init(to: request.url, transportError: error.fault))
+                .at(.init(to: request.url, transportError: error.fault))
         }
         do throws(OIDCError) {
             return try read(response)
         } catch {
-            throw error.about(.init(to: request.url, status: response.status))
+            throw error.at(.init(to: request.url, status: response.status))
         }
     }
 }

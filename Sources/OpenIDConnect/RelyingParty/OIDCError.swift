@@ -97,7 +97,7 @@ public struct OIDCError: Error, Sendable {
     }
 
     /// The error as one of a request; an error that names its request already stays.
-    func about(_ request: @autoclosure () -> FailedRequest) -> OIDCError {
+    func at(_ request: @autoclosure () -> FailedRequest) -> OIDCError {
         guard self.request == nil else { return self }
         var error = self
         error.request = request()

@@ -27,7 +27,7 @@ extension RelyingParty {
         guard let endpoint = provider.userInfoEndpoint else {
             guard isOfCarriers else { return idToken.attributes }
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
-                .about(.init(to: provider.tokenEndpoint))
+                .at(.init(to: provider.tokenEndpoint))
         }
         let request = request(
             isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,

@@ -183,7 +183,7 @@ public final class RelyingParty: Sendable {
             try provider.check(client.authentication)
         } catch {
             discovery.distrust(provider)
-            throw error.about(.init(to: provider.tokenEndpoint))
+            throw error.at(.init(to: provider.tokenEndpoint))
         }
         var outbound = try request.outbound(
             to: provider, limits: configuration.limits, now: clock.now(), random: random)
@@ -216,7 +216,7 @@ public final class RelyingParty: Sendable {
         do throws(OIDCError) {
             return try await verified(idToken, expectation, provider, correlationID, keyFetch)
         } catch {
-            throw error.about(.init(to: provider.tokenEndpoint))
+            throw error.at(.init(to: provider.tokenEndpoint))
         }
     }
 

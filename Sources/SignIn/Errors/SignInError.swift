@@ -26,7 +26,7 @@ package struct SignInError: Error, Sendable, Hashable {
         case grantMissing = "grant_missing"
         /// The provider or the user has revoked the user's consent.
         case grantRevoked = "grant_revoked"
-        /// The user did not respond to a server-initiated sign-in in time (CIBA Core section 11).
+        /// The user did not respond to a backchannel authentication in time (CIBA Core section 11).
         case expired = "expired_token"
         case rateLimited = "rate_limited"
         /// The carrier's response cannot be used, or the carrier cannot be reached.
@@ -116,18 +116,8 @@ package struct SignInError: Error, Sendable, Hashable {
         SignInError(.carrierError, type, description, fault: fault)
     }
 
-    /// This error, with another one's cause for the operator's log.
-    func explained(by other: SignInError) -> SignInError {
-        var error = self
-        error.check = other.check
-        error.cause = other.cause ?? other.description
-        error.carrierError = other.carrierError
-        error.request = other.request
-        return error
-    }
-
-    /// This error, with the cause of a step of the protocol for the operator's log.
-    func explained(by other: OIDCError) -> SignInError {
+    /// This error, with another one as its cause for the operator's log.
+    func explained(by other: some CausingError) -> SignInError {
         var error = self
         error.check = other.check
         error.cause = other.reason

@@ -150,7 +150,7 @@ struct ConfigurationWarningTests {
 
             """
         let warnings = try load(Self.vault + Self.client + providers).warnings
-        #expect(warnings.count { $0.reason.contains("asks for the scope") } == count)
+        #expect(warnings.count { $0.reason.contains("the client a of acme asks for the scope") } == count)
     }
 
     @Test("Scopes whose values are stored encrypted only cause a warning without a key")
