@@ -37,7 +37,7 @@ package final class LatchkeyAPI: Sendable {
     ///   - allowedOrigins: Web frontends on other origins, which need no API key.
     ///   - clientOrigins: Origins that need no API key for certain clients only.
     ///   - files: Served at `/` and on paths without a route.
-    ///   - baseURL: The URL of this server; redirect and server-initiated sign-ins need it.
+    ///   - baseURL: The URL of this server; redirects and backchannel authentication need it.
     ///   - limits: None by default.
     ///   - compatibility: Where responses follow the published example API rather than docs/.
     ///   - operatorPages: Pages for operators only.

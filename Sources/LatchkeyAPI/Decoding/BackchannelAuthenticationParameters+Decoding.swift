@@ -3,7 +3,7 @@ import Primitives
 import SignIn
 
 extension BackchannelAuthenticationParameters {
-    /// Reads a server-initiated sign-in from a body's fields (docs/backchannel-authentication.md).
+    /// Reads a backchannel authentication from a body's fields (docs/backchannel-authentication.md).
     /// - Throws: 400 that names every missing or malformed field.
     init(_ fields: BodyFields, provider: String) throws(APIError) {
         var reader = FieldReader(fields)

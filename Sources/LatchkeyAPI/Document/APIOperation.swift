@@ -10,7 +10,7 @@ struct APIOperation: Sendable {
         case sessions = "Sessions"
         case account = "Account"
         case redirects = "Sign-in by redirects"
-        case backchannelAuthentication = "Server-initiated sign-in"
+        case backchannelAuthentication = "Backchannel authentication"
         case transactions = "Transactions"
         case services = "For your other services"
         case operation = "Operation"

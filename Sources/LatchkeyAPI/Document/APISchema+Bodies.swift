@@ -56,7 +56,7 @@ extension APISchema {
             "The user to ask, and the purpose.", backchannelFields + networkFields,
             oneGroupOf: [["mccmnc"], ["mcc", "mnc"]]),
         "BackchannelNotification": object(
-            "The outcome of a server-initiated sign-in: `id_token`, or `error`.",
+            "The outcome of a backchannel authentication: `id_token`, or `error`.",
             fields(
                 ["auth_req_id": visible("The carrier's own id.", upTo: 512, example: "carrier-request-1")],
                 optional: [

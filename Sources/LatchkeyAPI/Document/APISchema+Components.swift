@@ -18,7 +18,7 @@ extension APISchema {
             "A session whose tokens are in cookies, where no script can read them.", sessionFields),
         "TokenResponse": object("A Latchkey session; nothing in it is the carrier's.", tokenFields + sessionFields),
         "BackchannelTokenResponse": object(
-            "A Latchkey session, and the handle of the server-initiated sign-in that it ends.",
+            "A Latchkey session, and the handle of the backchannel authentication that it ends.",
             tokenFields + sessionFields + fields(["auth_req_id": backchannelHandle])),
         "RegistrationNeeded": object(
             "The carrier vouches for the user, who is not registered here: continue with `POST /users`.",

@@ -86,7 +86,7 @@ package struct OpenAPIDocument: Sendable {
                 "A page of this server needs no key for a session in cookies (`client_type=web`); its browser "
                     + "sends `same-origin`."),
             "notificationToken": bearer(
-                "The token that a carrier got with the request for a server-initiated sign-in."),
+                "The token that a carrier got with the request for a backchannel authentication."),
         ]
     }
 

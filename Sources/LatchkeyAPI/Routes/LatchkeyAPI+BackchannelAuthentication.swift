@@ -4,7 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// Server-initiated sign-in (docs/backchannel-authentication.md).
+/// Backchannel authentication (docs/backchannel-authentication.md).
 extension LatchkeyAPI {
     private static let provider = "zenkey"
 

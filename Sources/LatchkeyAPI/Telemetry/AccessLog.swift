@@ -31,7 +31,7 @@ struct AccessLog: Sendable {
             ])
     }
 
-    /// The path, without the handle of a server-initiated sign-in, which can be exchanged for a session.
+    /// The path, without the handle of a backchannel authentication, which can be exchanged for a session.
     private static func withoutHandle(_ path: String) -> String {
         let prefix = "/auth/zenkey-async-signin/"
         return path.hasPrefix(prefix) && path != BackchannelAuthentication.notificationPath ? prefix + "-" : path

@@ -47,8 +47,8 @@ struct ClientDraft: Sendable {
                 + "default; or plain, for a provider that does not decode them."),
         Setting(
             "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
-            "The private key for private_key_jwt and server-initiated sign-in, in PEM or as a JSON Web Key: RSA of at "
-                + "least 2048 bits (RS256), or P-256 (ES256)."),
+            "The private key for private_key_jwt and backchannel authentication, in PEM or as a JSON Web Key: RSA of "
+                + "at least 2048 bits (RS256), or P-256 (ES256)."),
         Setting(
             "private_key_id", .optional(.keyID), \.privateKeyID,
             "The kid of the private key at the carriers; a JSON Web Key may have its own."),

@@ -344,7 +344,7 @@ enum Settings {
     private static let operation: [Setting<Configuration>] = [
         Setting(
             "compat.async302", .flag(), \.compatibility.async302,
-            "Answers the outcome of a server-initiated sign-in with 302 instead of 200, as the published example "
+            "Answers the outcome of a backchannel authentication with 302 instead of 200, as the published example "
                 + "does."),
         Setting(
             "compat.android", .flag(), \.compatibility.android,

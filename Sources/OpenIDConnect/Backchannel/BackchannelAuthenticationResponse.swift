@@ -49,16 +49,17 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
         guard !ProviderResponse.concernsClient(code) else {
             return OIDCError(
                 .clientRefused, carrierError: code,
-                reason: "The server-initiated endpoint does not accept this client: check its id, key and registration."
+                reason: "The backchannel authentication endpoint does not accept this client: check its id, key and "
+                    + "registration."
             )
         }
         return OIDCError(
-            .carrierRefused, carrierError: code, reason: "The server-initiated endpoint refused the request.")
+            .carrierRefused, carrierError: code, reason: "The backchannel authentication endpoint refused the request.")
     }
 
     private static func unusable(_ fault: String, carrierError: String? = nil) -> OIDCError {
         OIDCError(
             .unusableResponse, carrierError: carrierError,
-            reason: "The response of the server-initiated endpoint \(fault).")
+            reason: "The response of the backchannel authentication endpoint \(fault).")
     }
 }

@@ -12,13 +12,13 @@ extension RelyingParty {
         _ request: BackchannelAuthenticationRequest, signedWith key: ClientKey, provider: ProviderMetadata
     ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
         guard let endpoint = provider.backchannelAuthenticationEndpoint else {
-            throw OIDCError(.metadataRefused, reason: "The carrier has no server-initiated authorization endpoint.")
+            throw OIDCError(.metadataRefused, reason: "The carrier has no backchannel authentication endpoint.")
         }
         let claims = request.claims(audience: provider.issuer, tokenID: random.token(bytes: 16), now: clock.now())
         let object = try key.token(type: "oauth-authz-req+jwt", claims: claims)
         var outbound = request.outbound(to: endpoint, requestObject: object, limits: configuration.limits)
         outbound.correlationID = request.correlationID
-        return try await bulkhead.send(outbound, "The server-initiated request", codeMayBeSpent: false) {
+        return try await bulkhead.send(outbound, "The backchannel authentication request", codeMayBeSpent: false) {
             (response) throws(OIDCError) in
             try BackchannelAuthenticationResponse(response, limits: configuration.limits)
         }

@@ -2,7 +2,7 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// One server-initiated sign-in with its client and carrier.
+/// One backchannel authentication with its client and carrier.
 struct BackchannelAuthenticationContext: Sendable {
     let terms: BackchannelAuthenticationRecord.Terms
     let client: SignInConfiguration.Client

@@ -4,7 +4,7 @@ package import OpenIDConnect
 package import Primitives
 import StorageModel
 
-/// Server-initiated sign-in: at this server's request, the carrier asks the user on their phone, without a browser
+/// Backchannel authentication: at this server's request, the carrier asks the user on their phone, without a browser
 /// (OpenID Connect CIBA).
 ///
 /// ```swift

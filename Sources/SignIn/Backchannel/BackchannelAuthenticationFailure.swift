@@ -1,7 +1,7 @@
 import OpenIDConnect
 import Primitives
 
-/// Why a server-initiated sign-in failed, stored until the client asks.
+/// Why a backchannel authentication failed, stored until the client asks.
 enum BackchannelAuthenticationFailure: Sendable, Hashable {
     /// The carrier's error code.
     case carrier(String)

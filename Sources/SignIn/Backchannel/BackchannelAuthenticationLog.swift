@@ -3,7 +3,7 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// Collects the log line of one step of a server-initiated sign-in: client, network and outcome, never the user.
+/// Collects the log line of one step of a backchannel authentication: client, network and outcome, never the user.
 struct BackchannelAuthenticationLog {
     /// What an app or a carrier asks for.
     enum Step: String {

@@ -1,4 +1,4 @@
-/// The status of a server-initiated sign-in, as a poll returns it.
+/// The status of a backchannel authentication, as a poll returns it.
 package enum BackchannelAuthenticationProgress: Sendable {
     case pending
     case ended(SignInOutcome)

@@ -1,7 +1,7 @@
 package import OpenIDConnect
 package import Primitives
 
-/// A server-initiated sign-in that a carrier has accepted.
+/// A backchannel authentication that a carrier has accepted.
 package struct BackchannelAuthenticationStarted: Sendable {
     /// Identifies the sign-in for the client that started it (`auth_req_id`).
     package let handle: Secret

@@ -1,7 +1,7 @@
 package import Primitives
 package import StorageModel
 
-/// The status of a server-initiated sign-in at a given time: a state machine without state of its own.
+/// The status of a backchannel authentication at a given time: a state machine without state of its own.
 ///
 /// Pure, so that every row of the table is a row of its test.
 package enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {

@@ -1,6 +1,6 @@
 package import Primitives
 
-/// A carrier's notification about a server-initiated sign-in.
+/// A carrier's notification about a backchannel authentication.
 package struct BackchannelNotification: Sendable {
     package enum Outcome: Sendable {
         /// The user approved.

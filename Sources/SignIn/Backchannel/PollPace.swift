@@ -2,7 +2,7 @@ import Primitives
 import StorageModel
 import Synchronization
 
-/// Admits one poll a second for each server-initiated sign-in.
+/// Admits one poll a second for each backchannel authentication.
 final class PollPace: Sendable {
     static let interval = Duration.seconds(1)
 

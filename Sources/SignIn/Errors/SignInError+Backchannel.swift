@@ -1,7 +1,7 @@
 import OpenIDConnect
 import StorageModel
 
-/// Errors of server-initiated sign-ins.
+/// Errors of backchannel authentications.
 extension SignInError {
     static let clientHasNoKey = SignInError(
         .invalidRequest, .configurationError,
@@ -12,7 +12,7 @@ extension SignInError {
         "Carriers cannot notify this server of the outcome: the operator must configure public_url.", fault: .ours)
 
     static let carrierCannotStart = carrierError(
-        "This carrier does not offer server-initiated sign-in. Sign the user in with an authorization code instead.",
+        "This carrier does not offer backchannel authentication. Sign the user in with an authorization code instead.",
         .configurationError)
 
     /// A session of the user was ended after the first poll.
@@ -36,7 +36,7 @@ extension SignInError {
 
     /// The record of a sign-in changed at every try to change it.
     static let backchannelContended = SignInError(
-        StorageError(.overloaded, reason: "a server-initiated sign-in changes too often"))
+        StorageError(.overloaded, reason: "a backchannel authentication changes too often"))
 
     static let polledTooSoon = SignInError(
         .rateLimited, .serverError, "Poll one sign-in at most once a second.", retryAfter: 1)
@@ -48,7 +48,7 @@ extension SignInError {
         case .admitted: return nil
         case .tooManyOfCaller:
             (problem, seconds) = (
-                "This caller has too many server-initiated sign-ins under way. Wait until some have ended.", 60
+                "This caller has too many backchannel authentications under way. Wait until some have ended.", 60
             )
         case .tooManyPendingOfCaller:
             (problem, seconds) = (
@@ -91,7 +91,7 @@ extension SignInError {
         let isOurs = code == "invalid_client" || code == "unauthorized_client"
         let cause = OIDCError(
             isOurs ? .clientRefused : .carrierRefused, carrierError: code,
-            reason: "The carrier refused the server-initiated sign-in.")
+            reason: "The carrier refused the backchannel authentication.")
         let known = SignInError(cause)
         return SignInError(
             known.code, known.errorType, remedy(known.errorType), carrierCode: known.carrierCode, fault: known.fault
