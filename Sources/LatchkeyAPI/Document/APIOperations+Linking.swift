@@ -62,8 +62,8 @@ extension APIOperation {
                         + "provider."),
                 APIRefusal(
                     .grantRevoked, .requestDenied,
-                    "The provider has ended the user's grant, or the user has revoked it. Have the user sign in with "
-                        + "the provider again."),
+                    "The provider has ended the user's grant, the user has revoked it, or the response to an earlier "
+                        + "refresh was lost. Have the user sign in with the provider again."),
             ]),
     ]
 

@@ -67,7 +67,8 @@ final class LogSettlement: @unchecked Sendable {
 
     private static func settle(_ db: Database) throws -> State {
         guard let handle = db.sqliteConnection else { return .done }
-        sqlite3_busy_timeout(handle, 0)
+        // Long enough for reads of milliseconds. Meanwhile no process writes.
+        sqlite3_busy_timeout(handle, 20)
         let result = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
         let message = String(cString: sqlite3_errmsg(handle))
         sqlite3_busy_timeout(handle, db.configuration.busyMilliseconds)

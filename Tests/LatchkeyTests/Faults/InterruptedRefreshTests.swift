@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "After a process was killed between the provider's answer and its storage, another repeats the request once",
+        "After a kill between the provider's answer and its storage the next process repeats the request once",
         arguments: Database.allCases, [true, false])
     func killed(database: Database, acceptsRepetitions: Bool) async throws {
         try await AdminHarness.with { harness in
