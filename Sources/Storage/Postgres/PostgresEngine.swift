@@ -53,12 +53,18 @@ enum PostgresRead {
         }
     }
 
-    /// The loss of an idle connection shows only when it is used: the read is retried on a new one.
+    /// The loss of an idle connection shows only when it is used: the read is retried on a new one. It is also retried
+    /// if the server has cancelled it because of a deadlock, as with a newer version that migrates the tables.
     private static func read(_ work: any DatabaseWork, on connection: PostgresConnection) throws {
-        do {
-            try attempt(work, on: connection)
-        } catch let error as PostgresError where error.isLoss {
-            try attempt(work, on: connection)
+        var (losses, collisions) = (0, 0)
+        while true {
+            do {
+                return try attempt(work, on: connection)
+            } catch let error as PostgresError where error.isLoss && losses < 1 {
+                losses += 1
+            } catch let error as PostgresError where error.isCollision && collisions < 3 {
+                collisions += 1
+            }
         }
     }
 

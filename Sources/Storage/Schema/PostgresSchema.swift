@@ -3,28 +3,40 @@ import StorageModel
 /// The tables on PostgreSQL: the same migrations under the same names as on SQLite (``Schema``).
 enum PostgresSchema {
     /// Runs the missing migrations in one transaction. Processes that start together run them one after the other, and
-    /// later ones find nothing to do. Servers of the version before keep running.
+    /// later ones find nothing to do. Servers of the version before keep running: if the migration and their
+    /// transactions wait for each other's locks, and the server undoes the migration, it is tried again.
     static func bringUpToDate(_ configuration: PostgresConfiguration) throws(StorageError) {
         try withConnection(configuration) { connection in
-            guard try !missing(connection).isEmpty else { return }
-            try connection.script("BEGIN")
-            // The letters of "Latchkey".
-            _ = try connection.run("SELECT pg_advisory_xact_lock(5503808189925909881)")
-            try connection.script(
-                """
-                CREATE TABLE IF NOT EXISTS latchkey_migrations (
-                    name text COLLATE "C" PRIMARY KEY,
-                    done_at timestamptz NOT NULL DEFAULT now()
-                )
-                """)
-            for migration in try missing(connection) {
-                for sql in migration.postgresStatements { try connection.script(sql) }
-                _ = try connection.run(
-                    "INSERT INTO latchkey_migrations (name) VALUES (?)", PostgresParameters(migration.name))
+            var collisions = 0
+            while try !missing(connection).isEmpty {
+                do {
+                    return try migrate(connection)
+                } catch let error as PostgresError where error.isCollision && collisions < 20 {
+                    collisions += 1
+                    connection.rollBack()
+                }
             }
-            guard try connection.commit() else {
-                throw StorageError(.unavailable, reason: "the server rolled the migration of the tables back")
-            }
+        }
+    }
+
+    private static func migrate(_ connection: PostgresConnection) throws {
+        try connection.script("BEGIN")
+        // The letters of "Latchkey".
+        _ = try connection.run("SELECT pg_advisory_xact_lock(5503808189925909881)")
+        try connection.script(
+            """
+            CREATE TABLE IF NOT EXISTS latchkey_migrations (
+                name text COLLATE "C" PRIMARY KEY,
+                done_at timestamptz NOT NULL DEFAULT now()
+            )
+            """)
+        for migration in try missing(connection) {
+            for sql in migration.postgresStatements { try connection.script(sql) }
+            _ = try connection.run(
+                "INSERT INTO latchkey_migrations (name) VALUES (?)", PostgresParameters(migration.name))
+        }
+        guard try connection.commit() else {
+            throw StorageError(.unavailable, reason: "the server rolled the migration of the tables back")
         }
     }
 

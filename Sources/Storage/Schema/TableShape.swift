@@ -29,15 +29,18 @@ struct TableShape: Sendable, Hashable {
     static func all() throws -> [TableShape] {
         let model = try DatabaseQueue()
         try Schema.migrator.migrate(model)
-        return try model.read { db in
-            let tables = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT name, sql FROM sqlite_schema WHERE type = 'table' \
-                    AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'grdb_migrations' ORDER BY rowid
-                    """)
-            return try tables.map { try TableShape($0["name"], madeBy: $0["sql"], db) }
-        }
+        return try model.read(all)
+    }
+
+    /// All tables of a database, which may be of an earlier version.
+    static func all(in db: Database) throws -> [TableShape] {
+        let tables = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT name, sql FROM sqlite_schema WHERE type = 'table' \
+                AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'grdb_migrations' ORDER BY rowid
+                """)
+        return try tables.map { try TableShape($0["name"], madeBy: $0["sql"], db) }
     }
 
     private init(_ name: String, madeBy sql: String, _ db: Database) throws {

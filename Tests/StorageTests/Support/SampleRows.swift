@@ -15,8 +15,9 @@ struct SampleRows {
     private let references: [String: Reference]
 
     /// Fills a database with rows whose values all differ.
-    static func fill(_ db: Database, rows: Int) throws {
-        let shapes = try TableShape.all()
+    /// - Parameter shapes: Of an earlier version, to write what that version writes.
+    static func fill(_ db: Database, rows: Int, shapes: [TableShape]? = nil) throws {
+        let shapes = try shapes ?? TableShape.all()
         var references: [String: Reference] = [:]
         for shape in shapes {
             let keys = try Row.fetchAll(
