@@ -52,6 +52,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let inbox = Mutex(Inbox())
     private let tickInterval: Duration
     private var nextTick: MonotonicTime
+    /// How many turns the due tick has waited for events.
+    private var lateTurns = 0
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
     /// Work to run, from `workStart` on. Work submitted on the loop's thread comes here without a lock.
@@ -163,7 +165,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         if count > 0 { deliver(count, at: now) }
         runWork()
         let later = MonotonicTime.now()
-        tickMembersIfDue(at: later)
+        tickMembersIfDue(at: later, events: count)
         return takeInbox(orRest: true) || hasWork ? 0 : timeout(at: later)
     }
 
@@ -218,11 +220,25 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: Time
 
-    private func tickMembersIfDue(at now: MonotonicTime) {
+    /// - Parameter count: The events of this turn.
+    private func tickMembersIfDue(at now: MonotonicTime, events count: Int) {
         guard now >= nextTick else { return }
+        if mustCatchUp(at: now, events: count) { return }
         nextTick = now.advanced(by: tickInterval)
         for index in slots.indices { slots[index].member?.tick(at: now) }
         runWork()
+    }
+
+    /// Whether events come first, because the loop was late. While the process or its machine was stopped, requests may
+    /// have come in time for deadlines that have passed since. But the tick does not wait for a loop that is only busy.
+    private func mustCatchUp(at now: MonotonicTime, events count: Int) -> Bool {
+        let isLate = now >= nextTick.advanced(by: tickInterval)
+        guard isLate, lateTurns == 0 || (count == Poller.eventsPerWait && lateTurns < 64) else {
+            lateTurns = 0
+            return false
+        }
+        lateTurns += 1
+        return true
     }
 
     /// Until the next tick; without members there is none to wait for.

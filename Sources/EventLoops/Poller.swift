@@ -7,7 +7,7 @@ import Glibc
 final class Poller: @unchecked Sendable {
     /// The event data of the eventfd. No slot has this number.
     static let wakeKey = UInt64.max
-    private static let eventsPerWait = 256
+    static let eventsPerWait = 256
 
     /// The events of the last ``wait(milliseconds:)``.
     let events: UnsafeMutablePointer<epoll_event>

@@ -24,6 +24,9 @@ public struct CacheRules: Sendable, Hashable {
     /// How long it takes until a key set may be fetched once more.
     public var keyFetchInterval: Int64 = 10
 
+    /// A clock that shows so many seconds less than before was only corrected.
+    static let clockTolerance: Int64 = 60
+
     /// The defaults.
     public init() {}
 

@@ -54,7 +54,7 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
 
     private let rules: CacheRules
     private var entries: BoundedCache<MetadataSource, Entry>
-    private var refusals: BoundedCache<MetadataQuestion, (error: OIDCError, until: Timestamp)>
+    private var refusals: BoundedCache<MetadataQuestion, (error: OIDCError, since: Timestamp)>
 
     init(rules: CacheRules) {
         self.rules = rules
@@ -64,7 +64,7 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
 
     /// Fresh metadata, which is in use from now on.
     mutating func fresh(_ source: MetadataSource, at now: Timestamp) -> Metadata? {
-        guard var entry = entries[source], now < entry.freshness.freshUntil else { return nil }
+        guard var entry = entries[source], entry.freshness.isFresh(at: now) else { return nil }
         if !entry.freshness.isInUse {
             entry.freshness.isInUse = true
             entries.put(entry, for: source)
@@ -84,7 +84,13 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
 
     /// The error with which a question was answered lately.
     func refusal(_ question: MetadataQuestion, at now: Timestamp) -> OIDCError? {
-        refusals[question].flatMap { now < $0.until ? $0.error : nil }
+        refusals[question].flatMap { refusal in
+            // A clock that was set back ends it.
+            let isRecent =
+                now < refusal.since.advanced(bySeconds: rules.unknownNetworkLifetime)
+                && refusal.since.advanced(bySeconds: -CacheRules.clockTolerance) <= now
+            return isRecent ? refusal.error : nil
+        }
     }
 
     mutating func keep(_ metadata: Metadata, _ freshness: Freshness, for question: MetadataQuestion) {
@@ -103,7 +109,7 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
             return .kept(entry.metadata)
         }
         if isLasting {
-            refusals.put((error, now.advanced(bySeconds: rules.unknownNetworkLifetime)), for: question)
+            refusals.put((error, now), for: question)
         }
         return .failed(error)
     }

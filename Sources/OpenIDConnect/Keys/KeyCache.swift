@@ -106,7 +106,7 @@ package final class KeyCache: Sendable {
 
     private func snapshot(now: Timestamp, freshOnly: Bool) -> Snapshot? {
         state.withLock { state in
-            guard let held = state.held, now < held.freshness.usableUntil, !freshOnly || now < held.freshness.freshUntil
+            guard let held = state.held, now < held.freshness.usableUntil, !freshOnly || held.freshness.isFresh(at: now)
             else { return nil }
             state.held?.freshness.isInUse = true
             return Snapshot(keys: held.keys, generation: state.generation)

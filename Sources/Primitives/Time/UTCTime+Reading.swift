@@ -66,8 +66,10 @@ extension UTCTime {
         }
 
         var moment: Timestamp? {
+            // A leap second is the last of a day (RFC 3339 section 5.7, RFC 9110 section 5.6.7). The count of seconds
+            // has none: it is the first of the next day.
             guard let month = monthNumber, (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
-                second < 60
+                second < 60 || (second == 60 && hour == 23 && minute == 59)
             else { return nil }
             let days = UTCTime.daysSinceEpoch(year: year, month: month, day: day)
             // A day that the month does not have becomes one of the next month.

@@ -58,6 +58,20 @@ struct BackgroundRefreshTests {
         #expect(stage.requests == [2, 2])
     }
 
+    @Test(
+        "After a jump of the clock by a day metadata and keys are fetched anew, and sign-ins succeed",
+        arguments: [-86_400, 86_400] as [Int64])
+    func clockJump(seconds: Int64) async throws {
+        let stage = try await Stage()
+        stage.carrier.clock.advance(bySeconds: seconds)
+        #expect(await stage.relyingParty.refreshDue() == .init(renewed: 2, failed: 0))
+        #expect(try await stage.signIn() == nil)
+        #expect(stage.requests == [2, 2])
+        stage.carrier.clock.advance(bySeconds: -seconds)
+        #expect(try await stage.signIn() == nil)
+        #expect(stage.requests.allSatisfy { (2...3).contains($0) })
+    }
+
     @Test("The random source decides the time of the refresh", arguments: [(UInt8(0), Int64(750)), (255, 900)])
     func jitter(_ byte: UInt8, _ seconds: Int64) async throws {
         let stage = try await Stage(random: RandomSource { [UInt8](repeating: byte, count: $0) })

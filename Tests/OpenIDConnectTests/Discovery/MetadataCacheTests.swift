@@ -32,7 +32,8 @@ struct MetadataCacheTests {
     @Test(
         "is fresh for its lifetime, and usable for the stale lifetime after it",
         arguments: [
-            (0, true, true), (999, true, true), (1000, false, true), (87_399, false, true), (87_400, false, false),
+            (0, true, true), (-60, true, true), (-61, false, true), (-86_400, false, true), (999, true, true),
+            (1000, false, true), (87_399, false, true), (87_400, false, false),
         ] as [(Int64, Bool, Bool)])
     func lifetimes(_ seconds: Int64, _ isFresh: Bool, _ isUsable: Bool) throws {
         var cache = try cache()
@@ -49,6 +50,30 @@ struct MetadataCacheTests {
         #expect(cache.due(at: later(749)).isEmpty)
         #expect(cache.due(at: later(750)) == [try question()])
         #expect(cache.due(at: later(87_400)).isEmpty)
+    }
+
+    @Test("is due for a refresh, if it was used, when the clock was set back")
+    func setBack() throws {
+        var cache = try cache()
+        #expect(cache.due(at: later(-86_400)).isEmpty)
+        _ = cache.fresh(try question().source, at: later(1))
+        #expect(cache.due(at: later(-60)).isEmpty)
+        #expect(cache.due(at: later(-86_400)) == [try question()])
+        // If that fails, no sign-in waits for another attempt.
+        _ = cache.fallBack(from: refused, isLasting: true, for: try question(), at: later(-86_400), random: random)
+        #expect(cache.fresh(try question().source, at: later(-86_400)) == "old")
+        #expect(cache.due(at: later(-86_400)).isEmpty)
+    }
+
+    @Test("A cached error ends when the clock was set back")
+    func refusalSetBack() throws {
+        var cache = MetadataCache<String>(rules: CacheRules())
+        let question = try question()
+        _ = cache.fallBack(from: refused, isLasting: true, for: question, at: start, random: random)
+        #expect(cache.refusal(question, at: later(-60)) == refused)
+        #expect(cache.refusal(question, at: later(-61)) == nil)
+        #expect(cache.refusal(question, at: later(29)) == refused)
+        #expect(cache.refusal(question, at: later(30)) == nil)
     }
 
     @Test("stays in use when a request fails, without another attempt during the retry interval")

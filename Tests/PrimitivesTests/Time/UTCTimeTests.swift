@@ -31,6 +31,19 @@ struct UTCTimeTests {
         #expect(UTCTime.moment(text, in: form)?.secondsSinceEpoch == 784_111_777)
     }
 
+    @Test(
+        "A leap second is the first second of the next day",
+        arguments: [
+            ("Sat, 31 Dec 2016 23:59:60 GMT", .http), ("2016-12-31T23:59:60Z", .rfc3339),
+            ("Dec 31 23:59:60 2016 GMT", .openSSL),
+        ] as [(String, UTCTime.Form)])
+    func leapSecond(text: String, form: UTCTime.Form) {
+        #expect(UTCTime.moment(text, in: form)?.secondsSinceEpoch == 1_483_228_800)
+        #expect(UTCTime.moment(text.replacing("23:59:60", with: "23:59:61"), in: form) == nil)
+        #expect(UTCTime.moment(text.replacing("23:59:60", with: "22:59:60"), in: form) == nil)
+        #expect(UTCTime.moment(text.replacing("23:59:60", with: "23:58:60"), in: form) == nil)
+    }
+
     @Test("A one-digit day begins with a blank")
     func twoDigits() {
         #expect(UTCTime.moment("Nov 16 08:49:37 1994 GMT", in: .openSSL)?.secondsSinceEpoch == 784_975_777)
