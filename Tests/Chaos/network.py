@@ -191,6 +191,8 @@ class Load:
                 self.outcomes[status] += 1
                 if status == 200:
                     self.live.append(json.loads(content)["token"])
+                if status == 503:
+                    self.without_retry_after += b"\r\nretry-after:" not in app.line.head.lower()
             except LOST:
                 self.outcomes["no response"] += 1
             self.took.append(time.monotonic() - began)
@@ -315,6 +317,7 @@ class Faults:
         say(f"{name}: here {load}; at the other instance {other}")
         expect(set(load.outcomes) <= {503} or cut == "from" and set(load.outcomes) <= {200, 503},
                f"{name}: sign-ins here are refused with 503")
+        expect(load.without_retry_after == 0, f"{name}: {load.without_retry_after} refusals have no Retry-After")
         expect(max(load.took) < 8, f"{name}: the slowest refusal took {max(load.took):.1f} s")
         expect(set(other.outcomes) == {200}, f"{name}: sign-ins at the other instance succeed")
         self.live += load.live + other.live + [stays]

@@ -119,7 +119,7 @@ def certificate(folder):
 
 
 class Line:
-    """A connection for sequential requests."""
+    """A connection for sequential requests. `head` is that of the last response."""
 
     def __init__(self, port, context=None, host="127.0.0.1"):
         self.port, self.context, self.host = port, context, host
@@ -135,7 +135,7 @@ class Line:
 
     async def call(self, method, path, fields=(), body=b""):
         await self.send(method, path, fields, body)
-        head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 30)
+        head = self.head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 30)
         length = re.search(rb"(?i)content-length: *(\d+)", head)
         content = await asyncio.wait_for(self.reader.readexactly(int(length.group(1))), 30) if length else b""
         return int(head[9:12]), content
