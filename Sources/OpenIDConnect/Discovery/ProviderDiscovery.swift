@@ -113,8 +113,10 @@ final class ProviderDiscovery: Sendable {
         if known != provider { return known }
         let now = clock.now()
         let mayAsk = renewals.withLock { renewals in
+            // A clock that was set back ends the interval.
             if let last = renewals[question.source],
-                now < last.advanced(bySeconds: configuration.cache.retryInterval)
+                now < last.advanced(bySeconds: configuration.cache.retryInterval),
+                last.advanced(bySeconds: -CacheRules.clockTolerance) <= now
             {
                 return false
             }

@@ -45,7 +45,7 @@ extension RelyingParty {
                 return try UserInfo(claims, subject: idToken.subject)
             }
         } catch {
-            throw error.about(.init(to: request.url, status: 200))
+            throw error.at(.init(to: request.url, status: 200))
         }
     }
 
