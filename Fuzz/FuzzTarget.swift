@@ -4,22 +4,31 @@
     import Darwin
 #endif
 
-/// A parser of carriers' data, for libFuzzer: `make fuzz`. Any input must lead to a value or an error within a second,
-/// and every value must have the properties that its parser promises.
+/// A parser of data from outside, for libFuzzer: `make fuzz`. Any input must lead to a value or an error within a
+/// second, and every value must have the properties that its parser promises.
 enum FuzzTarget: String, CaseIterable {
+    case configuration
     case idToken = "id-token"
     case jwks
     case metadata
     case response
+    case storedContent = "stored-content"
+    case storedRows = "stored-rows"
     case tokenResponse = "token-response"
     case userInfo = "userinfo"
 
+    /// What is done once, and takes longer than an input may.
+    func prepare() { if self == .storedRows { StoredRowsTarget.prepare() } }
+
     func read(_ bytes: [UInt8]) {
         switch self {
+        case .configuration: ConfigurationTarget.read(bytes)
         case .idToken: IDTokenTarget.read(bytes)
         case .jwks: JWKSTarget.read(bytes)
         case .metadata: MetadataTarget.read(bytes)
         case .response: ResponseTarget.read(bytes)
+        case .storedContent: StoredContentTarget.read(bytes)
+        case .storedRows: StoredRowsTarget.read(bytes)
         case .tokenResponse: TokenResponseTarget.read(bytes)
         case .userInfo: UserInfoTarget.read(bytes)
         }
@@ -36,6 +45,13 @@ private let target: FuzzTarget = {
     }
     return target
 }()
+
+/// libFuzzer calls it before the first input.
+@_cdecl("LLVMFuzzerInitialize")
+public func prepareForInputs(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+    target.prepare()
+    return 0
+}
 
 /// libFuzzer calls it with each input.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,3 +1,4 @@
+import CLatchkeySystem
 import EventLoops
 import Glibc
 import HTTPCore

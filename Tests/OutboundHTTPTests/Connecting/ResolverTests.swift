@@ -47,6 +47,30 @@ struct ResolverTests {
         }
     }
 
+    /// DNS rebinding. The second address must not be tried: nothing there would be of this machine.
+    @Test("A name that first resolves to an allowed address, and then to one inside, is refused the second time")
+    func rebinding() async throws {
+        try await withPeer { connection in
+            connection.send("HTTP/1.1 400 Bad Request\r\n\r\n")
+        } _: { peer in
+            let lookUps = Atomic(0)
+            let resolver = Resolver { _ in
+                let isFirst = lookUps.add(1, ordering: .relaxed).newValue == 1
+                return [IPAddress(isFirst ? "127.0.0.1" : "169.254.169.254")].compactMap(\.self)
+            }
+            try await withClient(resolvedBy: resolver) { client in
+                // It speaks no TLS, so the name is looked up again.
+                let first = await client.failure(try .post("https://name.example:\(peer.port)/"))
+                #expect(first?.code == .tls)
+                let second = await client.failure(try .post("https://name.example:\(peer.port)/"))
+                #expect(second?.code == .addressRefused)
+                #expect(second?.mayHaveBeenSent == false)
+            }
+            #expect(lookUps.load(ordering: .relaxed) == 2)
+            #expect(peer.connectionCount == 1)
+        }
+    }
+
     @Test("An address that refuses the connection gives way to the next, also a refused one to an allowed one")
     func fallback() async throws {
         try await withPeer { connection in

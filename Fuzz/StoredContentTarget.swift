@@ -1,0 +1,128 @@
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+@testable import SignIn
+
+/// The bytes as what a use case reads from a column. The first byte says which.
+enum StoredContentTarget {
+    static func read(_ bytes: [UInt8]) {
+        guard let first = bytes.first else { return }
+        let content = Array(bytes.dropFirst())
+        switch first {
+        case UInt8(ascii: "p"): readPendingRedirect(content)
+        case UInt8(ascii: "w"): readWaitingTokens(content)
+        case UInt8(ascii: "c"): readClaims(content)
+        case UInt8(ascii: "s"): readSession(content)
+        case UInt8(ascii: "k"): readKeys(content)
+        case UInt8(ascii: "e"): readEncrypted(content)
+        default: break
+        }
+    }
+
+    private static func readPendingRedirect(_ content: [UInt8]) {
+        guard let pending = PendingRedirect(content) else { return }
+        let written = pending.bytes
+        guard let again = PendingRedirect(written) else {
+            return demand(false, "a redirect sign-in that is written is read")
+        }
+        // The JSON of former versions could have a scope with a space, which is two of them here.
+        demand(
+            PendingRedirect(again.bytes)?.bytes == again.bytes, "a redirect sign-in that is written is read as the same"
+        )
+        demand(again.leg == pending.leg && again.clientID == pending.clientID, "a redirect sign-in keeps its client")
+        demand(again.start.redirectURI == pending.start.redirectURI, "a redirect sign-in keeps its destination")
+        demand(
+            again.browserHash == pending.browserHash && again.start.codeChallenge == pending.start.codeChallenge,
+            "a redirect sign-in keeps what it is bound to")
+    }
+
+    private static func readWaitingTokens(_ content: [UInt8]) {
+        guard let waiting = WaitingTokens(content) else { return }
+        guard let again = WaitingTokens(waiting.bytes) else {
+            return demand(false, "tokens that are written are read")
+        }
+        demand(again.tokens == waiting.tokens && again.provider == waiting.provider, "tokens stay as they are")
+        _ = waiting.tokens.areStale(at: Timestamp(secondsSinceEpoch: .max), refused: nil)
+    }
+
+    private static func readClaims(_ content: [UInt8]) {
+        let claims = UserClaims(json: content)
+        demand(claims.clients.count <= UserClaims.maximumClients, "claims are of few clients")
+        demand(claims.clients.isEmpty == (claims.json == nil), "no claims are no text")
+        guard let json = claims.json else { return }
+        demand(UserClaims(json: json) == claims, "claims that are written are read as the same")
+        demand(
+            claims.withoutSensitive.clients.allSatisfy { $0.claims.present.allSatisfy { !$0.isSensitive } },
+            "what is stored without encryption is not sensitive")
+    }
+
+    /// A session in the cache: its texts are separated by NULs.
+    private static func readSession(_ content: [UInt8]) {
+        let texts = content.split(separator: 0, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        guard texts.count >= 3 else { return }
+        var profile = Profile()
+        for (attribute, text) in zip(UserAttribute.allCases, texts.dropFirst(3)) where !text.isEmpty {
+            profile[attribute] = text
+        }
+        let time = Timestamp(secondsSinceEpoch: Int64(truncatingIfNeeded: texts[0].hashValue))
+        let vouched = texts.dropFirst(10).first.flatMap { issuer in
+            VouchedValues(
+                email: Verification(at: time, by: issuer), phoneNumber: nil,
+                claims: texts.last.flatMap { $0.isEmpty ? nil : $0 })
+        }
+        let user = User(
+            id: UserID(Int64(content.count)), publicID: texts[2], profile: profile, vouched: vouched, createdAt: time)
+        let session = Session(
+            id: texts[0], userID: user.id, clientID: texts[1], createdAt: time,
+            expiresAt: Timestamp(secondsSinceEpoch: 1))
+        let found = SessionAndUser(session: session, user: user)
+        let draft = SessionRecord.Draft(found)
+        let token = TokenHash(sha256Of: texts[0])
+        withUnsafeTemporaryAllocation(byteCount: draft.length, alignment: 8) { memory in
+            guard let start = memory.baseAddress else { return }
+            draft.write(to: start, for: token, generation: 7, readAt: time)
+            let record = SessionRecord(at: start)
+            demand(record.length == draft.length && record.generation == 7, "a cached session knows its length")
+            demand(record.isOf(token) && record.decoded == found, "a cached session is read as it was written")
+        }
+        let given = GivenSession(id: texts[0], user: user.id, endings: 3)
+        demand(CompactSession(given).session == given, "a session that was given is kept as it is")
+    }
+
+    private static func readKeys(_ content: [UInt8]) {
+        if let key = SigningKey(rawRepresentation: content) {
+            demand(key.rawRepresentation == content, "a signing key is stored as it is")
+            demand(key.publicPoint.count == 64, "a public key is a point")
+        }
+        demand((IdempotencyKey(bytes: content) == nil) == (content.count != 16), "an idempotency key has 16 bytes")
+        demand(IdempotencyKey(bytes: content).map { $0.bytes == content } ?? true, "an idempotency key is as stored")
+        demand((TokenHash(content) == nil) == (content.count != 32), "a hash has 32 bytes")
+        demand(TokenHash(content).map { $0.bytes == content } ?? true, "a hash is as stored")
+        if let hash = ProviderSessionHash(stored: content) {
+            demand(hash.bytes == content, "the hash of a provider's session is as stored")
+        }
+        if let key = EncryptionKey(content) {
+            demand(key.id.utf8.count == 16, "an encryption key has an id")
+        }
+    }
+
+    /// What was not encrypted here cannot be opened, whatever it is; what was, is as it was.
+    private static func readEncrypted(_ content: [UInt8]) {
+        guard let key = EncryptionKey(Array(repeating: 7, count: 32)) else { return }
+        let vault = TokenVault(keys: [key])
+        let binding = TokenBinding(
+            user: UserID(1), identity: Identity(issuer: "https://issuer.example", subject: "a"), provider: "zenkey",
+            clientID: "a")
+        let record = ProviderTokenRecord(
+            serial: 1, binding: binding, sealed: SealedTokens(keyID: key.id, content: content, expiresAt: nil),
+            version: 1)
+        demand((try? vault.open(record)) == nil, "tokens of another key cannot be opened")
+        demand(EncryptedOneTimeStore.opening(.pendingRedirect, under: Secret("a")).open(content) == nil, "nor a record")
+        guard let sealed = try? key.key.seal(content, boundTo: [1]) else { return }
+        demand(key.key.open(sealed, boundTo: [1]) == content, "what was encrypted is opened")
+        demand(key.key.open(sealed, boundTo: [2]) == nil, "what was encrypted is bound")
+    }
+}

@@ -1,0 +1,150 @@
+import Dispatch
+import Foundation
+import GRDB
+import Primitives
+import StorageModel
+
+@testable import Storage
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The bytes as rows of a damaged database, one after the other: the number of a table, then the value of each of its
+/// columns. A value is 0 for NULL, 1 for a usual value, by which rows are looked up, or anything else for a value of
+/// its own: 8 bytes of a number, or a byte of length and as many bytes.
+enum StoredRowsTarget {
+    private static let now = Timestamp(secondsSinceEpoch: 1000)
+    private static let number: Int64 = 1
+    private static let text = "a"
+    private static let bytes = [UInt8](repeating: 7, count: 32)
+
+    private struct Place: Sendable {
+        let store: SQLStore
+        let tables: [TableShape]
+        /// Writes what SQLite's own checks allow, foreign keys aside.
+        let raw: DatabaseQueue
+    }
+
+    /// In a folder of its own in memory, which the process leaves behind if it crashes.
+    private static let place: Place = {
+        var template = Array("/dev/shm/latchkey-fuzz-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { fatalError("there is no folder for a database") }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        do {
+            let store = try SQLStore(
+                configuration: SQLiteConfiguration(path: path + "/latchkey.db", synchronous: .normal, readerCount: 1))
+            var configuration = GRDB.Configuration()
+            configuration.foreignKeysEnabled = false
+            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
+            let raw = try DatabaseQueue(path: path + "/latchkey.db", configuration: configuration)
+            return Place(store: store, tables: try TableShape.all(), raw: raw)
+        } catch {
+            fatalError("the database cannot be made: \(error)")
+        }
+    }()
+
+    /// Makes the database, which may take longer than an input.
+    static func prepare() { _ = place }
+
+    static func read(_ input: [UInt8]) {
+        guard write(input) else { return }
+        let isRead = DispatchSemaphore(value: 0)
+        Task {
+            await readAll(place.store)
+            isRead.signal()
+        }
+        isRead.wait()
+    }
+
+    /// Makes the rows the only ones; false if SQLite refuses them.
+    private static func write(_ input: [UInt8]) -> Bool {
+        var rest = input[...]
+        do {
+            try place.raw.write { db in
+                for table in place.tables { try db.execute(sql: "DELETE FROM \(table.name)") }
+                while let first = rest.popFirst() {
+                    let table = place.tables[Int(first) % place.tables.count]
+                    let values = table.columns.map { value(&rest, of: $0.kind) }
+                    let marks = values.map { _ in "?" }.joined(separator: ", ")
+                    try db.execute(
+                        sql: "INSERT OR REPLACE INTO \(table.name) (\(table.columnNames)) VALUES (\(marks))",
+                        arguments: StatementArguments(values))
+                }
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private static func value(_ rest: inout ArraySlice<UInt8>, of kind: TableShape.Kind) -> DatabaseValue {
+        guard let first = rest.popFirst(), first != 0 else { return .null }
+        guard first != 1 else {
+            switch kind {
+            case .integer: return number.databaseValue
+            case .text: return text.databaseValue
+            case .blob: return Data(bytes).databaseValue
+            }
+        }
+        if kind == .integer {
+            let digits = rest.prefix(8)
+            rest = rest.dropFirst(8)
+            return digits.reduce(Int64(0)) { $0 << 8 | Int64($1) }.databaseValue
+        }
+        let content = Array(rest.dropFirst().prefix(Int(rest.first ?? 0)))
+        rest = rest.dropFirst(1 + content.count)
+        return kind == .blob ? Data(content).databaseValue : String(decoding: content, as: UTF8.self).databaseValue
+    }
+
+    /// A read of a damaged row gives a value or an error.
+    private static func attempt(_ read: () async throws(StorageError) -> Void) async {
+        do throws(StorageError) {
+            try await read()
+        } catch {
+            demand(error.code == .corrupt, "a damaged row is reported as such")
+            demand(!error.reason.isEmpty, "a damaged row has a reason")
+        }
+    }
+
+    private static func readAll(_ store: SQLStore) async {
+        guard let hash = TokenHash(bytes) else { return }
+        let (user, identity) = (UserID(number), Identity(issuer: text, subject: text))
+        await attempt { () throws(StorageError) in
+            guard let found = try await store.session(hash, at: now) else { return }
+            demand(found.session.userID == found.user.id, "a session is of its user")
+            demand(found.session.expiresAt > now, "a session that has ended is not found")
+        }
+        await attempt { () throws(StorageError) in
+            _ = try await store.refreshToken(RefreshTokenHashes(token: hash, family: hash), at: now)
+        }
+        await attempt { () throws(StorageError) in
+            let searches: [UserSearch] = [.number(user), .publicID(text), .email(text), .identity(identity)]
+            for search in searches { _ = try await store.users(search, limit: 10) }
+        }
+        await attempt { () throws(StorageError) in _ = try await store.account(of: user) }
+        await attempt { () throws(StorageError) in _ = try await store.identities(of: user) }
+        await attempt { () throws(StorageError) in _ = try await store.statuses(of: [identity]) }
+        await attempt { () throws(StorageError) in _ = try await store.sessions(of: user, at: now, limit: 10) }
+        await attempt { () throws(StorageError) in _ = try await store.undoableMove(number, of: user) }
+        await attempt { () throws(StorageError) in _ = try await store.pendingRegistration(hash, at: now) }
+        await attempt { () throws(StorageError) in _ = try await store.backchannelAuthentication(handle: hash, at: now)
+        }
+        await attempt { () throws(StorageError) in
+            _ = try await store.providerTokens(of: user, provider: text, clientID: text)
+        }
+        await attempt { () throws(StorageError) in _ = try await store.recentSignIn(bytes, at: now) }
+        await attempt { () throws(StorageError) in _ = try await store.recentSignIns(at: now, limit: 10) }
+        await attempt { () throws(StorageError) in _ = try await store.apiKeysWithRevoked(limit: 10) }
+        await attempt { () throws(StorageError) in _ = try await store.auditEvents(AuditQuery(user: user)) }
+        await attempt { () throws(StorageError) in _ = try await store.signingKeys() }
+        await attempt { () throws(StorageError) in _ = try await store.knownIssuer(of: text, text) }
+        await attempt { () throws(StorageError) in
+            _ = try await store.claims(notUnder: text, after: UserID(0), limit: 10)
+        }
+        await attempt { () throws(StorageError) in
+            _ = try await store.takeOneTimeRecord(hash, purpose: text, at: now)
+        }
+        await attempt { () throws(StorageError) in _ = try await store.redeemReceipt(hash, at: now) }
+    }
+}
