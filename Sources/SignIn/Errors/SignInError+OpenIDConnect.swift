@@ -34,8 +34,8 @@ extension SignInError {
                 fault: type == .configurationError ? .ours : .carrier)
         case .metadataRefused:
             return carrierError(
-                "The provider's OpenID configuration cannot be used. \(error.reason) This does not pass by itself: "
-                    + "tell the operator.")
+                "The provider's OpenID configuration cannot be used. \(error.reason) Tell the operator: this does not "
+                    + "pass by itself.")
         case .keysUnavailable:
             return carrierError("The provider's signing keys cannot be fetched. \(error.reason) \(advice)")
         case .carrierRefused: return refused(error.carrierError ?? "invalid_grant", advice)

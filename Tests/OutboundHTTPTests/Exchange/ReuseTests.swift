@@ -105,11 +105,10 @@ struct ReuseTests {
                 let address = "0100007F:" + String(repeating: "0", count: 4 - port.count) + port
                 // The table is read in pieces, and sockets come and go meanwhile.
                 try await until {
-                    for line in try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n") {
+                    try lines(of: "/proc/net/tcp").contains { line in
                         let fields = line.split(separator: " ")
-                        if fields[2] == address, fields[3] == "01", fields[5].hasPrefix("02:") { return true }
+                        return fields[2] == address && fields[3] == "01" && fields[5].hasPrefix("02:")
                     }
-                    return false
                 }
             }
         }
@@ -214,4 +213,16 @@ struct ReuseTests {
             }
         }
     }
+}
+
+/// The lines of a file of the system's, which has no size to read by.
+private func lines(of path: String) throws -> [String] {
+    let file = try #require(fopen(path, "r"))
+    defer { fclose(file) }
+    var buffer = [CChar](repeating: 0, count: 512)
+    var lines: [String] = []
+    while fgets(&buffer, Int32(buffer.count), file) != nil {
+        lines.append(String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+    return lines
 }
