@@ -17,6 +17,7 @@ extension BrowserPages {
         return page(
             .ok, below: path, title: "Signing you in",
             """
+            <p>If nothing happens, press Continue.</p>
             <form method="post" action="\(HTML.escaped(action))">
             \(fields.joined(separator: "\n"))
             <button type="submit">Continue</button>
