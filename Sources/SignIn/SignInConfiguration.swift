@@ -107,7 +107,7 @@ public struct SignInConfiguration: Sendable {
         /// The lifetimes of this client's sessions, where they differ from ``SignInConfiguration/lifetimes``.
         public var sessions = SessionTimes()
         /// What the provider signs this client's ID tokens and logout tokens with, if the client's registration says so
-        /// (`id_token_signed_response_alg`). By default ``SigningAlgorithm/standard``, as the metadata lists them.
+        /// (`id_token_signed_response_alg`). By default `SigningAlgorithm.standard`, as the metadata lists them.
         public var idTokenSigningAlgorithm: SigningAlgorithm?
         /// What the provider signs userinfo responses with, if the client's registration says so
         /// (`userinfo_signed_response_alg`). By default a response need not be signed.
