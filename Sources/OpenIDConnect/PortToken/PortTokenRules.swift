@@ -1,4 +1,4 @@
-/// What is demanded of port tokens beside ``IDTokenRules/algorithms`` and ``IDTokenRules/clockSkewSeconds``.
+/// What is demanded of port tokens beside ``SigningAlgorithm/standard`` and ``IDTokenRules/clockSkewSeconds``.
 public struct PortTokenRules: Sendable, Hashable {
     /// Whether `typ` must be `port_token+jwt`. Otherwise it may also be absent; such a token must have neither `exp`
     /// nor `events`, because every ID token and access token has the one, and every logout token the other.

@@ -1,6 +1,6 @@
 package import StorageModel
 
-/// Whose prompts the requests of a call count as (``BackchannelPrompt``), and how many there may be.
+/// Whose prompts the requests of a call count as (`BackchannelPrompt`), and how many there may be.
 package struct PromptQuota: Sendable {
     /// The caller for which they count: an API key, or an address where there is none.
     package var caller: Caller
