@@ -68,13 +68,14 @@ enum StoredContentTarget {
             profile[attribute] = text
         }
         let time = Timestamp(secondsSinceEpoch: Int64(truncatingIfNeeded: texts[0].hashValue))
-        let vouched = texts.dropFirst(10).first.flatMap { issuer in
-            VouchedValues(
+        let assertions = texts.dropFirst(10).first.flatMap { issuer in
+            ProviderAssertions(
                 email: Verification(at: time, by: issuer), phoneNumber: nil,
                 claims: texts.last.flatMap { $0.isEmpty ? nil : $0 })
         }
         let user = User(
-            id: UserID(Int64(content.count)), publicID: texts[2], profile: profile, vouched: vouched, createdAt: time)
+            id: UserID(Int64(content.count)), publicID: texts[2], profile: profile, assertions: assertions,
+            createdAt: time)
         let session = Session(
             id: texts[0], userID: user.id, clientID: texts[1], createdAt: time,
             expiresAt: Timestamp(secondsSinceEpoch: 1))
