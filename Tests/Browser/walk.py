@@ -121,7 +121,7 @@ class Walk:
         self.browser.find("input[name=user]")
         action, fields = self.browser.run(
             "const form = document.querySelector('form'); return [form.action, [...new FormData(form)]];")
-        body = urllib.parse.urlencode(fields).encode()
+        body = urllib.parse.urlencode([tuple(field) for field in fields]).encode()
         try:
             urllib.request.build_opener(NoRedirect).open(action, body, timeout=20)
             raise AssertionError("the carrier does not redirect")
