@@ -1,4 +1,5 @@
 import EventLoops
+import HTTPTypes
 
 /// A response whose content is written in pieces.
 extension Connection {
@@ -54,4 +55,10 @@ extension Connection {
         service.streams.leave()
         ended.end()
     }
+}
+
+extension HTTPError {
+    static let tooManyStreams = HTTPError(
+        .serviceUnavailable, code: "temporarily_unavailable",
+        message: "Too many clients are watching the status stream. Try again later.", headers: [.retryAfter: "30"])
 }

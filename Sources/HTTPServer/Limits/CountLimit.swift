@@ -1,4 +1,3 @@
-import HTTPTypes
 import Synchronization
 
 /// Counts what is in progress, up to a maximum.
@@ -22,10 +21,4 @@ package final class CountLimit: Sendable {
     }
 
     package func leave() { inProgress.subtract(1, ordering: .relaxed) }
-}
-
-extension HTTPError {
-    static let tooManyStreams = HTTPError(
-        .serviceUnavailable, code: "temporarily_unavailable",
-        message: "Too many clients are watching the status stream. Try again later.", headers: [.retryAfter: "30"])
 }

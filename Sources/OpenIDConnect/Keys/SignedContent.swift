@@ -11,9 +11,12 @@ enum SignedContent: Sendable {
     init(_ content: UnsafeRawBufferPointer, signedBy algorithm: SigningAlgorithm) {
         switch algorithm {
         case .edDSA, .ed25519: self = .whole(Array(content))
-        case .rs256, .ps256, .es256: self = .sha256(Self.digest(of: content, by: SHA256.self))
-        case .rs384, .ps384, .es384: self = .sha384(Self.digest(of: content, by: SHA384.self))
-        case .rs512, .ps512, .es512: self = .sha512(Self.digest(of: content, by: SHA512.self))
+        default:
+            switch algorithm.hash {
+            case .sha256: self = .sha256(Self.digest(of: content, by: SHA256.self))
+            case .sha384: self = .sha384(Self.digest(of: content, by: SHA384.self))
+            case .sha512: self = .sha512(Self.digest(of: content, by: SHA512.self))
+            }
         }
     }
 

@@ -82,7 +82,7 @@ extension BackchannelAuthentication {
             prompts.count(error.isRefusal ? .refused : .failed)
             let refusal = Self.refusal(error)
             await giveUp(request, refusal)
-            // If the store fails, the prompt counts although nobody saw it.
+            // If the store fails here, the prompt still counts. That only makes the limit stricter.
             if error.showsNoPrompt { try? await store.takeBack(request.prompt) }
             throw refusal
         }

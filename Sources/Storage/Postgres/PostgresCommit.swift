@@ -133,8 +133,8 @@ extension PostgresConnection {
     // The letters of "turntake". All processes on one database share the lock.
     private static let turn = "8391739299399297893"
 
-    /// Waits for a session's lock, at most a second; false if the server does not give it. Whoever holds it may hang,
-    /// or be an operator.
+    /// Waits for a session's lock for at most a second, because its holder may hang or be an operator. False if the
+    /// server does not give the lock.
     fileprivate func takeTurn() -> Bool {
         do throws(PostgresError) {
             // For these two statements only, which the server runs as one transaction. The lock outlives it.

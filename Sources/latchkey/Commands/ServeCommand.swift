@@ -30,7 +30,7 @@ struct ServeCommand: AsyncParsableCommand {
         if loaded.configuration.allowsMemoryDumps { ProcessMemory.allowDumps(true) }
         ProcessMemory.releaseCode()
         let signals = TerminationSignals()
-        // Before the log says that the server listens: whoever read that may ask for a reload at once.
+        // Operators may send SIGHUP as soon as the log says that the server listens.
         let hangups = SignalSource.signals(SIGHUP)
         let service = try await reportingFailure { try start(loaded) }
         let memory = Task { await ProcessMemory.keepReleasingCode() }
