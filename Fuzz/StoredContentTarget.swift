@@ -42,8 +42,18 @@ enum StoredContentTarget {
         guard let again = WaitingTokens(waiting.bytes) else {
             return demand(false, "tokens that are written are read")
         }
-        demand(again.tokens == waiting.tokens && again.provider == waiting.provider, "tokens stay as they are")
-        _ = waiting.tokens.areStale(at: Timestamp(secondsSinceEpoch: .max), refused: nil)
+        demand(
+            again.tokens == waiting.tokens && again.idToken == waiting.idToken && again.provider == waiting.provider,
+            "tokens stay as they are")
+        demand(waiting.tokens != nil || waiting.idToken != nil, "something waits")
+        _ = waiting.tokens?.areStale(at: Timestamp(secondsSinceEpoch: .max), refused: nil)
+        guard let idToken = waiting.idToken else { return }
+        let session = SessionTokens(
+            token: Secret(String(repeating: "a", count: 48)), refreshToken: Secret(String(repeating: "b", count: 48)),
+            expiresIn: 1, refreshExpiresIn: 1)
+        let sealed = SealedIDToken(idToken, openedBy: session)
+        demand(
+            sealed?.hint(forSessionToken: session.token) == idToken, "an ID token that is sealed is opened as it was")
     }
 
     private static func readClaims(_ content: [UInt8]) {
@@ -121,6 +131,11 @@ enum StoredContentTarget {
             serial: 1, binding: binding, sealed: SealedTokens(keyID: key.id, content: content, expiresAt: nil),
             version: 1)
         demand((try? vault.open(record)) == nil, "tokens of another key cannot be opened")
+        if let refreshToken = PresentedRefreshToken(Secret(String(repeating: "b", count: 48))) {
+            let foreign = SealedIDToken(content: content, sessionKey: content)
+            demand(foreign.hint(for: refreshToken) == nil, "nor an ID token by a refresh token")
+            demand(foreign.hint(forSessionToken: Secret("a")) == nil, "nor by a session token")
+        }
         demand(EncryptedOneTimeStore.opening(.pendingRedirect, under: Secret("a")).open(content) == nil, "nor a record")
         guard let sealed = try? key.key.seal(content, boundTo: [1]) else { return }
         demand(key.key.open(sealed, boundTo: [1]) == content, "what was encrypted is opened")

@@ -126,6 +126,7 @@ enum StoredRowsTarget {
         await attempt { () throws(StorageError) in _ = try await store.identities(of: user) }
         await attempt { () throws(StorageError) in _ = try await store.statuses(of: [identity]) }
         await attempt { () throws(StorageError) in _ = try await store.sessions(of: user, at: now, limit: 10) }
+        await attempt { () throws(StorageError) in _ = try await store.idToken(ofSession: text, of: user) }
         await attempt { () throws(StorageError) in _ = try await store.undoableMove(number, of: user) }
         await attempt { () throws(StorageError) in _ = try await store.pendingRegistration(hash, at: now) }
         await attempt { () throws(StorageError) in _ = try await store.backchannelAuthentication(handle: hash, at: now)

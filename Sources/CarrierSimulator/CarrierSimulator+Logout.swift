@@ -81,4 +81,7 @@ extension CarrierSimulator {
 
     /// The `sid` of the ID token that a provider issued last; nil if it has issued none.
     public func latestSessionID(at provider: String) -> String? { withState { $0.latestSessionIDs[provider] } }
+
+    /// The ID token that a provider issued last for a code; nil if it has issued none.
+    public func latestIDToken(at provider: String) -> String? { withState { $0.latestIDTokens[provider] } }
 }

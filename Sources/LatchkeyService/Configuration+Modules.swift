@@ -171,6 +171,7 @@ extension Configuration {
             provider.storesTokens = configured.storesTokens
             provider.resources = configured.resources
             provider.endsSessions = configured.backchannelLogout
+            provider.keepsIDTokens = configured.idTokenHint
             known[configured.id] = provider
         }
         var configuration = SignInConfiguration(providers: known)

@@ -50,6 +50,9 @@ public struct SignInConfiguration: Sendable {
         public var responseMode = ResponseMode.query
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout).
         public var endsSessions = true
+        /// Whether logout at the provider names the provider's session by the ID token of the sign-in
+        /// (`id_token_hint`), which is kept with the session, encrypted; for ``Kind/oidc`` only.
+        public var keepsIDTokens = true
         /// The clients that are registered with the provider, by their id.
         public var clients: [ClientID: Client]
         /// The page where users choose their carrier. Clients with an unknown network get its URL.

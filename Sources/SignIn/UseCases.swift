@@ -43,8 +43,8 @@ package struct UseCases: Sendable {
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
-            lifetimes: SessionLifetimes(configuration), registration: configuration.registration, clock: clock,
-            random: random)
+            lifetimes: SessionLifetimes(configuration), registration: configuration.registration,
+            clientsWithIDTokens: configuration.clientsWithIDTokens, clock: clock, random: random)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         self.claimsVault = claimsVault
         let registrationOffers = RegistrationOffers(
@@ -83,8 +83,8 @@ package struct UseCases: Sendable {
             configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,
             clock: clock, logger: logger, refusals: configuration.providers.mapValues { _ in LogSampler() })
         providerSignOut = ProviderSignOut(
-            configuration: configuration, relyingParties: relyingParties, oneTimeStore: oneTimeStore, clock: clock,
-            random: random, logger: logger)
+            configuration: configuration, relyingParties: relyingParties, store: store, oneTimeStore: oneTimeStore,
+            clock: clock, random: random, logger: logger)
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
             configuration: configuration, relyingParties: relyingParties, signIn: signIn,
@@ -96,6 +96,12 @@ package struct UseCases: Sendable {
 }
 
 extension SignInConfiguration {
+    /// The clients of providers that may have an end-session endpoint.
+    fileprivate var clientsWithIDTokens: Set<String> {
+        providers.values.filter { $0.kind == .oidc && $0.keepsIDTokens }
+            .reduce(into: []) { $0.formUnion($1.clients.keys.map(\.text)) }
+    }
+
     /// A quota of records that a redirect sign-in makes.
     fileprivate func redirectQuota(_ uptime: Uptime) -> OneTimeRecordQuota {
         OneTimeRecordQuota(

@@ -6,6 +6,7 @@ docs/providers.md shows; see scripts/third-party.
     Tests/ThirdParty/sign_in.py --latchkey .build/debug/latchkey
 """
 import argparse
+import base64
 import contextlib
 import http.cookiejar
 import json
@@ -75,11 +76,11 @@ class Browser:
         self.opener = urllib.request.build_opener(
             Stay(), urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
 
-    def open(self, url, form=None):
+    def open(self, url, form=None, headers=None):
         """Status, location and text."""
         data = None if form is None else urllib.parse.urlencode(form).encode()
         try:
-            response = self.opener.open(urllib.request.Request(url, data=data), timeout=30)
+            response = self.opener.open(urllib.request.Request(url, data=data, headers=headers or {}), timeout=30)
         except urllib.error.HTTPError as error:
             response = error
         return response.status, response.headers.get("Location", ""), response.read().decode()
@@ -100,6 +101,31 @@ def sign_in(latchkey, browser, form):
     return browser.open(callback)[1]
 
 
+def claims(token):
+    """Of an ID token in compact form, unverified."""
+    payload = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+
+
+def sign_out(latchkey, browser):
+    """Here and at the provider, which gets the ID token that it issued, and sends the browser back."""
+    _, provider, _ = browser.open(
+        latchkey + "/auth/mock/logout", {"post_logout_redirect_uri": latchkey + "/"}, {"Origin": latchkey})
+    check(provider.split("?")[0].endswith("/oauth2/end_session"), f"the browser is sent to the provider: {provider}")
+    sent = parameters(provider)
+    hint = claims(sent.get("id_token_hint", ".e30."))
+    audience = hint.get("aud")
+    check(hint.get("sub") == USER["sub"] and audience in (sent["client_id"], [sent["client_id"]]),
+          "with the user's ID token")
+    status, _, _ = browser.open(provider)
+    check(status == 200, "which asks the user")
+    back = sent["post_logout_redirect_uri"] + "?" + urllib.parse.urlencode({"state": sent["state"]})
+    _, returned, _ = browser.open(provider.split("?")[0] + "/confirm", {"redirect_uri": back})
+    check(returned == back, "and sends the browser back")
+    check(parameters(browser.open(returned)[1]).get("action") == "logout", "to the frontend")
+    check(browser.open(f"{latchkey}/users/me")[0] == 401, "the user is signed out")
+
+
 def walk(latchkey):
     browser = Browser()
     listed = json.loads(browser.open(f"{latchkey}/auth/providers")[2])["providers"]
@@ -115,6 +141,7 @@ def walk(latchkey):
     other = Browser()
     sign_in(latchkey, other, {"sub": "user-2"})
     check(json.loads(other.open(f"{latchkey}/users/me")[2])["user_id"] != me["user_id"], "another user gets another id")
+    sign_out(latchkey, browser)
 
 
 def main():

@@ -9,13 +9,18 @@ struct LogoutEndpoints: Sendable {
     let simulator: CarrierSimulator
 
     /// `GET` or `POST {issuer}/logout` (OpenID Connect RP-Initiated Logout section 2): returns to the relying party
-    /// with `state`.
+    /// with `state`. An `id_token_hint` must be this provider's, for the same client.
     func endSession(_ request: Request) throws -> Response {
         let site = try simulator.site(of: request)
         let parameters = try Parameters(of: request)
         simulator.note(.endSession, request, mccmnc: site.mccmnc, content: request.method == .post ? parameters : nil)
         guard let client = parameters["client_id"].flatMap({ simulator.clients[$0] })
         else { throw Refusal.invalidRequest("The client_id is missing or unknown.") }
+        if let hint = parameters["id_token_hint"] {
+            guard let claims = ReceivedJWS(hint, maximumBytes: 16_384)?.claims,
+                claims["iss"]?.string == site.issuer, claims["aud"]?.string == client.id
+            else { throw Refusal.invalidRequest("The id_token_hint is not of this provider and client.") }
+        }
         guard let uri = parameters["post_logout_redirect_uri"], client.allowsAfterLogout(uri)
         else { throw Refusal.invalidRequest("The post_logout_redirect_uri is missing or not registered.") }
         var state = parameters["state"]

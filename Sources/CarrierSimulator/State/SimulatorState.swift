@@ -23,6 +23,8 @@ struct SimulatorState: Sendable {
     var backchannelRequests = BoundedCache<String, BackchannelAuthenticationRequest>(capacity: 1000, age: .insertion)
     /// The `sid` of each provider's latest ID token.
     var latestSessionIDs: [String: String] = [:]
+    /// The ID token of the latest sign-in at each provider that is not a carrier.
+    var latestIDTokens: [String: String] = [:]
     var log = CarrierSimulator.RequestLog()
 
     struct AccessToken: Sendable {

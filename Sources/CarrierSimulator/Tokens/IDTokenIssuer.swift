@@ -36,6 +36,7 @@ struct IDTokenIssuer: Sendable {
         for edit in site.carrier.tampering.idTokens { edit(&draft) }
         var token = TokenDraft.changeForm(try draft.serialized(), site.carrier.faults)
         for edit in site.carrier.tampering.compactForms { edit(&token) }
+        if !site.carrier.isCarrier { simulator.withState { [token] in $0.latestIDTokens[site.mccmnc] = token } }
         return token
     }
 

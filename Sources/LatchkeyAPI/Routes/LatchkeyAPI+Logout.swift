@@ -21,7 +21,7 @@ extension LatchkeyAPI {
     }
 
     func signOutAtProvider(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let exit = try exit(of: request, ofClient: caller.holder.session.clientID)
+        let exit = try await exit(of: request, from: PresentedSession(caller.holder.session, by: caller.token))
         try await useCases.sessions.signOut(caller.holder)
         return try await leave(by: exit, request)
     }
@@ -30,24 +30,22 @@ extension LatchkeyAPI {
     /// have expired before.
     func signOutPageAtProvider(_ request: Request) async throws -> Response {
         try checkSameOrigin(request)
-        var clientID: String?
-        if let token = cookies.session(of: request) {
-            clientID = try await useCases.sessions.authenticate(token)?.session.clientID
-        }
-        let exit = try exit(of: request, ofClient: clientID)
+        let session = try await useCases.sessions.presented(
+            token: cookies.session(of: request), refreshToken: cookies.refresh(of: request))
+        let exit = try await exit(of: request, from: session)
         _ = try await signOutPage(request)
         return try await leave(by: exit, request)
     }
 
-    private func exit(of request: Request, ofClient clientID: String?) throws -> ProviderSignOut.Exit {
+    private func exit(of request: Request, from session: PresentedSession?) async throws -> ProviderSignOut.Exit {
         let base = try publicURL()
         var reader = FieldReader(try BodyFields(request))
         guard
             let redirectURI = reader.visibleText(
                 "post_logout_redirect_uri", ["redirect_uri"], limit: 2048, required: true)
         else { throw reader.refusal() }
-        return try useCases.providerSignOut.exit(
-            by: request.provider, ofClient: clientID, to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI)
+        return try await useCases.providerSignOut.exit(
+            by: request.provider, from: session, to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI)
     }
 
     private func leave(by exit: ProviderSignOut.Exit, _ request: Request) async throws -> Response {

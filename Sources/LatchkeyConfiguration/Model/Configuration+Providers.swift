@@ -72,6 +72,9 @@ extension Configuration {
         public var responseMode = SignInConfiguration.Provider.ResponseMode.query
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout); for ``Kind/oidc`` only.
         public var backchannelLogout = true
+        /// Whether logout at the provider sends the ID token of the sign-in (OpenID Connect RP-Initiated Logout section
+        /// 2), which is stored with the session, encrypted; for ``Kind/oidc`` only.
+        public var idTokenHint = true
         /// How the provider may mark its ID tokens; for ``Kind/oidc`` only.
         public var idTokenTypes = IDTokenType.standard
         /// The apps registered with the provider.

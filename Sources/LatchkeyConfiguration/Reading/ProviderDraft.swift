@@ -16,6 +16,7 @@ struct ProviderDraft: Sendable {
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]
     var backchannelLogout = true
+    var idTokenHint = true
     var idTokenTypes: [IDTokenType]?
     var clients: [ClientDraft] = []
 
@@ -57,6 +58,10 @@ struct ProviderDraft: Sendable {
         Setting(
             "backchannel_logout", .flag("on", "off"), \.backchannelLogout,
             "Whether the provider may end the sessions that it signed in; for oidc only."),
+        Setting(
+            "id_token_hint", .flag("on", "off"), \.idTokenHint,
+            "Whether logout at the provider sends the ID token of the sign-in, which is stored with the session, "
+                + "encrypted; for oidc only."),
         Setting(
             "id_token_types", .optional(.list(of: .choice, "a list of types")), \.idTokenTypes,
             "The values of typ that the provider's ID tokens may have; absent is an ID token without typ. The default "
@@ -140,6 +145,7 @@ struct ProviderDraft: Sendable {
             context.refuse(origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
         }
         provider.backchannelLogout = backchannelLogout
+        provider.idTokenHint = idTokenHint
         provider.idTokenTypes = idTokenTypes ?? provider.idTokenTypes
         if kind == .oauth2, idTokenTypes != nil {
             context.refuse(origin, "has id_token_types, but no ID tokens", "remove it, or make the kind oidc")

@@ -43,14 +43,23 @@ extension RelyingParty {
 
     /// Where to send a browser so that the provider ends its own session (OpenID Connect RP-Initiated Logout section
     /// 2); nil if the provider has no such endpoint.
-    /// - Parameter returnURL: Where the provider sends the browser back to, with `state`.
+    ///
+    /// `client_id` is there beside `id_token_hint`, as the specification allows: the hint may be left out, or have
+    /// expired at the provider.
+    /// - Parameters:
+    ///   - hint: The ID token of the sign-in, for this client. It is left out if it is another issuer's, or if the URL
+    ///     would be longer than ``IDTokenHint/maximumURLBytes``.
+    ///   - returnURL: Where the provider sends the browser back to, with `state`.
     public func endSessionURL(
-        clientID: ClientID, returnURL: String, state: Secret, correlationID: CorrelationID
+        clientID: ClientID, hint: IDTokenHint? = nil, returnURL: String, state: Secret, correlationID: CorrelationID
     ) async throws(OIDCError) -> EndpointURL? {
         guard case .ofIssuer = configuration.discovery else { return nil }
         let metadata = try await provider(for: nil, clientID: clientID, correlationID: correlationID)
-        return metadata.endSessionEndpoint?.appending(query: [
+        let url = metadata.endSessionEndpoint?.appending(query: [
             ("client_id", clientID.text), ("post_logout_redirect_uri", returnURL), ("state", state.exposed),
         ])
+        guard let url, let hint, hint.issuer.hasSameBytes(as: metadata.issuer) else { return url }
+        let hinted = url.appending(query: [("id_token_hint", hint.token.exposed)])
+        return hinted.text.utf8.count <= IDTokenHint.maximumURLBytes ? hinted : url
     }
 }

@@ -41,7 +41,7 @@ package struct Registration: Sendable {
         }
         let profile = try form.profile(completing: pending.profile, rules)
         let issued = sessions.issue(for: pending.clientID, on: form.device)
-        let waiting = vault.waiting(under: form.handle, for: pending.clientID)
+        let waiting = vault.waiting(under: form.handle, for: pending.clientID, with: issued.tokens)
         let ticket = sessions.cache.ticket(at: now)
         let publicID = random.token(bytes: 16)
         var registration = NewRegistration(

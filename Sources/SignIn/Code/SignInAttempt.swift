@@ -10,6 +10,8 @@ struct SignInAttempt: Sendable {
     let relyingParty: RelyingParty
     /// Whether the provider's tokens are stored for later use.
     let storesTokens: Bool
+    /// Whether the ID token may be kept for the logout at the provider.
+    private let keepsIDToken: Bool
 
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for a request that this client may not make.
     init(
@@ -32,6 +34,8 @@ struct SignInAttempt: Sendable {
         self.relyingParty = relyingParty
         discoveryUI = provider.discoveryUI
         storesTokens = provider.storesTokens
+        // Only a browser that was sent to the provider has a session there.
+        keepsIDToken = provider.keepsIDTokens && request.wasStartedHere
     }
 
     /// Whether ``NonceIssuer`` must have issued the request's nonce.
@@ -85,6 +89,12 @@ struct SignInAttempt: Sendable {
             await relyingParty.validate(
                 idToken: idToken, expecting: expectation, provider: provider, correlationID: correlationID,
                 keyFetch: keyFetch), codeWasPosted: true)
+    }
+
+    /// The ID token to keep for the logout at a provider; nil if the provider has no end-session endpoint.
+    func idTokenHint(in tokens: TokenResponse, from provider: ProviderMetadata) -> IDTokenHint? {
+        guard keepsIDToken, provider.endSessionEndpoint != nil, let idToken = tokens.idToken else { return nil }
+        return IDTokenHint(issuer: provider.issuer, token: idToken)
     }
 
     /// Asks a provider without ID tokens who the user is.

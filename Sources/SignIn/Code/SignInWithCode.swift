@@ -113,10 +113,11 @@ package struct SignInWithCode: Sendable {
         }
         log.begin(.validate)
         let idToken = try await attempt.validate(tokens, from: provider) { log.note($0) }
-        guard attempt.wantsAttributes else { return VerifiedSignIn(idToken, nil, kept) }
+        let hint = attempt.idTokenHint(in: tokens, from: provider)
+        guard attempt.wantsAttributes else { return VerifiedSignIn(idToken, nil, kept, hint: hint) }
         log.begin(.userinfo)
         let userInfo = try await attempt.fetchAttributes(about: idToken, with: tokens, from: provider)
-        return VerifiedSignIn(idToken, userInfo, kept)
+        return VerifiedSignIn(idToken, userInfo, kept, hint: hint)
     }
 
     /// Finds or creates the user, moves the account of a user who changed carriers, and stores the session: one commit.
@@ -129,7 +130,8 @@ package struct SignInWithCode: Sendable {
             of: verified, for: attempt.client.id, attempt.relyingParty
         ) { [log] in log.write($0) }
         log.begin(.store)
-        let issued = sessions.issue(for: attempt.client.id.text, on: attempt.request.device)
+        var issued = sessions.issue(for: attempt.client.id.text, on: attempt.request.device)
+        if let idToken = verified.idToken { issued.keep(idToken) }
         let ticket = sessions.cache.ticket(at: clock.now())
         var record = SignInRecord(
             identity: verified.identity, profile: verified.userInfo?.attributes, session: issued.record,
@@ -177,8 +179,7 @@ package struct SignInWithCode: Sendable {
         let offer = try await registrationOffers.offer(
             to: verified, clientID: attempt.client.id.text,
             codeChallenge: attempt.request.registrationChallenge, attempt.correlationID)
-        if let tokens = verified.tokens {
-            let waiting = WaitingTokens(tokens: tokens, provider: attempt.request.provider)
+        if let waiting = WaitingTokens(verified, of: attempt.request.provider) {
             try await oneTimeStore.keep(
                 waiting.bytes, for: .waitingTokens, under: offer.handle, seconds: offer.expiresIn)
         }

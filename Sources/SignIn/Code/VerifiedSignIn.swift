@@ -15,6 +15,8 @@ final class VerifiedSignIn: Sendable {
     let tokens: ProviderTokens?
     /// The provider's own session (`sid`), if the ID token names one.
     let providerSession: ProviderSessionHash?
+    /// The ID token, if it is kept for the logout at the provider.
+    let idToken: IDTokenHint?
 
     /// - Parameter user: From a provider without ID tokens, which says whose access token it gave us.
     init(_ user: ProviderUser, _ tokens: ProviderTokens? = nil) {
@@ -23,6 +25,7 @@ final class VerifiedSignIn: Sendable {
         portTokens = []
         userInfo = user.attributes
         providerSession = nil
+        idToken = nil
     }
 
     /// A user who was verified before.
@@ -32,10 +35,15 @@ final class VerifiedSignIn: Sendable {
         portTokens = []
         tokens = nil
         providerSession = nil
+        idToken = nil
     }
 
-    init(_ idToken: VerifiedIDToken, _ userInfo: UserInfo?, _ tokens: ProviderTokens? = nil) {
+    /// - Parameter hint: The ID token in compact form, if it is kept.
+    init(
+        _ idToken: VerifiedIDToken, _ userInfo: UserInfo?, _ tokens: ProviderTokens? = nil, hint: IDTokenHint? = nil
+    ) {
         self.tokens = tokens
+        self.idToken = hint
         identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         portTokens = idToken.portTokens
         self.userInfo = userInfo

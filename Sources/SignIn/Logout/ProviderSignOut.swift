@@ -1,18 +1,20 @@
 import Logging
 import OpenIDConnect
 package import Primitives
+import StorageModel
 
 /// Signs a user out here and then at the provider, if the provider offers that (OpenID Connect RP-Initiated Logout
 /// 1.0).
 ///
-/// The request has a `client_id` but no `id_token_hint`, which would require keeping ID tokens, full of personal data,
-/// as long as sessions last. A provider may ask the user before it ends its session.
+/// The request has the ID token of the sign-in as `id_token_hint`, where one was kept: without it, many providers ask
+/// the user before they end their session, or do not send the browser back.
 package struct ProviderSignOut: Sendable {
     /// How long a browser may be at the provider, in seconds.
     package static let lifetime: Int64 = 600
 
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
+    let store: any SessionStore
     let oneTimeStore: EncryptedOneTimeStore
     let clock: WallClock
     let random: RandomSource
@@ -24,24 +26,37 @@ package struct ProviderSignOut: Sendable {
         let clientID: ClientID
         let redirectURI: String
         let relyingParty: RelyingParty
+        let hint: IDTokenHint?
     }
 
-    /// Checks a request to sign out at a provider.
+    /// Checks a request to sign out at a provider. Nothing ends by it.
     /// - Parameters:
-    ///   - clientID: The client of the session that ends; nil if the page's session is unknown.
+    ///   - session: The session that ends; nil if the page's session is unknown.
     ///   - redirectURI: Where the browser goes afterwards: a registered redirect URI of the client, or of any of the
     ///     provider's clients if the client is unknown.
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for a session of another provider's client, and
-    ///   for a redirect URI that is not registered.
-    package func exit(by name: String, ofClient clientID: String?, to redirectURI: String) throws(SignInError) -> Exit {
+    ///   for a redirect URI that is not registered; `temporarily_unavailable`.
+    package func exit(
+        by name: String, from session: PresentedSession?, to redirectURI: String
+    ) async throws(SignInError) -> Exit {
         guard let provider = configuration.providers[name], let relyingParty = relyingParties[name] else {
             throw .unknownProvider
         }
-        let clients = provider.clients.filter { clientID == nil || $0.key.text == clientID }
+        let clients = provider.clients.filter { session == nil || $0.key.text == session?.session.clientID }
         guard !clients.isEmpty else { throw .notOfThisProvider }
         let found = clients.filter { $0.value.mayReceiveBrowsers(at: redirectURI) }
         guard let id = found.keys.min(by: { $0.text < $1.text }) else { throw .redirectURINotRegistered }
-        return Exit(provider: name, clientID: id, redirectURI: redirectURI, relyingParty: relyingParty)
+        return Exit(
+            provider: name, clientID: id, redirectURI: redirectURI, relyingParty: relyingParty,
+            hint: provider.kind == .oidc && provider.keepsIDTokens ? try await hint(of: session) : nil)
+    }
+
+    /// The ID token of a session. It is read before the session ends, and is deleted with it.
+    private func hint(of presented: PresentedSession?) async throws(SignInError) -> IDTokenHint? {
+        guard let presented else { return nil }
+        let idToken = try await stored(
+            await store.idToken(ofSession: presented.session.id, of: presented.session.userID))
+        return idToken.flatMap(presented.open)
     }
 
     /// Where the browser goes once the user is signed out here: to the provider, or straight to the redirect URI if the
@@ -52,7 +67,8 @@ package struct ProviderSignOut: Sendable {
         let correlationID = CorrelationID.random(from: random)
         do throws(OIDCError) {
             let url = try await exit.relyingParty.endSessionURL(
-                clientID: exit.clientID, returnURL: returnURL, state: state, correlationID: correlationID)
+                clientID: exit.clientID, hint: exit.hint, returnURL: returnURL, state: state,
+                correlationID: correlationID)
             let note = Array((exit.provider + "\n" + exit.redirectURI).utf8)
             if let url,
                 (try? await oneTimeStore.keep(note, for: .signOut, under: state, seconds: Self.lifetime)) != nil

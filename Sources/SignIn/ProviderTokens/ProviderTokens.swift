@@ -55,25 +55,3 @@ extension ProviderTokens {
         json.add("scope", ifPresent: scope)
     }
 }
-
-/// Tokens whose user has not registered yet.
-struct WaitingTokens {
-    let tokens: ProviderTokens
-    let provider: String
-
-    var bytes: [UInt8] {
-        var json = JSONObjectWriter(capacity: 512)
-        json.add("provider", provider)
-        tokens.write(to: &json)
-        return json.finish()
-    }
-}
-
-extension WaitingTokens {
-    init?(_ bytes: [UInt8]) {
-        guard let json = (try? JSONValue(parsing: bytes))?.object, let provider = json["provider"]?.string,
-            let tokens = ProviderTokens(json)
-        else { return nil }
-        self.init(tokens: tokens, provider: provider)
-    }
-}

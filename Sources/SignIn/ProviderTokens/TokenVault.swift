@@ -88,12 +88,15 @@ extension TokenVault {
     }
 
     /// Stores the tokens that wait for a registration.
-    func waiting(under handle: Secret, for clientID: String) -> WaitingProviderTokens {
+    /// - Parameter session: The tokens of the user's new session.
+    func waiting(under handle: Secret, for clientID: String, with session: SessionTokens) -> WaitingProviderTokens {
         let (handle, open) = EncryptedOneTimeStore.opening(.waitingTokens, under: handle)
         return WaitingProviderTokens(handle: handle, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.rawValue) {
             content in
             guard let waiting = open(content).flatMap({ WaitingTokens($0) }) else { return nil }
-            return storing(waiting.tokens, of: waiting.provider, for: clientID)
+            return WaitingProviderTokens.Content(
+                tokens: waiting.tokens.map { storing($0, of: waiting.provider, for: clientID) },
+                idToken: waiting.idToken.flatMap { SealedIDToken($0, openedBy: session) })
         }
     }
 }

@@ -96,13 +96,16 @@ package struct Refresh: Sendable {
         guard ends.refresh > now else { throw .refreshTokenInvalid }
         let salt = SuccessorTokens.salt(at: now, random)
         let successor = SuccessorTokens(of: shown, salt: salt)
-        let rotation = RefreshTokenRotation(
+        var rotation = RefreshTokenRotation(
             presented: presented,
             successor: .init(
                 tokenHash: TokenHash(ofSessionToken: successor.token),
                 refreshTokenHash: TokenHash(ofSessionToken: successor.refreshToken), expiresAt: ends.access,
                 refreshExpiresAt: ends.refresh), last: LastRotation(salt: salt, caller: request.caller.hash),
             graceEndsAt: now.advanced(bySeconds: lifetimes.refreshGrace))
+        if sessions.clientsWithIDTokens.contains(found.session.clientID) {
+            rotation.idTokenKey = SealedIDToken.sessionKey(for: successor.token, of: shown)
+        }
         // The cache must not keep the old token longer than its grace period.
         defer { if lifetimes.refreshGrace < SessionCache.freshness { sessions.cache.remove(found.user.id) } }
         let isDone = try await stored(await store.rotate(rotation))

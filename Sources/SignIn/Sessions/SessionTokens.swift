@@ -1,3 +1,4 @@
+import OpenIDConnect
 package import Primitives
 import StorageModel
 
@@ -16,7 +17,7 @@ package struct SessionTokens: Sendable, Hashable {
 /// A session that is not stored yet.
 struct IssuedSession: Sendable {
     let tokens: SessionTokens
-    let record: NewSession
+    private(set) var record: NewSession
 
     init(
         clientID: String, device: String?, lifetimes: SignInConfiguration.Lifetimes, now: Timestamp,
@@ -38,4 +39,7 @@ struct IssuedSession: Sendable {
             refreshTokenHash: TokenHash(ofSessionToken: refreshToken), clientID: clientID, createdAt: now,
             expiresAt: ends.access, refreshExpiresAt: ends.refresh, device: device)
     }
+
+    /// Keeps the ID token of the sign-in with the session.
+    mutating func keep(_ hint: IDTokenHint) { record.idToken = SealedIDToken(hint, openedBy: tokens) }
 }

@@ -40,8 +40,12 @@ extension Sessions {
     }
 
     private func refreshTokenState(_ token: Secret) async throws(SignInError) -> RefreshTokenState {
-        guard let hashes = PresentedRefreshToken(token)?.hashes else { return .unknown }
+        guard let token = PresentedRefreshToken(token) else { return .unknown }
+        return try await state(of: token)
+    }
+
+    func state(of token: PresentedRefreshToken) async throws(SignInError) -> RefreshTokenState {
         let now = clock.now()
-        return try await stored(await store.refreshToken(hashes, at: now))
+        return try await stored(await store.refreshToken(token.hashes, at: now))
     }
 }

@@ -9,6 +9,8 @@ package struct Sessions: Sendable {
     let idempotency: Idempotency
     let lifetimes: SessionLifetimes
     let registration: RegistrationRules
+    /// The clients whose sessions may have an ID token for logout.
+    let clientsWithIDTokens: Set<String>
     let clock: WallClock
     let random: RandomSource
     let counts = SessionCounts()

@@ -32,6 +32,7 @@ enum Schema {
         Migration("requests by user, shares of callers", PromptsTable.schema, BackchannelAuthenticationsTable.counted),
         Migration("one-time records in order", sqlite: OneTimeRecordsTable.inOrder),
         Migration("refresh requests to providers", ProviderTokensTable.requestsSchema),
+        Migration("ID tokens for logout", IDTokenHintsTable.schema),
     ]
 
     static let migrator: DatabaseMigrator = {

@@ -5,6 +5,9 @@ package protocol SessionStore: Sendable {
     /// The session of a token and its user; nil if unknown, revoked or expired at `now`.
     func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser?
 
+    /// The ID token of a user's session, encrypted; nil if none is kept for it.
+    func idToken(ofSession id: String, of user: UserID) async throws(StorageError) -> SealedIDToken?
+
     /// Stores one more session of a user, if the earlier one still exists and no session of the user was ended since.
     func addSession(_ session: NewSession, besides earlier: GivenSession) async throws(StorageError) -> SessionAddition
 

@@ -64,6 +64,9 @@ package struct RefreshTokenRotation: Sendable, Hashable {
     /// The end of the grace period: until then the same exchange may be repeated, and the replaced session token is
     /// still accepted.
     package let graceEndsAt: Timestamp
+    /// The key of the session's ID token for the new session token (``SealedIDToken/sessionKey``); nil for a client
+    /// whose sessions have no ID tokens.
+    package var idTokenKey: [UInt8]?
 
     package init(presented: RefreshTokenHashes, successor: Successor, last: LastRotation, graceEndsAt: Timestamp) {
         self.presented = presented

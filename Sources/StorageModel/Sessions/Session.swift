@@ -40,6 +40,8 @@ package struct NewSession: Sendable, Hashable {
     package let refreshExpiresAt: Timestamp
     /// A readable name of the device; nil if unknown.
     package let device: String?
+    /// The ID token of the sign-in, if it is kept for the logout at the provider.
+    package var idToken: SealedIDToken?
 
     package init(
         id: String, tokenHash: TokenHash, refreshTokenHash: TokenHash, clientID: String, createdAt: Timestamp,

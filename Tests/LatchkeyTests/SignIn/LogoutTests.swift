@@ -298,7 +298,7 @@ import Testing
             #expect(page.status == 303)
             #expect(page.location.hasPrefix((walk.harness.simulator.issuer(of: "acme") ?? "-") + "/logout?"))
             #expect(page.parameters["client_id"] == SignInHarness.clientID)
-            #expect(page.parameters["id_token_hint"] == nil)
+            #expect(page.parameters["id_token_hint"] == walk.harness.simulator.latestIDToken(at: "acme"))
             #expect(page.parameters["post_logout_redirect_uri"] == walk.origin + "/auth/acme/logged-out")
             #expect(walk.sessionCookie(browser) == nil)
             let back = try await browser.get(page.location)
@@ -324,6 +324,7 @@ import Testing
             let page = try await signOut(walk, late)
             #expect(page.status == 303)
             #expect(page.parameters["client_id"] == SignInHarness.clientID)
+            #expect(page.parameters["id_token_hint"] == walk.harness.simulator.latestIDToken(at: "acme"))
             #expect(late.cookies["127.0.0.1:\(walk.harness.app.port)"]?["latchkey_refresh"] == nil)
             let refreshed = try await thief.post(
                 walk.origin + "/auth/token", form: ["grant_type": "refresh_token"],

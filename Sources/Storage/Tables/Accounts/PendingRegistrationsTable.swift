@@ -67,9 +67,12 @@ extension SQLStore {
             let user = try UsersTable.insert(
                 pending.identity, publicID: registration.publicID, profile: registration.profile,
                 asserted: pending.profile, pending.verified, claims: registration.claims, at: now, in: db)
-            try SessionsTable.insert(
-                registration.session, for: user.id, by: pending.identity, pending.providerSession, in: db)
-            if let waiting { try ProviderTokensTable.put(waiting, of: pending.identity, user.id, at: now, in: db) }
+            var session = registration.session
+            session.idToken = waiting?.idToken
+            try SessionsTable.insert(session, for: user.id, by: pending.identity, pending.providerSession, in: db)
+            if let tokens = waiting?.tokens {
+                try ProviderTokensTable.put(tokens, of: pending.identity, user.id, at: now, in: db)
+            }
             return .registered(user)
         }
     }

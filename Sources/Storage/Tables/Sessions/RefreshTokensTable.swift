@@ -40,6 +40,9 @@ private enum RefreshTokensTable {
             old.token, min(old.expiresAt, rotation.graceEndsAt))
         // Has an effect at a session's first rotation only.
         try db.perform(insertFamily, presented.family, old.serial, old.rotations + 1)
+        if let key = rotation.idTokenKey {
+            try IDTokenHintsTable.replaceSessionKey(key, of: old.serial, in: db)
+        }
         return true
     }
 

@@ -21,6 +21,9 @@ enum SessionsTable {
             insert, session.tokenHash, session.refreshTokenHash, session.id, user, session.clientID, session.createdAt,
             session.expiresAt, session.refreshExpiresAt, session.device, identity.map(OriginHash.of), providerSession,
             retry?.record.key, retry?.endings, retry?.record.endsAt)
+        if let idToken = session.idToken {
+            try IDTokenHintsTable.insert(idToken, ofSessionWith: session.tokenHash, in: db)
+        }
     }
 
     /// The session of a token: the present one, or the one before until the rotation's grace ends.

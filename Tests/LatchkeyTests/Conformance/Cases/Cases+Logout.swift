@@ -78,6 +78,7 @@ extension ConformanceCases {
                 "\(base)/auth/\(provider)/logout", form: ["post_logout_redirect_uri": ConformanceHarness.webURI],
                 headers: ["Origin: \(base)"])
             #expect(out.location.contains("/logout?"))
+            #expect(out.parameters["id_token_hint"] == simulator.latestIDToken(at: provider))
             let back = try await browser.get(out.location)
             let page = try await run.timed { try await browser.get(back.location) }
             #expect(page.location.hasPrefix(ConformanceHarness.webURI) == faults.isEmpty)

@@ -1,0 +1,24 @@
+public import Primitives
+
+/// The ID token of a sign-in, for the logout at its provider: `id_token_hint` (OpenID Connect RP-Initiated Logout
+/// section 2). It tells the provider which of its sessions to end.
+///
+/// It has the user's claims, so that it prints as redacted, and goes to its issuer only.
+public struct IDTokenHint: Sendable, Hashable {
+    /// The issuer of the token.
+    public let issuer: String
+    /// The token as the issuer signed it, in compact form.
+    public let token: Secret
+
+    /// The longest URL of a logout, in bytes. Many servers and proxies do not accept longer ones.
+    public static let maximumURLBytes = 8192
+
+    /// Nil if no URL could have the token.
+    public init?(issuer: String, token: Secret) {
+        guard token.exposed.utf8.count < Self.maximumURLBytes else { return nil }
+        self.issuer = issuer
+        self.token = token
+    }
+}
+
+extension IDTokenHint: Redacted {}

@@ -1,0 +1,101 @@
+import OpenIDConnect
+import Primitives
+import StorageModel
+import Testing
+
+@testable import SignIn
+
+@Suite("A sealed ID token")
+struct SealedIDTokenTests {
+    private static let issuer = "https://login.example"
+    private let hint = IDTokenHint(issuer: issuer, token: Secret("HEAD.claims.signature"))
+
+    private func tokens(_ token: String, _ refreshToken: String) -> SessionTokens {
+        SessionTokens(
+            token: Secret(token), refreshToken: Secret(refreshToken), expiresIn: 3_600, refreshExpiresIn: 86_400)
+    }
+
+    private func random() -> SessionTokens {
+        tokens(RandomSource.system.token(bytes: 36), RandomSource.system.token(bytes: 36))
+    }
+
+    private func presented(_ tokens: SessionTokens) throws -> PresentedRefreshToken {
+        try #require(PresentedRefreshToken(tokens.refreshToken))
+    }
+
+    @Test("is opened by the tokens of its session, and by no others")
+    func opened() throws {
+        let (own, others) = (random(), random())
+        let hint = try #require(hint)
+        let sealed = try #require(SealedIDToken(hint, openedBy: own))
+        #expect(sealed.hint(forSessionToken: own.token) == hint)
+        #expect(try sealed.hint(for: presented(own)) == hint)
+        #expect(sealed.hint(forSessionToken: others.token) == nil)
+        #expect(try sealed.hint(for: presented(others)) == nil)
+        // A refresh token opens nothing in place of the session token, and the other way round.
+        #expect(sealed.hint(forSessionToken: own.refreshToken) == nil)
+        let swapped = tokens(own.refreshToken.exposed, own.token.exposed)
+        #expect(try sealed.hint(for: presented(swapped)) == nil)
+        #expect("\(hint)" == "‹redacted›")
+    }
+
+    @Test("is opened by nothing that the store has")
+    func stored() throws {
+        let own = random()
+        let hint = try #require(hint)
+        let sealed = try #require(SealedIDToken(hint, openedBy: own))
+        let hashes = try presented(own).hashes
+        for hash in [TokenHash(ofSessionToken: own.token.exposed), hashes.token, hashes.family] {
+            for text in [hash.bytes.hexadecimal, Base64URL.encode(hash.bytes)] {
+                #expect(sealed.hint(forSessionToken: Secret(text)) == nil)
+                if let token = PresentedRefreshToken(Secret(text)) { #expect(sealed.hint(for: token) == nil) }
+            }
+        }
+        let bytes = sealed.content + sealed.sessionKey
+        for part in ["HEAD", "claims", Self.issuer] { #expect(!bytes.contains(Array(part.utf8))) }
+        let changed = SealedIDToken(content: sealed.content.map { $0 ^ 1 }, sessionKey: sealed.sessionKey)
+        #expect(changed.hint(forSessionToken: own.token) == nil)
+    }
+
+    @Test("is opened by the tokens of each refresh, and not by a session token that was replaced")
+    func refreshed() throws {
+        var own = random()
+        let hint = try #require(hint)
+        var sealed = try #require(SealedIDToken(hint, openedBy: own))
+        for round in 1...3 {
+            let successor = SuccessorTokens(of: try presented(own), salt: RandomSource.system.bytes(38))
+            let key = try #require(SealedIDToken.sessionKey(for: successor.token, of: try presented(own)))
+            sealed = SealedIDToken(content: sealed.content, sessionKey: key)
+            let next = tokens(successor.token, successor.refreshToken)
+            #expect(sealed.hint(forSessionToken: next.token) == hint, "after \(round)")
+            #expect(try sealed.hint(for: presented(next)) == hint, "after \(round)")
+            #expect(sealed.hint(forSessionToken: own.token) == nil)
+            own = next
+        }
+    }
+
+    @Test("is not made of a token that no URL could have")
+    func long() {
+        for (count, isKept) in [(8_191, true), (8_192, false)] {
+            let token = Secret(String(repeating: "a", count: count))
+            #expect((IDTokenHint(issuer: Self.issuer, token: token) != nil) == isKept)
+        }
+    }
+
+    @Test("waits for a registration with the tokens to store, or alone")
+    func waiting() throws {
+        let identity = Identity(issuer: Self.issuer, subject: "jane")
+        #expect(WaitingTokens(VerifiedSignIn(identity, UserInfo()), of: "acme") == nil)
+        let json = #"{"provider":"acme","id_token_issuer":"\#(Self.issuer)","id_token":"HEAD.claims.signature"}"#
+        let alone = try #require(WaitingTokens(Array(json.utf8)))
+        #expect(alone.idToken == hint && alone.tokens == nil)
+        #expect(alone.bytes == Array(json.utf8))
+        let both = try #require(
+            WaitingTokens(Array((#"{"access_token":"a","# + json.dropFirst()).utf8)))
+        #expect(both.idToken == hint && both.tokens?.accessToken.exposed == "a")
+        // As an earlier version wrote it.
+        let former = try #require(WaitingTokens(Array(#"{"provider":"acme","access_token":"a"}"#.utf8)))
+        #expect(former.idToken == nil && former.tokens != nil)
+        #expect(WaitingTokens(Array(#"{"provider":"acme"}"#.utf8)) == nil)
+    }
+}
