@@ -4,11 +4,11 @@ import Primitives
 /// A provider's refreshes (RFC 6749 section 6) with rotation (RFC 9700 section 4.14.2): a refresh token that is used
 /// twice revokes every token of its sign-in.
 extension TokenEndpoint {
-    func refresh(_ request: Request, _ form: Parameters, _ site: CarrierSite) throws(Refusal) -> Response {
+    func refresh(_ request: Request, _ form: Parameters, _ site: CarrierSite) async throws -> Response {
         let client = try ClientAuthenticator(simulator: simulator, site: site).client(of: request, form: form)
-        guard !form.hasRepeatedName else { throw .invalidRequest("A parameter occurs more than once.") }
-        guard let presented = form["refresh_token"] else { throw .invalidRequest("There is no refresh_token.") }
-        guard !site.has(.refreshInvalidGrant) else { throw .init("invalid_grant", "The grant is over.") }
+        guard !form.hasRepeatedName else { throw Refusal.invalidRequest("A parameter occurs more than once.") }
+        guard let presented = form["refresh_token"] else { throw Refusal.invalidRequest("There is no refresh_token.") }
+        guard !site.has(.refreshInvalidGrant) else { throw Refusal("invalid_grant", "The grant is over.") }
         let (accessToken, next) = (simulator.random.token(), simulator.random.token())
         let now = simulator.clock.now()
         let grant = try simulator.withState { state throws(Refusal) in
@@ -22,6 +22,11 @@ extension TokenEndpoint {
             "scope": .string(grant.terms.scopes.joined(separator: " ")),
         ]
         if site.carrier.rotatesRefreshTokens { members["refresh_token"] = .string(next) }
+        if site.carrier.hasIDTokens {
+            let issuer = IDTokenIssuer(simulator: simulator, site: site, client: client)
+            members["id_token"] = .string(
+                try await issuer.issue(for: grant, accessToken: accessToken, isRefreshed: true, now: now))
+        }
         return site.tokenResponse(members)
     }
 }

@@ -19,7 +19,7 @@ struct TokenEndpoint: Sendable {
             if let refusal = refusal(at: site) { throw refusal }
             let form = try form.get()
             if !site.carrier.isCarrier, form["grant_type"] == "refresh_token" {
-                let response = try refresh(request, form, site)
+                let response = try await refresh(request, form, site)
                 if site.has(.refreshLate) { try await simulator.pause(site.carrier.delay) }
                 return response
             }

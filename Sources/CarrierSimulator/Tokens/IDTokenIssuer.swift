@@ -6,9 +6,14 @@ struct IDTokenIssuer: Sendable {
     let site: CarrierSite
     let client: CarrierSimulator.Client
 
-    /// - Parameter requestID: The `auth_req_id` of the backchannel authentication request that the token answers
-    ///   (CIBA Core section 10.3.1).
-    func issue(for grant: Grant, accessToken: String, requestID: String? = nil, now: Timestamp) async throws -> String {
+    /// - Parameters:
+    ///   - requestID: The `auth_req_id` of the backchannel authentication request that the token answers (CIBA Core
+    ///     section 10.3.1).
+    ///   - isRefreshed: Whether the token comes with a refresh, without `nonce` and `sid` (OpenID Connect Core section
+    ///     12.2).
+    func issue(
+        for grant: Grant, accessToken: String, requestID: String? = nil, isRefreshed: Bool = false, now: Timestamp
+    ) async throws -> String {
         let keys = CarrierKeys(site: currentSite(), pool: simulator.keyPool)
         let key = try await keys.signing()
         var draft = TokenDraft(.idToken, type: "JWT", claims: claims(of: grant, now: now), key: key, now: now)
@@ -16,7 +21,9 @@ struct IDTokenIssuer: Sendable {
             draft.claims["at_hash"] = .string(TokenDraft.accessTokenHash(accessToken))
         }
         draft.claims["aka"] = try await portTokens(of: grant.user, now: now)
-        if !site.carrier.isCarrier {
+        if isRefreshed {
+            draft.claims["nonce"] = nil
+        } else if !site.carrier.isCarrier {
             let sessionID = Base64URL.encode(Digest.sha256(Array("session \(accessToken)".utf8)).prefix(16))
             draft.claims["sid"] = .string(sessionID)
             simulator.withState { $0.latestSessionIDs[site.mccmnc] = sessionID }
@@ -36,7 +43,9 @@ struct IDTokenIssuer: Sendable {
         for edit in site.carrier.tampering.idTokens { edit(&draft) }
         var token = TokenDraft.changeForm(try draft.serialized(), site.carrier.faults)
         for edit in site.carrier.tampering.compactForms { edit(&token) }
-        if !site.carrier.isCarrier { simulator.withState { [token] in $0.latestIDTokens[site.mccmnc] = token } }
+        if !site.carrier.isCarrier, !isRefreshed {
+            simulator.withState { [token] in $0.latestIDTokens[site.mccmnc] = token }
+        }
         return token
     }
 

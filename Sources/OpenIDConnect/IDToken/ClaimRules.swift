@@ -20,6 +20,16 @@ extension ClaimValidationContext {
         .init(.accessTokenHash, { $0.hasAccessTokenHash }, found: { $0.foundAccessTokenHash }),
         .init(.context, { $0.hasContext }, found: { $0.foundContext }),
     ]
+
+    /// The further rules for the ID token of a refresh: it is about the same authentication as that of the sign-in
+    /// (OpenID Connect Core section 12.2).
+    static let refreshRules: [TokenRule<IDTokenCheck, Self>] = [
+        .init(.issuer, { $0.hasOriginalIssuer }, found: { $0.foundIssuer }),
+        .init(.sameUser, { $0.hasOriginalSubject }, found: { "sub is \(DisplayText.shape($0.claims["sub"]))" }),
+        .init(.authorizedParty, { $0.hasOriginalAuthorizedParty }, found: { $0.foundClient("azp") }),
+        .init(.nonce, { $0.hasOriginalNonceOrNone }, found: { $0.foundNonce }),
+        .init(.authTime, { $0.hasOriginalAuthTime }, found: { $0.foundAuthTime }),
+    ]
 }
 
 // What an explanation shows of the claims: of subject, nonce and context, the length alone.

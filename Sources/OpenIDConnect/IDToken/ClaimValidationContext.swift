@@ -117,3 +117,36 @@ struct ClaimValidationContext: IssuedClaims {
         return claims["context"]?.string?.hasSameBytes(as: expected) == true
     }
 }
+
+/// The token of a refresh beside that of the sign-in. Without one to compare with, each of these is met.
+extension ClaimValidationContext {
+    /// The provider's metadata may name another issuer by now.
+    var hasOriginalIssuer: Bool { expectation.original.map { issuer.hasSameBytes(as: $0.issuer) } ?? true }
+
+    var hasOriginalSubject: Bool {
+        expectation.original.map { claims["sub"]?.string?.hasSameBytes(as: $0.subject) == true } ?? true
+    }
+
+    /// If the token of the sign-in had none, this one must not have one either.
+    var hasOriginalAuthorizedParty: Bool {
+        guard let original = expectation.original?.claims else { return true }
+        return isSame(claims["azp"], original.authorizedParty)
+    }
+
+    /// A token of a refresh need not repeat the nonce, and must not have another one.
+    var hasOriginalNonceOrNone: Bool {
+        guard let original = expectation.original?.claims, let nonce = claims["nonce"] else { return true }
+        return isSame(nonce, original.nonce)
+    }
+
+    /// The time of the sign-in, not that of the refresh; it may be left out.
+    var hasOriginalAuthTime: Bool {
+        guard let original = expectation.original?.claims?.authTime, claims["auth_time"] != nil else { return true }
+        return authTime == original
+    }
+
+    private func isSame(_ claim: JSONValue?, _ original: String?) -> Bool {
+        guard let claim, let original else { return claim == nil && original == nil }
+        return claim.string?.hasSameBytes(as: original) == true
+    }
+}

@@ -23,6 +23,8 @@ public struct IDTokenExpectation: Sendable {
     public var context: String?
     /// The access token that came with the ID token, for `at_hash`.
     public var accessToken: Secret?
+    /// The ID token of the sign-in, if this one came with a refresh (OpenID Connect Core section 12.2).
+    public var original: OriginalIDToken?
 
     /// An expectation of the client and of what was requested.
     public init(

@@ -2,8 +2,9 @@ package import Primitives
 
 /// Checks an ID token against the sign-in that requested it (OpenID Connect Core section 3.1.3.7, RFC 8725).
 ///
-/// Pure: keys and time are parameters, so that every rule is a row of a table in the tests. The rules are three lists:
-/// ``HeaderRule/all``, ``SignatureValidationContext/signatureRules`` and ``ClaimValidationContext/claimRules``.
+/// Pure: keys and time are parameters, so that every rule is a row of a table in the tests. The rules are lists:
+/// ``HeaderRule/all``, ``SignatureValidationContext/signatureRules``, ``ClaimValidationContext/claimRules``; for the
+/// token of a refresh also ``ClaimValidationContext/refreshRules``.
 package struct IDTokenValidator: Sendable {
     let rules: IDTokenRules
     let issuer: String
@@ -21,6 +22,9 @@ package struct IDTokenValidator: Sendable {
         guard let claims = Self.claims(token.payload) else { throw .failed(.claims) }
         let context = context(claims, token.type, token.algorithm, expectation, now)
         for rule in ClaimValidationContext.claimRules where !rule.isMet(context) { throw .failed(rule.check) }
+        if expectation.original != nil {
+            for rule in ClaimValidationContext.refreshRules where !rule.isMet(context) { throw .failed(rule.check) }
+        }
         return try VerifiedIDToken(context)
     }
 

@@ -1,36 +1,50 @@
-import Primitives
+public import Primitives
 
+/// Refreshes of tokens (RFC 6749 section 6, OpenID Connect Core section 12).
 extension RelyingParty {
-    /// The result of a round of background refreshes.
-    public struct Refreshed: Sendable, Hashable {
-        /// How many documents were replaced by newer ones.
-        public var renewed: Int
-        /// How many refreshes failed. The known documents serve on.
-        public var failed: Int
-
-        /// The result of so many refreshes.
-        public init(renewed: Int = 0, failed: Int = 0) {
-            self.renewed = renewed
-            self.failed = failed
-        }
+    /// How long a refresh may take at a provider: the token request, and the requests that the validation of its ID
+    /// token may need.
+    public func refreshTimeout(at provider: ProviderMetadata) -> Duration {
+        let limits = configuration.limits
+        return provider.hasIDTokens
+            ? limits.tokenTimeout + limits.discoveryTimeout + limits.keysTimeout : limits.tokenTimeout
     }
 
-    /// Fetches metadata and keys again that are in use and near the end of their lifetime, so that no sign-in has to
-    /// wait for them. Call it every few seconds; it returns when its requests have ended. At most
-    /// ``CacheRules/maximumRefreshes`` run at once, and each is shared with the sign-ins that need the same document.
-    public func refreshDue() async -> Refreshed {
-        let limit = max(1, configuration.cache.maximumRefreshes)
-        var steps = discovery.refreshes(now: clock.now(), limit: limit)
-        for cache in keyCaches.due(now: clock.now(), limit: limit - steps.count) {
-            steps.append({ await cache.refresh() })
-        }
-        return await withTaskGroup(of: Bool.self) { group in
-            for step in steps { group.addTask { await step() } }
-            var result = Refreshed()
-            for await wentWell in group {
-                if wentWell { result.renewed += 1 } else { result.failed += 1 }
-            }
-            return result
-        }
+    /// Fetches what a refresh needs to validate an ID token, unless it is cached. Call it before a refresh token that
+    /// is good once is sent: without keys, the response could not be used, and the next refresh token would be lost.
+    ///
+    /// - Throws: ``OIDCError/Code/keysUnavailable`` or a transport code; the refresh token is untouched.
+    public func prepareRefresh(
+        at provider: ProviderMetadata, correlationID: CorrelationID
+    ) async throws(OIDCError) {
+        guard provider.hasIDTokens else { return }
+        _ = try await keyCaches.cache(of: provider).current(for: correlationID)
+    }
+
+    /// Gets new tokens for a refresh token, by one request that is never repeated. An ID token in the response is
+    /// validated; there need not be one.
+    ///
+    /// - Parameters:
+    ///   - original: The ID token of the sign-in.
+    ///   - algorithms: What the provider may sign the client's ID tokens with (`id_token_signed_response_alg`).
+    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,
+    ///   of which `invalid_grant` means that the grant has ended; ``OIDCError/Code/invalidIDToken`` with the check that
+    ///   failed, and then no token of the response may be used; ``OIDCError/Code/unusableResponse``,
+    ///   ``OIDCError/Code/keysUnavailable``, or a transport code.
+    public func refresh(
+        _ refreshToken: Secret, client: ClientCredentials, of original: OriginalIDToken,
+        signedWith algorithms: Set<SigningAlgorithm> = SigningAlgorithm.standard, provider: ProviderMetadata,
+        correlationID: CorrelationID
+    ) async throws(OIDCError) -> TokenResponse {
+        let response = try await post(
+            .refreshToken(refreshToken), client, provider, correlationID,
+            idToken: provider.hasIDTokens ? .optional : .ignored)
+        guard let idToken = response.idToken else { return response }
+        var expectation = IDTokenExpectation(clientID: client.clientID, accessToken: response.accessToken)
+        expectation.signingAlgorithms = algorithms
+        expectation.original = original
+        _ = try await validate(
+            idToken: idToken, expecting: expectation, provider: provider, correlationID: correlationID)
+        return response
     }
 }

@@ -127,9 +127,6 @@ public final class RelyingParty: Sendable {
         return true
     }
 
-    /// How long a token request may take.
-    public var tokenTimeout: Duration { configuration.limits.tokenTimeout }
-
     /// The carrier that serves a network, or the one provider, whatever the network: from the cache, or by discovery.
     /// The carriers' discovery receives the correlation id as the query item `correlation_id`.
     ///
@@ -157,25 +154,13 @@ public final class RelyingParty: Sendable {
     ) async throws(OIDCError) -> TokenResponse {
         try await post(
             .authorizationCode(code, redirectURI: redirectURI, codeVerifier: codeVerifier), client, provider,
-            correlationID, needsIDToken: provider.hasIDTokens)
-    }
-
-    /// Gets new tokens for a refresh token, by one request that is never repeated (RFC 6749 section 6). An ID token in
-    /// the response is ignored: a refresh signs no user in.
-    ///
-    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,
-    ///   of which `invalid_grant` means that the grant has ended; ``OIDCError/Code/unusableResponse``, or a transport
-    ///   code.
-    public func refresh(
-        _ refreshToken: Secret, client: ClientCredentials, provider: ProviderMetadata, correlationID: CorrelationID
-    ) async throws(OIDCError) -> TokenResponse {
-        try await post(.refreshToken(refreshToken), client, provider, correlationID, needsIDToken: false)
+            correlationID, idToken: provider.hasIDTokens ? .required : .ignored)
     }
 
     /// Sends a token request, once.
     func post(
         _ grant: TokenRequest.Grant, _ client: ClientCredentials, _ provider: ProviderMetadata,
-        _ correlationID: CorrelationID, needsIDToken: Bool
+        _ correlationID: CorrelationID, idToken presence: TokenResponse.IDTokenPresence
     ) async throws(OIDCError) -> TokenResponse {
         let request = TokenRequest(
             grant: grant, client: client, correlationID: isOfCarriers ? correlationID : nil)
@@ -192,7 +177,7 @@ public final class RelyingParty: Sendable {
             (response) throws(OIDCError) in
             do throws(OIDCError) {
                 return try TokenResponse(
-                    response, limits: configuration.limits, needsIDToken: needsIDToken,
+                    response, limits: configuration.limits, idToken: presence,
                     mayLackType: !provider.hasIDTokens)
             } catch {
                 throw error.carrierError == "invalid_client" && client.dependOnEncoding

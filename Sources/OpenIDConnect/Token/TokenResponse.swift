@@ -4,7 +4,7 @@ public import Primitives
 public struct TokenResponse: Sendable, Hashable {
     /// The access token, of type Bearer.
     public let accessToken: Secret
-    /// In compact form, not validated yet. Nil only from a provider without ID tokens, or for a refresh.
+    /// In compact form. Nil from a provider without ID tokens; a response to a refresh may have none.
     public let idToken: Secret?
     /// The refresh token, if the provider issued one.
     public let refreshToken: Secret?
@@ -15,6 +15,16 @@ public struct TokenResponse: Sendable, Hashable {
 }
 
 extension TokenResponse {
+    /// Whether a response has an ID token.
+    enum IDTokenPresence {
+        /// The response to a code (OpenID Connect Core section 3.1.3.3).
+        case required
+        /// The response to a refresh token (OpenID Connect Core section 12.2).
+        case optional
+        /// The response of a provider without ID tokens. One that it sends nevertheless is not read.
+        case ignored
+    }
+
     /// Reads the token endpoint's response.
     ///
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` if the response is an error of
@@ -22,11 +32,12 @@ extension TokenResponse {
     ///   OpenID Connect Core section 3.1.3.3 prescribe. The code may be spent in every case.
     ///
     /// - Parameters:
-    ///   - needsIDToken: Whether the response must have an ID token.
+    ///   - presence: Whether the response has an ID token.
     ///   - mayLackType: Whether a response without `token_type` is one of a Bearer token, as many OAuth 2.0 providers
     ///     leave it out.
     init(
-        _ response: OutboundResponse, limits: OutboundLimits, needsIDToken: Bool = true, mayLackType: Bool = false
+        _ response: OutboundResponse, limits: OutboundLimits, idToken presence: IDTokenPresence = .required,
+        mayLackType: Bool = false
     ) throws(OIDCError) {
         guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
             throw .unusable("The token endpoint's response, of status \(response.status), is not a JSON object.")
@@ -51,7 +62,14 @@ extension TokenResponse {
             throw .unusable("The token endpoint's response has a token_type other than Bearer.")
         }
         self.accessToken = Secret(accessToken)
-        idToken = needsIDToken ? try Self.idToken(object) : nil
+        idToken =
+            switch presence {
+            case .required: try Self.idToken(object)
+            case .optional:
+                object["id_token"].map { $0.isNull || $0 == .string("") } ?? true
+                    ? nil : try Self.idToken(object)
+            case .ignored: nil
+            }
         expiresIn = try Self.seconds(object["expires_in"])
         refreshToken = object["refresh_token"]?.string.flatMap { $0.isEmpty ? nil : Secret($0) }
         scope = object["scope"]?.string

@@ -106,13 +106,15 @@ package struct SignInWithCode: Sendable {
         }
         log.begin(.token)
         let tokens = try await attempt.exchangeCode(at: provider)
-        let kept = attempt.storesTokens ? ProviderTokens(tokens, at: clock.now()) : nil
+        let now = clock.now()
         guard provider.userEndpoint == nil else {
             log.begin(.userinfo)
+            let kept = attempt.storesTokens ? ProviderTokens(tokens, at: now) : nil
             return VerifiedSignIn(try await attempt.fetchUser(with: tokens, from: provider), kept)
         }
         log.begin(.validate)
         let idToken = try await attempt.validate(tokens, from: provider) { log.note($0) }
+        let kept = attempt.storesTokens ? ProviderTokens(tokens, idToken, at: now) : nil
         let hint = attempt.idTokenHint(in: tokens, from: provider)
         guard attempt.wantsAttributes else { return VerifiedSignIn(idToken, nil, kept, hint: hint) }
         log.begin(.userinfo)

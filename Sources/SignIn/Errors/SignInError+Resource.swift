@@ -19,6 +19,17 @@ extension SignInError {
         "The provider refuses the stored refresh token. The response to an earlier refresh was lost, and probably the "
             + "next token with it. Sign the user in with the provider again.")
 
+    /// - Parameter check: The check of the ID token that failed.
+    static func refreshedIDTokenInvalid(_ check: IDTokenCheck?) -> SignInError {
+        let demand = check.map { " " + $0.demand.dropLast() + " (\($0.rawValue))." } ?? ""
+        var error = SignInError(
+            .grantRevoked, .requestDenied,
+            "The provider refreshed the user's tokens with an ID token that is not valid." + demand
+                + " Sign the user in with the provider again.", fault: .carrier)
+        error.check = check
+        return error
+    }
+
     static let grantContended = SignInError(
         .temporarilyUnavailable, .serverError,
         "Another instance is refreshing the provider's tokens. Send the same request again in a moment.", retryAfter: 1,

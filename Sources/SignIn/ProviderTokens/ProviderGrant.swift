@@ -12,7 +12,8 @@ import StorageModel
 /// A lease ends when its holder stores the response or gives up. The lease of a process that has ended is taken over by
 /// one that has seen the same lease for longer than a refresh can take, by its own monotonic clock: wall clocks differ
 /// between machines, and can be set. The new holder sends the refresh token once more, because the provider may not
-/// have got the first request, or may accept a repetition. If the provider refuses it, the grant has ended.
+/// have got the first request, or may accept a repetition. If the provider refuses it, the grant has ended. It also
+/// ends if the response has an ID token that is not valid, such as that of another user.
 struct ProviderGrant: Sendable {
     let user: UserID
     let provider: String
@@ -29,7 +30,7 @@ struct ProviderGrant: Sendable {
 
     /// The pause between two reads of a row that another process refreshes.
     private static let look = Duration.milliseconds(100)
-    /// How much longer than the longest token request a lease lasts, to store the response.
+    /// How much longer than the longest refresh a lease lasts, to store the response.
     static let slack = Duration.seconds(5)
     /// How much longer than a lease a caller waits for other processes.
     private static let patience = Duration.seconds(2)
@@ -55,7 +56,7 @@ struct ProviderGrant: Sendable {
 
     /// Sends at most one request with each refresh token.
     private func refreshed(besides refused: Secret?) async throws(SignInError) -> ProviderTokens {
-        let leaseTime = relyingParty.tokenTimeout + Self.slack
+        let leaseTime = relyingParty.refreshTimeout(at: metadata) + Self.slack
         let start = uptime.elapsed()
         // The lease of another process, by the row's version, and since when it is observed.
         var observed: (version: Int64, since: Duration)?
@@ -82,6 +83,11 @@ struct ProviderGrant: Sendable {
                 }
                 log("lease_taken_over", .warning)
             }
+            do throws(OIDCError) {
+                try await relyingParty.prepareRefresh(at: metadata, correlationID: correlationID)
+            } catch {
+                throw SignInError(ofResource: error)
+            }
             let request = record.request(sending: refreshToken, at: clock.now())
             let lease = NewProviderTokenLease(
                 holder: refreshes.holder, request: request,
@@ -106,8 +112,13 @@ struct ProviderGrant: Sendable {
             response = try await relyingParty.refresh(
                 refreshToken,
                 client: ClientCredentials(clientID: client.id, authentication: client.authentication),
+                of: tokens.original(of: record.binding.identity), signedWith: client.signingAlgorithms,
                 provider: metadata, correlationID: correlationID)
         } catch {
+            if error.code == .invalidIDToken {
+                try await end(record, version: version, .idTokenInvalid, error.check)
+                return nil
+            }
             if error.code == .carrierRefused, error.carrierError == "invalid_grant" {
                 try await end(record, version: version, isRepetition ? .lost : .refused)
                 return nil
@@ -171,11 +182,14 @@ struct ProviderGrant: Sendable {
         /// The provider refused the refresh token after an earlier request with it, whose response was lost. Probably
         /// the lost response had the next refresh token.
         case lost = "response_lost"
+        /// The response to a refresh has an ID token that is not valid.
+        case idTokenInvalid = "id_token_invalid"
     }
 
-    /// Deletes tokens that the provider no longer accepts, and records why, unless the row has changed.
+    /// Deletes tokens that must not be used any more, and records why, unless the row has changed.
+    /// - Parameter check: The check of the ID token that failed, if one did.
     private func end(
-        _ record: ProviderTokenRecord, version: Int64, _ ending: Ending
+        _ record: ProviderTokenRecord, version: Int64, _ ending: Ending, _ check: IDTokenCheck? = nil
     ) async throws(SignInError) {
         let event = AuditEvent(
             at: clock.now(), .providerGrantEnded, user: user, by: .latchkey, requestID: correlationID.text,
@@ -183,12 +197,24 @@ struct ProviderGrant: Sendable {
                 details.add("provider", provider)
                 details.add("client_id", client.id.text)
                 details.add("reason", ending.rawValue)
+                details.add("check", ifPresent: check?.rawValue)
             })
         let isOver = try await stored(
             await store.deleteProviderTokens(record.serial, version: version, recording: event))
         guard isOver else { return }
-        log("grant_ended", ending == .lost ? .warning : .info, ["reason": "\(ending.rawValue)"])
-        throw ending == .lost ? .grantLost : .grantRevoked
+        var reason: Logger.Metadata = ["reason": "\(ending.rawValue)"]
+        if let check { reason["check"] = "\(check.rawValue)" }
+        switch ending {
+        case .expired, .refused:
+            log("grant_ended", .info, reason)
+            throw .grantRevoked
+        case .lost:
+            log("grant_ended", .warning, reason)
+            throw .grantLost
+        case .idTokenInvalid:
+            log("grant_ended", .warning, reason)
+            throw .refreshedIDTokenInvalid(check)
+        }
     }
 
     private func record() async throws(SignInError) -> ProviderTokenRecord {
@@ -211,6 +237,13 @@ struct ProviderGrant: Sendable {
             "provider": "\(provider)", "outcome": "\(outcome)", "correlation_id": "\(correlationID)",
         ]
         logger.log(level: level, "provider tokens", metadata: metadata.merging(more) { $1 })
+    }
+}
+
+extension ProviderTokens {
+    /// The ID token of the sign-in that these are of.
+    fileprivate func original(of identity: Identity) -> OriginalIDToken {
+        OriginalIDToken(issuer: identity.issuer, subject: identity.subject, claims: original)
     }
 }
 

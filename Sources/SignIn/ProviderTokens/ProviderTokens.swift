@@ -10,24 +10,41 @@ struct ProviderTokens: Sendable, Hashable {
     var expiresAt: Timestamp?
     /// The granted scopes, if the provider named them.
     var scope: String?
+    /// The claims of the sign-in's ID token that those of refreshes are compared with; nil if they are not known: from
+    /// a provider without ID tokens, and for tokens that an earlier version stored.
+    var original: OriginalIDToken.Claims?
 
     /// An access token that expires within so many seconds is not sent: it could expire on the way.
     static let margin: Int64 = 30
     /// The upper bound of a stated lifetime: ten years, in seconds.
     private static let longestLife: Int64 = 315_360_000
 
-    init(_ response: TokenResponse, at now: Timestamp) {
+    /// - Parameter idToken: The ID token of the same response, if the provider has ID tokens.
+    init(_ response: TokenResponse, _ idToken: VerifiedIDToken? = nil, at now: Timestamp) {
+        original = idToken?.claimsForRefresh
         accessToken = response.accessToken
         refreshToken = response.refreshToken
         expiresAt = response.expiresIn.map { now.advanced(bySeconds: min($0, Self.longestLife)) }
         scope = response.scope
     }
 
-    /// The tokens after a refresh. What the response leaves out stays (RFC 6749 section 6).
+    /// The tokens after a refresh. What the response leaves out stays (RFC 6749 section 6), and the authentication is
+    /// still that of the sign-in.
     func renewed(by response: TokenResponse, at now: Timestamp) -> ProviderTokens {
         var tokens = ProviderTokens(response, at: now)
         tokens.refreshToken = tokens.refreshToken ?? refreshToken
         tokens.scope = tokens.scope ?? scope
+        tokens.original = original
+        return tokens
+    }
+
+    /// The tokens with an earlier sign-in's refresh token, if they have none: its refreshes have the ID tokens of that
+    /// sign-in.
+    func withRefreshToken(of earlier: ProviderTokens?) -> ProviderTokens {
+        guard refreshToken == nil, let earlier, let refreshToken = earlier.refreshToken else { return self }
+        var tokens = self
+        tokens.refreshToken = refreshToken
+        tokens.original = earlier.original
         return tokens
     }
 
@@ -46,6 +63,7 @@ extension ProviderTokens {
         refreshToken = json["refresh_token"]?.string.map { Secret($0) }
         expiresAt = json["expires_at"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
         scope = json["scope"]?.string
+        original = json["id_token_claims"]?.object.map { OriginalIDToken.Claims($0) }
     }
 
     func write(to json: inout JSONObjectWriter) {
@@ -53,5 +71,20 @@ extension ProviderTokens {
         json.add("refresh_token", ifPresent: refreshToken?.exposed)
         if let expiresAt { json.add("expires_at", expiresAt.secondsSinceEpoch) }
         json.add("scope", ifPresent: scope)
+        if let original { json.add("id_token_claims", object: original.write) }
+    }
+}
+
+extension OriginalIDToken.Claims {
+    fileprivate init(_ json: JSONObject) {
+        self.init(
+            authTime: json["auth_time"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }, nonce: json["nonce"]?.string,
+            authorizedParty: json["azp"]?.string)
+    }
+
+    fileprivate func write(to json: inout JSONObjectWriter) {
+        if let authTime { json.add("auth_time", authTime.secondsSinceEpoch) }
+        json.add("nonce", ifPresent: nonce)
+        json.add("azp", ifPresent: authorizedParty)
     }
 }

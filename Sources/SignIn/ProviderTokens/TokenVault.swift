@@ -79,11 +79,7 @@ extension TokenVault {
     /// one the earlier one stays.
     func storing(_ tokens: ProviderTokens, of provider: String, for clientID: String) -> NewProviderTokens {
         NewProviderTokens(provider: provider, clientID: clientID) { binding, earlier in
-            var tokens = tokens
-            if tokens.refreshToken == nil, let earlier {
-                tokens.refreshToken = (try? open(earlier))?.refreshToken
-            }
-            return try seal(tokens, at: binding)
+            try seal(tokens.withRefreshToken(of: earlier.flatMap { try? open($0) }), at: binding)
         }
     }
 

@@ -60,7 +60,8 @@ struct UserEndpointTests {
         }
         let refreshed = await failure { () async throws(OIDCError) in
             try await relyingParty.refresh(
-                Secret("r"), client: client, provider: provider, correlationID: subjects.correlationID)
+                Secret("r"), client: client, of: OriginalIDToken(issuer: Self.issuer, subject: "u-1", claims: nil),
+                provider: provider, correlationID: subjects.correlationID)
         }
         for error in [exchanged, refreshed] { #expect(error?.code == (isAccepted ? nil : .unusableResponse)) }
         // An OpenID provider must name it.
