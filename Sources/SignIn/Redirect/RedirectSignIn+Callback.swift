@@ -19,7 +19,10 @@ extension RedirectSignIn {
         pending.subnet = subnet
         var request: SignInRequest
         do throws(SignInError) {
-            if let error = response.error { throw .refusedAtAuthorization(error) }
+            if let error = response.error {
+                try await checkIssuerOfError(response, pending)
+                throw .refusedAtAuthorization(error)
+            }
             if pending.leg == .carrierChoice {
                 guard let network = response.network else { throw .carrierNotChosen }
                 return try await sendToProvider(pending, at: network, loginHintToken: response.loginHintToken, browser)
@@ -132,6 +135,17 @@ extension RedirectSignIn {
         guard isFirst else { throw .codeOfAnotherSignIn }
     }
 
+    /// An error is the provider's only if its issuer is (RFC 9207 section 2). While the provider is not known, nothing
+    /// can be compared, and the sign-in ends all the same.
+    private func checkIssuerOfError(
+        _ response: AuthorizationResponse, _ pending: PendingRedirect
+    ) async throws(SignInError) {
+        guard case .authorization(let asked, _, _) = pending.leg else { return }
+        let network = asked ?? (isOfCarriers(pending.start.provider) ? response.network : nil)
+        guard let provider = try? await discover(network, for: pending) else { return }
+        try checkIssuer(response.issuer, of: provider)
+    }
+
     /// A response that names its issuer or its carrier must name the one that was asked. The issuer is required if the
     /// provider's metadata says that its responses always name it (RFC 9207 section 2.4).
     private func checkIssuer(
@@ -143,7 +157,11 @@ extension RedirectSignIn {
             guard let other = try? await discover(named, for: pending), other.issuer.hasSameBytes(as: provider.issuer)
             else { throw .issuerMixedUp }
         }
-        guard let issuer = response.issuer else {
+        try checkIssuer(response.issuer, of: provider)
+    }
+
+    private func checkIssuer(_ named: String?, of provider: ProviderMetadata) throws(SignInError) {
+        guard let issuer = named else {
             guard provider.namesIssuerInResponses else { return }
             throw .issuerNotNamed
         }

@@ -21,6 +21,7 @@ import Testing
                 for index in configuration.providers.indices {
                     configuration.providers[index].clients[0].redirectURIs = [Self.webURI, SignInHarness.redirectURI]
                 }
+                configuration.zenkey.clients[0].redirectURIs = [Self.webURI, SignInHarness.redirectURI]
                 configure(&configuration)
             }, body)
     }
@@ -180,6 +181,27 @@ import Testing
             #expect(done.parameters["error"] == row.error)
             #expect(browser.cookies["127.0.0.1:\(harness.app.port)"]?["latchkey_session"] == nil)
             #expect(harness.simulator.log.tokenPosts("acme") == (row.isPosted ? 1 : 0))
+        }
+    }
+
+    @Test(
+        "An error of another issuer, or of none where one is promised, is not taken for the provider's",
+        arguments: [
+            (CarrierSimulator.Fault.authorizationOtherIssuer, "carrier_error", "names another issuer"),
+            (.authorizationMissingIssuer, "carrier_error", "has no iss"),
+        ])
+    func errorOfAnother(_ fault: CarrierSimulator.Fault, _ error: String, _ says: String) async throws {
+        try await withHarness { harness in
+            for provider in ["acme", "zenkey"] {
+                let name = provider == "zenkey" ? SignInHarness.mccmnc : provider
+                let browser = Browser()
+                let page = try await start(browser, harness, at: provider, ["mccmnc": SignInHarness.mccmnc])
+                harness.simulator.setFaults([.authorizationDenied, fault], for: name)
+                _ = try await browser.get(page.location)
+                let done = try await browser.get(try await approved(browser, page))
+                #expect(done.parameters["error"] == error)
+                #expect(done.parameters["error_description"]?.contains(says) == true, "\(done.location)")
+            }
         }
     }
 
