@@ -3,7 +3,8 @@
 
     Tests/OpenAPI/run.py --latchkey .build/debug/latchkey [--examples 8] [--seed 1]
 
-First openapi-spec-validator validates the document. Then schemathesis calls every operation with generated input:
+First openapi-spec-validator validates the document. Then openapi-python-client generates a client from it, which must
+import and sign in (client.py). Then schemathesis calls every operation with generated input:
 once with only the API key, once as a signed-in user. Failures are: a 5xx response that a carrier did not cause; an
 undocumented status, header, content type or content; an undocumented method that is not refused with `Allow`.
 """
@@ -43,6 +44,21 @@ def validate(base, folder):
     return json.loads(path.read_text())
 
 
+def sign_in_with_generated_client(base, carriers, folder):
+    """A generator that writes broken code from the document, or warns of it, ends the run."""
+    # The generator calls ruff by its name.
+    environment = dict(os.environ, PATH=f"{PROGRAMS}{os.pathsep}{os.environ.get('PATH', '')}")
+    package = f"{folder}/latchkey_client"
+    generate = ["generate", "--path", f"{folder}/openapi.json", "--meta", "none", "--output-path", package]
+    subprocess.run(
+        [PROGRAMS / "openapi-python-client", *generate, "--fail-on-warning"],
+        cwd=folder, env=environment, check=True, timeout=300,
+    )
+    subprocess.run(
+        [sys.executable, "-W", "error", HERE / "client.py", folder, base, carriers], check=True, timeout=120
+    )
+
+
 def fuzz(base, title, options, environment, arguments):
     print(f"\n--- schemathesis {title}", flush=True)
     command = [
@@ -68,6 +84,7 @@ def main():
         tempfile.TemporaryDirectory() as folder,
     ):
         document = validate(base, folder)
+        sign_in_with_generated_client(base, carriers, folder)
         key_alone = fuzz(
             base,
             "with an API key",

@@ -61,10 +61,8 @@ extension APIOperation.Body {
         let body = JSONValue.object(of: [
             ("schema", APISchema.named(schema).json), ("example", try? JSONValue(parsing: Array(example.utf8))),
         ])
-        let content = JSONValue.object(of: [
-            ("application/json", isFormOnly ? nil : body), ("application/x-www-form-urlencoded", body),
-        ])
-        return ["required": true, "content": content]
+        let contentType = isFormOnly ? "application/x-www-form-urlencoded" : "application/json"
+        return ["required": true, "content": .object(of: [(contentType, body)])]
     }
 }
 

@@ -94,8 +94,9 @@ package struct OpenAPIDocument: Sendable {
         A client gets an authorization code from the user's carrier and sends it here. Latchkey redeems it, checks the \
         ID token, and returns a session of its own; the carrier's tokens and its subject never reach a client.
 
-        **Bodies** are `application/json` or `application/x-www-form-urlencoded`, with the same fields. In a form, an \
-        empty field counts as left out. Unknown fields are ignored, except by `PATCH /users/me`.
+        **Bodies** that this document lists as `application/json` may also be `application/x-www-form-urlencoded`, \
+        with the same fields. In a form, an empty field counts as left out. Unknown fields are ignored, except by \
+        `PATCH /users/me`.
 
         **Errors** all have one form: `error_description` tells the developer what was wrong and what to do, `message` \
         tells the person. A client that accepts `application/problem+json` gets the same members as problem details \

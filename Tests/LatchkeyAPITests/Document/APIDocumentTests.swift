@@ -41,6 +41,22 @@ import Testing
         #expect(contract.operations.count == told.count, "an operation stands in the document twice")
     }
 
+    @Test("Each body has one content type, which is a form only where JSON is refused")
+    func bodies() throws {
+        var forms: Set<String> = []
+        for (path, method, call) in calls {
+            guard let body = call["requestBody"]?.object else { continue }
+            let types = body["content"]?.object?.members.map(\.name) ?? []
+            #expect(types.count == 1, "\(method) \(path)")
+            if types != ["application/json"] { forms.insert(path) }
+        }
+        #expect(
+            forms == [
+                "/auth/{provider}/backchannel-logout", "/auth/{provider}/callback",
+                "/auth/{provider}/{client_type}/callback",
+            ])
+    }
+
     @Test("Each coding of the document is made once, and every response refers to the same bytes")
     func codings() async throws {
         let app = try TestApp()
