@@ -27,7 +27,7 @@ enum MetadataTarget {
     private static func check(_ metadata: ProviderMetadata) {
         let endpoints = [
             metadata.authorizationEndpoint, metadata.tokenEndpoint, metadata.userInfoEndpoint, metadata.jwksURI,
-            metadata.backchannelAuthenticationEndpoint,
+            metadata.backchannelAuthenticationEndpoint, metadata.pushedAuthorizationRequestEndpoint,
         ]
         for endpoint in endpoints.compactMap(\.self) {
             demand(requirements.trustedHosts.contains(endpoint.host), "every endpoint is on a trusted host")

@@ -2,7 +2,7 @@ import Primitives
 
 @testable import OpenIDConnect
 
-/// The bytes as a response of the token endpoint; of status 400 if they begin with an exclamation mark.
+/// The bytes as a response of the token endpoint and of others; of status 400 if they begin with an exclamation mark.
 enum TokenResponseTarget {
     static func read(_ bytes: [UInt8]) {
         let isRefusal = bytes.first == UInt8(ascii: "!")
@@ -22,5 +22,14 @@ enum TokenResponseTarget {
             demand(error.codeMayBeSpent, "after an answer the code is not sent again")
         }
         _ = try? BackchannelAuthenticationResponse(response, limits: OutboundLimits())
+        let created = OutboundResponse(status: isRefusal ? 400 : 201, body: response.body)
+        if let pushed = try? PushedAuthorizationResponse(created, limits: OutboundLimits()) {
+            demand(!isRefusal, "a refusal gives no request_uri")
+            demand(
+                (1...PushedAuthorizationResponse.maximumBytes).contains(pushed.requestURI.utf8.count)
+                    && pushed.requestURI.utf8.allSatisfy { (0x21...0x7E).contains($0) },
+                "a request_uri breaks no line of a response")
+            demand(pushed.expiresIn > 0, "a request has not expired when it begins")
+        }
     }
 }

@@ -40,6 +40,7 @@ extension CarrierSimulator {
         router.post(root + "/authorize", Self.page(authorization.show))
         router.post(root + "/authorize/approve", Self.page(authorization.approve))
         router.post(root + "/authorize/deny", Self.page(authorization.deny))
+        router.post(root + "/par", PushedAuthorizationEndpoint(simulator: self).respond)
         router.post(root + "/token", TokenEndpoint(simulator: self).respond)
         router.get(root + "/jwks", respondWithKeys)
         router.get(root + "/userinfo", respondWithUserInfo)

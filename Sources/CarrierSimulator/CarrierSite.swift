@@ -12,6 +12,7 @@ struct CarrierSite: Sendable {
     var mccmnc: String { carrier.mccmnc }
     var issuer: String { "\(base)/\(carrier.isCarrier ? "carriers" : "providers")/\(mccmnc)" }
     var authorizationEndpoint: String { issuer + "/authorize" }
+    var pushedAuthorizationEndpoint: String { issuer + "/par" }
     var tokenEndpoint: String { issuer + "/token" }
     /// An address that no relying party may request.
     func canary(_ name: String) -> String { "\(issuer)/canary/\(name)" }

@@ -107,6 +107,7 @@ extension Configuration {
         carriers.idTokenRules.types = zenkey.idTokenTypes
         carriers.portTokenRules.requiresType = zenkey.requiresPortTokenType
         carriers.trustedHosts = zenkey.trustedHosts
+        carriers.pushedAuthorizationRequests = zenkey.pushedAuthorizationRequests
         carriers.pinnedIssuers = zenkey.issuers.mapValues(\.text)
         carriers.signingAlgorithms = Self.signingAlgorithms(of: zenkey.clients)
         return carriers
@@ -116,6 +117,7 @@ extension Configuration {
         guard let endpoints = provider.endpoints else {
             var configuration = completed(RelyingParty.Configuration(issuer: provider.issuer))
             configuration.idTokenRules.types = provider.idTokenTypes
+            configuration.pushedAuthorizationRequests = provider.pushedAuthorizationRequests
             configuration.signingAlgorithms = Self.signingAlgorithms(of: provider.clients)
             return configuration
         }

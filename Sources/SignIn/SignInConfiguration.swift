@@ -34,20 +34,12 @@ public struct SignInConfiguration: Sendable {
             case oauth2
         }
 
-        /// How a provider returns the browser (OAuth 2.0 Multiple Response Type Encoding Practices section 2.1).
-        public enum ResponseMode: String, Sendable, CaseIterable {
-            /// By a redirect, the default; requests then have no `response_mode`.
-            case query
-            /// By a form (OAuth 2.0 Form Post Response Mode).
-            case formPost = "form_post"
-        }
-
         /// The protocol.
         public var kind: Kind
         /// The display name.
         public var name: String
         /// The `response_mode` of authorization requests.
-        public var responseMode = ResponseMode.query
+        public var responseMode = AuthorizationResponseMode.query
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout).
         public var endsSessions = true
         /// Whether logout at the provider names the provider's session by the ID token of the sign-in

@@ -30,7 +30,7 @@ struct TokenEndpoint: Sendable {
         }
     }
 
-    private static func form(of request: Request) throws(Refusal) -> Parameters {
+    static func form(of request: Request) throws(Refusal) -> Parameters {
         guard request.headers[.contentType]?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
         else { throw .invalidRequest("Content-Type must be application/x-www-form-urlencoded.") }
         return try Parameters(contentOf: request)

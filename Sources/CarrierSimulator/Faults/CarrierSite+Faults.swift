@@ -33,4 +33,17 @@ extension CarrierSite {
         if has(.tokenTrailingGarbage) { response.body += Array(" {\"and\":\"more\"}".utf8) }
         return response
     }
+
+    /// The response to a pushed authorization request that was accepted, with the carrier's faults and the edits of a
+    /// test.
+    func pushedResponse(_ members: JSONMembers) -> Response {
+        var members = edited(members, at: .pushedAuthorization)
+        if has(.parMissingRequestURI) { members["request_uri"] = nil }
+        if has(.parControlCharacter) { members["request_uri"] = "urn:ietf:params:oauth:request_uri:\r\nx" }
+        if has(.parLongRequestURI) { members["request_uri"] = .string("urn:" + String(repeating: "u", count: 509)) }
+        if has(.parMissingExpiresIn) { members["expires_in"] = nil }
+        if has(.parExpired) { members["expires_in"] = 0 }
+        if has(.parHuge) { members["padding"] = .string(String(repeating: "p", count: 2 << 20)) }
+        return .json(members, status: has(.parStatus200) ? .ok : .created)
+    }
 }

@@ -13,6 +13,22 @@ extension CarrierSimulator {
         case authorizationOtherState = "authorization-other-state"
         case authorizationMissingState = "authorization-missing-state"
 
+        // Pushed authorization requests (RFC 9126).
+        case parRequired = "par-required"
+        case par500 = "par-500"
+        case parSlow = "par-slow"
+        case parNotJSON = "par-not-json"
+        case parRedirect = "par-redirect"
+        case parInvalidClient = "par-invalid-client"
+        case parInvalidRequest = "par-invalid-request"
+        case parStatus200 = "par-status-200"
+        case parMissingRequestURI = "par-missing-request-uri"
+        case parControlCharacter = "par-control-character"
+        case parLongRequestURI = "par-long-request-uri"
+        case parMissingExpiresIn = "par-missing-expires-in"
+        case parExpired = "par-expired"
+        case parHuge = "par-huge"
+
         // The claims of the ID token.
         case idTokenOtherIssuer = "id-token-other-issuer"
         case idTokenNeighbourIssuer = "id-token-neighbour-issuer"
@@ -170,6 +186,7 @@ extension CarrierSimulator {
         case discoveryOtherIssuer = "discovery-other-issuer"
         case discoveryRelativeURLs = "discovery-relative-urls"
         case discoveryNoBackchannel = "discovery-no-server-initiated"
+        case discoveryNoPAR = "discovery-no-par"
         case discoveryBareGrantType = "discovery-bare-grant-type"
 
         // The end-session endpoint.

@@ -18,6 +18,7 @@ extension CarrierSimulator.Fault {
         ("token-", "The token endpoint"), ("userinfo-", "The userinfo endpoint"),
         ("server-initiated-", "The backchannel authentication endpoint"), ("resource-", "The resource endpoint"),
         ("discovery-", "The discovery endpoint"), ("jwks-", "The key set endpoint"),
+        ("par-", "The pushed authorization request endpoint"),
     ]
 
     private static let endpointDefects = [
@@ -27,7 +28,10 @@ extension CarrierSimulator.Fault {
     ]
 
     private static let summaries: [CarrierSimulator.Fault: String] =
-        [authorization, claims, signature, portToken, token, backchannel, userInfo, resource, discovery, keys]
+        [
+            authorization, pushedAuthorization, claims, signature, portToken, token, backchannel, userInfo, resource,
+            discovery, keys,
+        ]
         .reduce(into: [:]) { all, group in all.merge(group) { first, _ in first } }
 
     private static let authorization: [Self: String] = [
@@ -39,6 +43,19 @@ extension CarrierSimulator.Fault {
         .authorizationMissingState: "The authorization response has no state.",
         .logoutOtherState: "The redirect from the end-session endpoint has another state.",
         .logoutMissingState: "The redirect from the end-session endpoint has no state.",
+    ]
+
+    private static let pushedAuthorization: [Self: String] = [
+        .parRequired: "The carrier requires pushed authorization requests: correct.",
+        .parInvalidClient: "The pushed authorization request endpoint responds with 401 and invalid_client.",
+        .parInvalidRequest: "The pushed authorization request endpoint responds with 400 and invalid_request.",
+        .parStatus200: "The response to a pushed authorization request has the status 200.",
+        .parMissingRequestURI: "The response to a pushed authorization request has no request_uri.",
+        .parControlCharacter: "The request_uri of a pushed authorization request has a line break.",
+        .parLongRequestURI: "The request_uri of a pushed authorization request has 513 characters.",
+        .parMissingExpiresIn: "The response to a pushed authorization request has no expires_in.",
+        .parExpired: "The expires_in of a pushed authorization request is 0.",
+        .parHuge: "The response to a pushed authorization request is 2 MiB long.",
     ]
 
     private static let backchannel: [Self: String] = [
@@ -170,6 +187,7 @@ extension CarrierSimulator.Fault {
         .discoveryOtherIssuer: "The metadata's issuer is not the carrier's.",
         .discoveryRelativeURLs: "The metadata's endpoints are relative references.",
         .discoveryNoBackchannel: "The metadata has no server_initiated_authorization_endpoint.",
+        .discoveryNoPAR: "The metadata has no pushed_authorization_request_endpoint.",
         .discoveryBareGrantType: "grant_types_supported is a string and not an array, as some providers send it.",
     ]
 

@@ -6,7 +6,7 @@ extension CarrierSimulator {
         /// An endpoint of the simulator.
         public enum Endpoint: String, Sendable, CaseIterable {
             case discovery, discoveryUI, configuration, authorization, backchannelAuthentication, token, keys, userInfo
-            case resource, endSession, optimizedDiscovery
+            case resource, endSession, optimizedDiscovery, pushedAuthorization
             /// An address that no relying party may request: the target of a redirect, or of a token's `jku`.
             case canary
         }

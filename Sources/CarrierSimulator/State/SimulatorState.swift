@@ -21,6 +21,8 @@ struct SimulatorState: Sendable {
     var assertionIDs = BoundedCache<String, Void>(capacity: 10_000, age: .insertion)
     /// Backchannel authentication requests by `auth_req_id`.
     var backchannelRequests = BoundedCache<String, BackchannelAuthenticationRequest>(capacity: 1000, age: .insertion)
+    /// Pushed authorization requests by `request_uri`.
+    var pushedRequests = BoundedCache<String, PushedRequest>(capacity: 1000, age: .insertion)
     /// The `sid` of each provider's latest ID token.
     var latestSessionIDs: [String: String] = [:]
     /// The ID token of the latest sign-in at each provider that is not a carrier.

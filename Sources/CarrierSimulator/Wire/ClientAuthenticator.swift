@@ -8,14 +8,21 @@ import Primitives
     import Foundation
 #endif
 
-/// Authenticates the client of a token request, by the one method the client is registered for (RFC 6749 section 2.3,
-/// OpenID Connect Core section 9).
+/// Authenticates the client of a token request or a pushed authorization request, by the one method the client is
+/// registered for (RFC 6749 section 2.3, OpenID Connect Core section 9).
 struct ClientAuthenticator: Sendable {
     typealias Client = CarrierSimulator.Client
     typealias Refusal = CarrierSimulator.Refusal
 
     let simulator: CarrierSimulator
     let site: CarrierSite
+    /// The endpoint, if it is not the token endpoint: an assertion may name it, too (RFC 9126 section 2).
+    var endpoint: String?
+    /// Whether the form has a `client_id` beside HTTP Basic, as an authorization request must.
+    var namesClientBesideBasic = false
+
+    /// The parameters that authenticate the client.
+    static let credentials: Set<String> = ["client_secret", "client_assertion", "client_assertion_type"]
 
     func client(of request: Request, form: Parameters) throws(Refusal) -> Client {
         let hasField = request.headers[.authorization] != nil
@@ -33,7 +40,7 @@ struct ClientAuthenticator: Sendable {
     /// HTTP Basic with a form-encoded id and secret (RFC 6749 section 2.3.1).
     private func clientOfBasic(_ field: String, _ form: Parameters) throws(Refusal) -> Client {
         // One of ZenKey's carriers refuses a client_id beside HTTP Basic, so every simulated carrier does.
-        guard !form.has("client_id")
+        guard namesClientBesideBasic || !form.has("client_id")
         else { throw .invalidRequest("With HTTP Basic the form must not contain client_id.") }
         let words = field.split(separator: " ")
         guard words.count == 2, words[0].lowercased() == "basic", let bytes = Data(base64Encoded: String(words[1])),
@@ -76,7 +83,7 @@ struct ClientAuthenticator: Sendable {
             throw .invalidClient("The client_assertion's signature is wrong.")
         }
         if let fault = assertion.assertionFault(
-            audiences: [site.tokenEndpoint, site.issuer], now: simulator.clock.now())
+            audiences: [site.tokenEndpoint, site.issuer] + [endpoint].compactMap(\.self), now: simulator.clock.now())
         {
             throw .invalidClient("The client_assertion's \(fault) is missing or invalid.")
         }

@@ -24,6 +24,8 @@ enum ProviderMetadata {
             "token_endpoint_auth_signing_alg_values_supported": ["RS256", "ES256"],
             "code_challenge_methods_supported": ["S256"],
             "authorization_response_iss_parameter_supported": true,
+            "pushed_authorization_request_endpoint": .string(site.pushedAuthorizationEndpoint),
+            "require_pushed_authorization_requests": .bool(site.has(.parRequired)),
         ]
         if isCarrier {
             document["server_initiated_authorization_endpoint"] = .string(site.issuer + "/server-initiated")
@@ -40,6 +42,7 @@ enum ProviderMetadata {
             document["jwks_uri"] = nil
         }
         if site.has(.discoveryNoBackchannel) { document["server_initiated_authorization_endpoint"] = nil }
+        if site.has(.discoveryNoPAR) { document["pushed_authorization_request_endpoint"] = nil }
         if site.has(.discoveryOtherIssuer) { document["issuer"] = "https://example.org/" }
         if site.has(.discoveryRelativeURLs) {
             document["token_endpoint"] = "token"

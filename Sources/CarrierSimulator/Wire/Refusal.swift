@@ -22,6 +22,8 @@ extension CarrierSimulator {
             Refusal("invalid_request", reason, status: status)
         }
 
+        static func invalidRequestURI(_ reason: String) -> Refusal { Refusal("invalid_request_uri", reason) }
+
         static func invalidClient(_ reason: String) -> Refusal {
             Refusal("invalid_client", reason, status: .unauthorized)
         }

@@ -45,10 +45,12 @@ extension LatchkeyAPI {
 
     /// A redirect, or its location as JSON for scripts that ask for it.
     func respond(_ step: RedirectStep, to request: Request) -> Response {
-        guard request.prefersJSON, case .goOn(let location, let browser) = step else { return respond(step) }
+        guard request.prefersJSON, case .goOn(let location, let seconds, let browser) = step else {
+            return respond(step)
+        }
         var json = JSONObjectWriter(capacity: 1024)
         json.add("location", location)
-        json.add("expires_in", RedirectSignIn.lifetime)
+        json.add("expires_in", seconds)
         var response = Response.json(.ok, json.finish())
         if let browser { response.headers.append(cookies.setBrowser(browser)) }
         return response
@@ -103,7 +105,7 @@ extension LatchkeyAPI {
 
     private func respond(_ step: RedirectStep) -> Response {
         switch step {
-        case .goOn(let location, let browser):
+        case .goOn(let location, _, let browser):
             var response = Response.redirect(to: location)
             if let browser { response.headers.append(cookies.setBrowser(browser)) }
             return response

@@ -71,6 +71,12 @@ struct ConfigurationCheck {
                 "make it smaller, or backchannel_authentication.pending_per_carrier larger")
         }
         refuseBadScopes()
+        if configuration.zenkey.pushedAuthorizationRequests == .always, configuration.zenkey.authorizationURL != nil {
+            refuse(
+                "zenkey.par",
+                "is always, but zenkey.authorization_url takes requests before the carrier is known that they would be "
+                    + "pushed to", "make it auto, or remove zenkey.authorization_url")
+        }
         for (key, types) in idTokenTypes where types.isEmpty {
             refuse(key, "is empty, so that no ID token could be accepted", "remove it, or list a type")
         }

@@ -25,6 +25,8 @@ extension Configuration {
         public var idTokenTypes = IDTokenType.zenKeyCarriers
         /// Whether the `typ` of port tokens must be `port_token+jwt`; otherwise it may also be absent.
         public var requiresPortTokenType = true
+        /// Whether authorization requests are pushed to the carriers.
+        public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
         /// Issuers known in advance, by network.
         public var issuers: [MCCMNC: EndpointURL] = [:]
 
@@ -69,7 +71,9 @@ extension Configuration {
         /// For ``Kind/oauth2`` only.
         public var endpoints: Endpoints?
         /// How the provider sends the browser back.
-        public var responseMode = SignInConfiguration.Provider.ResponseMode.query
+        public var responseMode = AuthorizationResponseMode.query
+        /// Whether authorization requests are pushed; for ``Kind/oidc`` only.
+        public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout); for ``Kind/oidc`` only.
         public var backchannelLogout = true
         /// Whether logout at the provider sends the ID token of the sign-in (OpenID Connect RP-Initiated Logout section

@@ -12,7 +12,8 @@ struct ProviderDraft: Sendable {
     var userEndpoint: EndpointURL?
     var subject: UserEndpoint.Member?
     var attributes: [UserAttribute: UserEndpoint.Member] = [:]
-    var responseMode = SignInConfiguration.Provider.ResponseMode.query
+    var responseMode = AuthorizationResponseMode.query
+    var pushedAuthorizationRequests: PushedAuthorizationRequests?
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]
     var backchannelLogout = true
@@ -47,6 +48,10 @@ struct ProviderDraft: Sendable {
         Setting(
             "response_mode", .choice, \.responseMode,
             "form_post: the provider sends the browser back with a form; query: with a redirect."),
+        Setting(
+            "par", .optional(.choice), \.pushedAuthorizationRequests,
+            "Pushed authorization requests (RFC 9126). auto: if the provider's metadata requires them; always: also if "
+                + "it does not; never: not even then. The default is auto. For oidc only."),
         Setting(
             "store_tokens", .flag(), \.storesTokens,
             "Stores the access and refresh tokens of its sign-ins for its resources, encrypted with "
@@ -147,6 +152,11 @@ struct ProviderDraft: Sendable {
         provider.backchannelLogout = backchannelLogout
         provider.idTokenHint = idTokenHint
         provider.idTokenTypes = idTokenTypes ?? provider.idTokenTypes
+        provider.pushedAuthorizationRequests = pushedAuthorizationRequests ?? .auto
+        if kind == .oauth2, pushedAuthorizationRequests != nil {
+            context.refuse(
+                origin, "has par, but no metadata that names the endpoint", "remove it, or make the kind oidc")
+        }
         if kind == .oauth2, idTokenTypes != nil {
             context.refuse(origin, "has id_token_types, but no ID tokens", "remove it, or make the kind oidc")
         }

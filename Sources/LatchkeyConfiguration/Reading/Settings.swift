@@ -216,6 +216,10 @@ enum Settings {
             "The values of typ that carriers' ID tokens may have; absent is an ID token without typ. ZenKey's guides "
                 + "show at+jwt."),
         Setting(
+            "zenkey.par", .choice, \.zenkey.pushedAuthorizationRequests,
+            "Pushed authorization requests (RFC 9126). auto: if the carrier's metadata requires them; always: also if "
+                + "it does not; never: not even then."),
+        Setting(
             "zenkey.port_tokens.require_type", .flag(), \.zenkey.requiresPortTokenType,
             "Whether the typ of port tokens must be port_token+jwt; otherwise it may also be absent."),
         ProviderDraft.setting,

@@ -39,6 +39,9 @@ extension Doctor {
                 findings += examineAuthentication(of: client, at: provider, question.subject, key: "zenkey.clients")
                 guard seen.insert(provider).inserted else { continue }
                 findings.append(.ok(.metadata, question.network.text, "the issuer is \(provider.issuer)"))
+                findings += examineDemands(
+                    of: provider, question.network.text, configuration.zenkey.pushedAuthorizationRequests,
+                    responseMode: .query, key: "zenkey")
                 findings += await examineKeys(
                     of: provider, for: configuration.zenkey.clients, question.network.text, relyingParty, recorder)
                 findings += await reachEndpoints(of: provider, question.network.text, recorder)
@@ -89,6 +92,9 @@ extension Doctor {
                 for client in known.clients {
                     findings += examineAuthentication(of: client, at: provider, known.id, key: "providers")
                 }
+                findings += examineDemands(
+                    of: provider, known.id, known.pushedAuthorizationRequests, responseMode: known.responseMode,
+                    key: "providers.\(known.id)")
                 if provider.jwksURI != nil {
                     findings += await examineKeys(
                         of: provider, for: known.clients, known.id, relyingParty, recorder)
@@ -138,7 +144,11 @@ extension Doctor {
                     fix: "nothing, unless its sign-ins fail with invalid_client; \(ClientCredentials.encodingRemedy)")
             ]
         } catch {
-            let fix = "set the client's token_endpoint_auth_method in \(key) to one that the provider lists"
+            let ours = ClientAuthenticationMethod.allCases.map(\.rawValue).joined(separator: ", ")
+            let fix =
+                provider.clientAuthenticationMethods?.isEmpty == true
+                ? "have the provider accept one of \(ours); it lists none of them, and Latchkey has no other method"
+                : "set the client's token_endpoint_auth_method in \(key) to one that the provider lists"
             return [.problem(.metadata, subject, error.reason, fix: fix)]
         }
     }
@@ -153,13 +163,16 @@ extension Doctor {
         return .problem(area, subject, message, fix: fix)
     }
 
-    /// Requests the token and userinfo endpoints on hosts not requested so far, without parameters: any response is
-    /// good.
+    /// Requests the endpoints on hosts not requested so far, without parameters: any response is good.
     private func reachEndpoints(
         of provider: ProviderMetadata, _ subject: String, _ recorder: ExchangeRecorder
     ) async -> [Finding] {
         var findings: [Finding] = []
-        for url in [provider.tokenEndpoint, provider.userInfoEndpoint, provider.userEndpoint?.url].compactMap({ $0 }) {
+        let urls = [
+            provider.tokenEndpoint, provider.userInfoEndpoint, provider.userEndpoint?.url,
+            provider.pushedAuthorizationRequestEndpoint,
+        ]
+        for url in urls.compactMap(\.self) {
             let host = "\(url.host):\(url.port)"
             guard !recorder.exchanges.contains(where: { $0.host == host }) else { continue }
             let request = OutboundRequest(

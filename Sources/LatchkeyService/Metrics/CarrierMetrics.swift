@@ -198,6 +198,7 @@ extension OutboundRequest.Destination.Step {
         case .token: "token"
         case .userInfo: "userinfo"
         case .resource: "resource"
+        case .pushedAuthorization: "par"
         }
     }
 }

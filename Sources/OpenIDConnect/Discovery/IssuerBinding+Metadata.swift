@@ -27,7 +27,9 @@ extension ProviderMetadata {
     /// The hosts of all endpoints that codes, tokens, secrets or users are sent to.
     fileprivate var endpointHosts: Set<String> {
         Set(
-            [authorizationEndpoint, tokenEndpoint, userInfoEndpoint, backchannelAuthenticationEndpoint]
-                .compactMap { $0?.authority })
+            [
+                authorizationEndpoint, tokenEndpoint, userInfoEndpoint, backchannelAuthenticationEndpoint,
+                pushedAuthorizationRequestEndpoint,
+            ].compactMap { $0?.authority })
     }
 }

@@ -25,6 +25,7 @@ struct IssuerMetadata: Sendable, Hashable {
         let others: [EndpointURL?] = [
             try? reader.endpoint("authorization_endpoint"), try? reader.endpoint("userinfo_endpoint"),
             try? reader.endpoint("server_initiated_authorization_endpoint"),
+            try? reader.endpoint("pushed_authorization_request_endpoint"),
         ]
         tokenHost = token?.authority
         hosts = Set(([expected, jwksURI, token] + others).compactMap { $0?.authority })

@@ -198,11 +198,11 @@ extension OIDCError {
 }
 
 extension ProviderMetadata {
-    /// Whether the endpoints that receive codes and tokens, and the keys, are on hosts of the issuer's operator.
+    /// Whether the endpoints that receive codes, tokens and client secrets, and the keys, are on hosts of the issuer's
+    /// operator.
     fileprivate func isOfOneOperator(with issuer: EndpointURL, _ trusted: TrustedHosts) -> Bool {
-        [tokenEndpoint, jwksURI, userInfoEndpoint].compactMap(\.self).allSatisfy {
-            trusted.areOfOneOperator($0.host, issuer.host)
-        }
+        let endpoints = [tokenEndpoint, jwksURI, userInfoEndpoint, pushedAuthorizationRequestEndpoint]
+        return endpoints.compactMap(\.self).allSatisfy { trusted.areOfOneOperator($0.host, issuer.host) }
     }
 }
 

@@ -40,10 +40,18 @@ struct MetadataReader {
     func known<Value: RawRepresentable & Hashable>(_ name: StaticString) throws(OIDCError) -> Set<Value>?
     where Value.RawValue == String { try list(name).map { Set($0.compactMap(Value.init(rawValue:))) } }
 
+    /// Whether the provider says so; false unless the value is `true`.
+    func flag(_ name: StaticString) -> Bool { document["\(name)"]?.bool ?? false }
+
     /// A list, if there is one, must contain the value.
     func checkList(_ name: StaticString, includes value: String) throws(OIDCError) {
         guard let listed = try list(name) else { return }
         guard listed.contains(value) else { throw Self.refused(name) }
+    }
+
+    /// Whether a value is in a list, or there is no well-formed list.
+    func mayList(_ value: String, in name: StaticString) -> Bool {
+        ((try? list(name)) ?? nil)?.contains(value) ?? true
     }
 
     /// A carrier may name its network as a text, or as a number without leading zeros.
@@ -69,7 +77,7 @@ struct MetadataReader {
         }
     }
 
-    private static func refused(_ name: StaticString) -> OIDCError {
+    static func refused(_ name: StaticString) -> OIDCError {
         OIDCError(.metadataRefused, reason: "In the provider's metadata, \(name) is missing or not acceptable.")
     }
 }

@@ -19,6 +19,11 @@ public struct ProviderMetadata: Sendable, Hashable {
     public let userEndpoint: UserEndpoint?
     /// ZenKey's server-initiated authorization endpoint; nil if the carrier has none.
     public let backchannelAuthenticationEndpoint: EndpointURL?
+    /// Where authorization requests are pushed (RFC 9126 section 5); nil if the provider has no such endpoint, or not
+    /// on a trusted host.
+    public let pushedAuthorizationRequestEndpoint: EndpointURL?
+    /// What the provider demands of authorization requests and clients.
+    public let demands: ProviderDemands
     /// The supported algorithms that the provider signs with.
     public let signingAlgorithms: Set<SigningAlgorithm>
     /// The client authentication methods that the provider lists and this module supports. Nil without a list, which by
@@ -41,7 +46,8 @@ extension ProviderMetadata {
         self.init(
             issuer: issuer, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
             userInfoEndpoint: nil, jwksURI: nil, userEndpoint: userEndpoint, backchannelAuthenticationEndpoint: nil,
-            signingAlgorithms: [], clientAuthenticationMethods: nil, assertionAlgorithms: nil,
+            pushedAuthorizationRequestEndpoint: nil, demands: .none, signingAlgorithms: [],
+            clientAuthenticationMethods: nil, assertionAlgorithms: nil,
             namesIssuerInResponses: false, endSessionEndpoint: nil)
     }
 
@@ -66,10 +72,14 @@ extension ProviderMetadata {
         jwksURI = try reader.endpoint("jwks_uri")
         userEndpoint = nil
         backchannelAuthenticationEndpoint = try reader.optionalEndpoint("server_initiated_authorization_endpoint")
+        // Only sign-ins by redirects need it, so a bad one does not keep other users from signing in.
+        pushedAuthorizationRequestEndpoint =
+            (try? reader.optionalEndpoint("pushed_authorization_request_endpoint")) ?? nil
+        demands = ProviderDemands(reader)
         signingAlgorithms = try reader.signingAlgorithms()
         clientAuthenticationMethods = try reader.known("token_endpoint_auth_methods_supported")
         assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
-        namesIssuerInResponses = document["authorization_response_iss_parameter_supported"]?.bool ?? false
+        namesIssuerInResponses = reader.flag("authorization_response_iss_parameter_supported")
         // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
         endSessionEndpoint = network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil
         try reader.checkList("response_types_supported", includes: "code")

@@ -4,7 +4,8 @@ public struct OutboundLimits: Sendable, Hashable {
     public var discoveryTimeout: Duration = .seconds(5)
     /// For key sets.
     public var keysTimeout: Duration = .seconds(5)
-    /// For token requests. Longer than the others: the code is spent on this one request, and there is no second try.
+    /// For token requests, and for pushed authorization requests. Longer than the others: the code is spent on this one
+    /// request, and there is no second try.
     public var tokenTimeout: Duration = .seconds(10)
     /// For userinfo, user endpoints and resources.
     public var userInfoTimeout: Duration = .seconds(5)
@@ -13,7 +14,7 @@ public struct OutboundLimits: Sendable, Hashable {
     public var discoveryBytes = 64 * 1024
     /// Of key sets.
     public var keysBytes = 256 * 1024
-    /// Of token responses.
+    /// Of token responses, and of responses to pushed authorization requests.
     public var tokenBytes = 64 * 1024
     /// Of userinfo and of a user endpoint's response.
     public var userInfoBytes = 64 * 1024

@@ -46,6 +46,8 @@ public final class RelyingParty: Sendable {
         public var limits = OutboundLimits()
         /// How long metadata and keys are kept.
         public var cache = CacheRules()
+        /// Whether authorization requests are pushed.
+        public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
         /// How many requests a carrier may keep under way, and when its circuit breakers open.
         public var bulkhead = CarrierBulkheadRules()
 
@@ -180,8 +182,7 @@ public final class RelyingParty: Sendable {
                     response, limits: configuration.limits, idToken: presence,
                     mayLackType: !provider.hasIDTokens)
             } catch {
-                throw error.carrierError == "invalid_client" && client.dependOnEncoding
-                    ? error.adding("The encoding may be the reason: \(ClientCredentials.encodingRemedy).") : error
+                throw client.explained(error)
             }
         }
     }

@@ -27,8 +27,8 @@ public struct AuthorizationRequest: Sendable {
     public var context: String?
     /// Whether to ask the user again, such as `login`.
     public var prompt: String?
-    /// How the response comes back: `form_post`, or the provider's default if nil.
-    public var responseMode: String?
+    /// How the response comes back. A request for ``AuthorizationResponseMode/query``, the default, does not name it.
+    public var responseMode = AuthorizationResponseMode.query
 
     /// A request without optional parameters.
     public init(
@@ -45,7 +45,16 @@ public struct AuthorizationRequest: Sendable {
     }
 
     /// The URL for the browser. Its only secrets are `state` and `nonce`, which are sent this way by design.
-    public func url(at endpoint: EndpointURL) -> EndpointURL {
+    public func url(at endpoint: EndpointURL) -> EndpointURL { endpoint.appending(query: items) }
+
+    /// The URL for the browser after the request was pushed: it names the client and the pushed request only (RFC 9126
+    /// section 4).
+    func url(at endpoint: EndpointURL, pushedAs requestURI: String) -> EndpointURL {
+        endpoint.appending(query: [("client_id", clientID.text), ("request_uri", requestURI)])
+    }
+
+    /// The parameters.
+    var items: [(name: String, value: String)] {
         var items: [(name: String, value: String)] = [
             ("client_id", clientID.text), ("redirect_uri", redirectURI), ("response_type", "code"),
             ("state", state.exposed),
@@ -57,12 +66,20 @@ public struct AuthorizationRequest: Sendable {
         if !acrValues.isEmpty { items.append(("acr_values", acrValues.joined(separator: " "))) }
         for (name, value) in [
             ("login_hint_token", loginHintToken), ("login_hint", loginHint), ("context", context), ("prompt", prompt),
-            ("response_mode", responseMode),
+            ("response_mode", responseMode == .query ? nil : responseMode.rawValue),
         ] {
             if let value { items.append((name, value)) }
         }
-        return endpoint.appending(query: items)
+        return items
     }
+}
+
+/// How a provider returns the browser (OAuth 2.0 Multiple Response Type Encoding Practices section 2.1).
+public enum AuthorizationResponseMode: String, Sendable, Hashable, CaseIterable {
+    /// By a redirect, the default; requests then have no `response_mode`.
+    case query
+    /// By a form (OAuth 2.0 Form Post Response Mode).
+    case formPost = "form_post"
 }
 
 /// The request that a browser takes to the discovery UI, where the user chooses the carrier.

@@ -42,7 +42,9 @@ public struct OutboundRequest: Sendable {
     /// One step at one carrier. Its requests fail for the same reasons, so they share a circuit breaker.
     public struct Destination: Sendable, Hashable {
         /// What a request is for.
-        public enum Step: Sendable, Hashable, CaseIterable { case discovery, keys, token, userInfo, resource }
+        public enum Step: Sendable, Hashable, CaseIterable {
+            case discovery, keys, token, userInfo, resource, pushedAuthorization
+        }
 
         /// The issuer, or another name of the carrier.
         public let carrier: String

@@ -34,7 +34,9 @@ enum ProviderResponse {
 
     private static func value(_ response: OutboundResponse, maximumBytes: Int) -> JSONValue? {
         guard response.body.count <= maximumBytes else { return nil }
-        if response.status == 200, let mediaType = mediaType(response), otherMediaTypes.contains(mediaType) {
+        if (200...299).contains(response.status), let mediaType = mediaType(response),
+            otherMediaTypes.contains(mediaType)
+        {
             return nil
         }
         return try? JSONValue(parsing: response.body)

@@ -55,6 +55,23 @@ extension SignInError {
 
     /// The carrier sent the browser back with an error (OpenID Connect Core section 3.1.2.6).
     static func refusedAtAuthorization(_ carrierError: String) -> SignInError {
+        refusedAtAuthorization(
+            carrierError,
+            because: OIDCError(
+                .carrierRefused, carrierError: carrierError,
+                reason: "The authorization response, which the browser brought, has an error."))
+    }
+
+    /// The provider did not accept the pushed authorization request, so the browser is not sent there. An error code of
+    /// the provider means the same as in an authorization response (RFC 9126 section 2.3).
+    static func notPushed(_ error: OIDCError) -> SignInError {
+        guard error.code == .carrierRefused, let code = error.carrierError else {
+            return SignInError(error, advice: "Start a new sign-in.")
+        }
+        return refusedAtAuthorization(code, because: error)
+    }
+
+    private static func refusedAtAuthorization(_ carrierError: String, because cause: OIDCError) -> SignInError {
         let isCode = OIDCError.isErrorCode(carrierError) && !CarrierErrorTable.isReserved(carrierError)
         let type = ErrorType(carrierError: carrierError)
         let description =
@@ -69,9 +86,6 @@ extension SignInError {
             }
         return SignInError(
             .refusedByCarrier, type, description, carrierCode: isCode ? carrierError : "access_denied"
-        ).explained(
-            by: OIDCError(
-                .carrierRefused, carrierError: carrierError,
-                reason: "The authorization response, which the browser brought, has an error."))
+        ).explained(by: cause)
     }
 }

@@ -58,7 +58,8 @@ package struct RedirectEnd: Sendable {
 
 /// Where the browser goes next.
 package enum RedirectStep: Sendable {
-    /// To the choice of a carrier, or to the carrier. `browser` is for a cookie that must come back with the response.
-    case goOn(to: String, browser: Secret?)
+    /// To the choice of a carrier, or to the carrier, within so many seconds. `browser` is for a cookie that must come
+    /// back with the response.
+    case goOn(to: String, withinSeconds: Int64, browser: Secret?)
     case finished(RedirectEnd)
 }

@@ -11,7 +11,7 @@ extension RedirectSignIn {
         let state = try await keep(pending)
         let request = CarrierChoiceRequest(
             clientID: pending.clientID, redirectURI: pending.start.callbackURL, state: state)
-        return .goOn(to: request.url(at: discoveryUI).text, browser: browser)
+        return .goOn(to: request.url(at: discoveryUI).text, withinSeconds: Self.lifetime, browser: browser)
     }
 
     /// Sends the browser to the carrier that serves a network, or to a provider that is no carrier.
@@ -26,10 +26,25 @@ extension RedirectSignIn {
         } catch {
             return refused(pending, error, times)
         }
-        let destination = Destination(
-            endpoint: provider.authorizationEndpoint, network: network, confirmsNonce: provider.userEndpoint == nil,
-            loginHintToken: loginHintToken)
-        return try await authorize(pending, at: destination, browser)
+        let name = pending.start.provider
+        guard let relyingParty = relyingParties[name],
+            let client = configuration.providers[name]?.client(pending.clientID)
+        else { throw .unknownClient }
+        let confirmsNonce = provider.userEndpoint == nil
+        let (pending, request) = try await authorizationRequest(
+            pending, at: network, confirmsNonce: confirmsNonce, loginHintToken: loginHintToken)
+        do throws(OIDCError) {
+            times.begin(.pushedAuthorization)
+            let destination = try await relyingParty.destination(
+                of: request, client: ClientCredentials(clientID: client.id, authentication: client.authentication),
+                provider: provider, correlationID: pending.correlationID)
+            return .goOn(
+                to: destination.url.text, withinSeconds: min(destination.expiresIn ?? Self.lifetime, Self.lifetime),
+                browser: browser)
+        } catch {
+            await forget(request.state)
+            return refused(pending, .notPushed(error), times)
+        }
     }
 
     /// Sends the browser to the URL that finds the user's carrier and authorizes in one step. The response names the
@@ -37,7 +52,8 @@ extension RedirectSignIn {
     func sendToAnyCarrier(
         _ pending: PendingRedirect, at url: EndpointURL, _ browser: Secret?
     ) async throws(SignInError) -> RedirectStep {
-        try await authorize(pending, at: Destination(endpoint: url, confirmsNonce: true), browser)
+        let (_, request) = try await authorizationRequest(pending, at: nil, confirmsNonce: true, loginHintToken: nil)
+        return .goOn(to: request.url(at: url).text, withinSeconds: Self.lifetime, browser: browser)
     }
 
     func discover(_ network: MCCMNC?, for pending: PendingRedirect) async throws(SignInError) -> ProviderMetadata {
@@ -49,36 +65,28 @@ extension RedirectSignIn {
             discoveryUI: configuration.providers[name]?.discoveryUI)
     }
 
-    private struct Destination {
-        let endpoint: EndpointURL
-        var network: MCCMNC?
-        /// Whether an ID token will confirm the nonce.
-        let confirmsNonce: Bool
-        var loginHintToken: String?
-    }
-
-    private func authorize(
-        _ pending: PendingRedirect, at destination: Destination, _ browser: Secret?
-    ) async throws(SignInError) -> RedirectStep {
+    /// The request for the provider, and the sign-in as it is kept until the response comes.
+    /// - Parameter confirmsNonce: Whether an ID token will confirm the nonce.
+    private func authorizationRequest(
+        _ pending: PendingRedirect, at network: MCCMNC?, confirmsNonce: Bool, loginHintToken: String?
+    ) async throws(SignInError) -> (PendingRedirect, AuthorizationRequest) {
         let nonce = Secret(random.token())
         let codeVerifier = CodeVerifier.random(from: random)
         var pending = pending
-        pending.leg = .authorization(network: destination.network, nonce: nonce, codeVerifier: codeVerifier)
+        pending.leg = .authorization(network: network, nonce: nonce, codeVerifier: codeVerifier)
         let state = try await keep(pending)
         let start = pending.start
         var request = AuthorizationRequest(
             clientID: pending.clientID, redirectURI: start.callbackURL, scopes: start.scopes, state: state,
-            nonce: destination.confirmsNonce ? nonce : nil, codeChallenge: codeVerifier.challenge,
+            nonce: confirmsNonce ? nonce : nil, codeChallenge: codeVerifier.challenge,
             correlationID: isOfCarriers(start.provider) ? pending.correlationID : nil)
-        request.loginHintToken = destination.loginHintToken
+        request.loginHintToken = loginHintToken
         request.loginHint = start.loginHint
         request.acrValues = start.acrValues
         request.context = start.context
         request.prompt = start.prompt
-        if let mode = configuration.providers[start.provider]?.responseMode, mode != .query {
-            request.responseMode = mode.rawValue
-        }
-        return .goOn(to: request.url(at: destination.endpoint).text, browser: browser)
+        request.responseMode = configuration.providers[start.provider]?.responseMode ?? .query
+        return (pending, request)
     }
 
     /// - Returns: The `state` that the browser comes back with.
@@ -102,6 +110,12 @@ extension RedirectSignIn {
             throw error
         }
         return state
+    }
+
+    /// Removes a sign-in that no browser was sent away for. Where the store fails, it expires.
+    private func forget(_ state: Secret) async {
+        pendingStarts.end(TokenHash(sha256Of: state.exposed))
+        _ = try? await oneTimeStore.take(.pendingRedirect, under: state)
     }
 
     func isOfCarriers(_ provider: String) -> Bool { relyingParties[provider]?.isOfCarriers ?? false }

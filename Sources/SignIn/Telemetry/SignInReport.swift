@@ -13,6 +13,7 @@ package struct SignInReport: Sendable {
     package enum Step: String, Sendable, CaseIterable {
         case recall
         case discovery
+        case pushedAuthorization = "par"
         case attempt
         case request
         case token

@@ -107,6 +107,7 @@ struct EndpointFaultTests {
         .init(.discoveryOtherIssuer) { try $0.object()["issuer"]?.string == "https://example.org/" },
         .init(.discoveryRelativeURLs) { try $0.object()["token_endpoint"]?.string == "token" },
         .init(.discoveryNoBackchannel) { try $0.object()["server_initiated_authorization_endpoint"] == nil },
+        .init(.discoveryNoPAR) { try $0.object()["pushed_authorization_request_endpoint"] == nil },
         .init(.discoveryBareGrantType) { try $0.object()["grant_types_supported"]?.string == "authorization_code" },
     ]
 
@@ -213,6 +214,7 @@ struct EndpointFaultTests {
             + BackchannelAuthenticationTests.endpointCases.map(\.fault)
             + BackchannelAuthenticationTests.notificationFaults
             + [.backchannelSlow] + LogoutEndpointTests.faults
+            + PushedAuthorizationTests.faultCases.map(\.fault) + [.parRequired, .parSlow]
         // Migration tests cover the faults of port tokens, resource tests those of resources.
         let own = CarrierSimulator.Fault.allCases.filter { fault in
             !["port-token-", "refresh-", "resource-"].contains(where: fault.rawValue.hasPrefix)

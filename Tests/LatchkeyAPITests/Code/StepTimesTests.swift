@@ -124,7 +124,7 @@ struct StepTimesTests {
         let flow = app.useCases.redirectSignIn
         var start = Self.start
         start.network = MCCMNC("310410")
-        guard case .goOn(let location, _) = try await flow.start(start, browser: nil) else {
+        guard case .goOn(let location, _, _) = try await flow.start(start, browser: nil) else {
             Issue.record("it did not begin")
             return
         }

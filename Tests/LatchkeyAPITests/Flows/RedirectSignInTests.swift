@@ -16,7 +16,7 @@ import Testing
 
     /// A parameter of the request that the browser is sent with.
     private func value(_ name: String, of step: RedirectStep) throws -> String {
-        guard case .goOn(let location, _) = step else { throw TestFailure() }
+        guard case .goOn(let location, _, _) = step else { throw TestFailure() }
         let query = location.split(separator: "?").last?.split(separator: "&") ?? []
         return String(try #require(query.first { $0.hasPrefix(name + "=") }).dropFirst(name.count + 1))
     }

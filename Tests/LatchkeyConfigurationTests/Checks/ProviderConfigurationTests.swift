@@ -156,6 +156,35 @@ struct ProviderConfigurationTests {
         #expect(!ofZenKey.contains { $0.key.hasSuffix("id_token_types") })
     }
 
+    @Test("Pushed authorization requests are a setting of the carriers and of each OpenID provider")
+    func pushedRequests() throws {
+        let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
+        #expect(standard.zenkey.pushedAuthorizationRequests == .auto)
+        #expect(standard.providers[0].pushedAuthorizationRequests == .auto)
+        let set = try load("zenkey: {par: never}\nproviders: {acme: {\(Self.acme), par: always}}").configuration
+        #expect(set.zenkey.pushedAuthorizationRequests == .never)
+        #expect(set.providers[0].pushedAuthorizationRequests == .always)
+        let environment = needed.with("LATCHKEY_ZENKEY_PAR", "always")
+        #expect(try load(environment: environment).configuration.zenkey.pushedAuthorizationRequests == .always)
+    }
+
+    @Test(
+        "Pushed authorization requests that cannot be are refused",
+        arguments: [
+            ("zenkey: {par: sometimes}", "is not one of its words"),
+            ("providers: {acme: {\(acme), par: true}}", "is not one of its words"),
+            ("providers: {zoom: {\(oauth2), clients: 'a:b', par: auto}}", "has par"),
+            (
+                "zenkey: {par: always, authorization_url: 'https://discoveryui.myzenkey.com/v1/auth'}",
+                "zenkey.authorization_url"
+            ),
+        ])
+    func wrongPushedRequests(_ text: String, _ reason: String) {
+        let found = problems(text)
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+    }
+
     @Test(
         "Unusable types of ID tokens are refused",
         arguments: [

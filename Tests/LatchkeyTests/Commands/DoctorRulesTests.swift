@@ -119,6 +119,89 @@ struct DoctorRulesTests {
         }
     }
 
+    struct Demand: Sendable, CustomTestStringConvertible {
+        /// Members of the metadata, in JSON.
+        let metadata: String
+        let severity: DoctorReport.Finding.Severity?
+        let says: String
+        var requests = PushedAuthorizationRequests.auto
+        var responseMode = AuthorizationResponseMode.query
+        var testDescription: String { "\(metadata) \(requests.rawValue) \(responseMode.rawValue)" }
+
+        init(
+            _ metadata: String, _ severity: DoctorReport.Finding.Severity?, _ says: String = "",
+            par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query
+        ) {
+            self.metadata = metadata
+            self.severity = severity
+            self.says = says
+            self.requests = requests
+            self.responseMode = responseMode
+        }
+    }
+
+    private static let requiresPushed = #""require_pushed_authorization_requests":true"#
+    private static let pushEndpoint = #""pushed_authorization_request_endpoint":"https://op.example/par""#
+    private static let none = #""x":1"#
+
+    static let demands: [Demand] = [
+        Demand(none, nil), Demand(pushEndpoint, nil),
+        Demand("\(requiresPushed),\(pushEndpoint)", .ok, "pushed, as the provider demands"),
+        Demand(pushEndpoint, .ok, "pushed, because par is always", par: .always),
+        Demand(requiresPushed, .problem, "pushed_authorization_request_endpoint is missing"),
+        Demand(none, .problem, "set par of providers.acme to auto", par: .always),
+        Demand("\(requiresPushed),\(pushEndpoint)", .problem, "par is never", par: .never),
+        Demand(pushEndpoint, nil, par: .never),
+        Demand(#""require_signed_request_object":true"#, .problem, "signed authorization requests"),
+        Demand(#""require_signed_request_object":false"#, nil),
+        Demand(#""dpop_bound_access_tokens":true"#, .problem, "DPoP"),
+        Demand(#""dpop_signing_alg_values_supported":["ES256"]"#, nil),
+        Demand(#""tls_client_certificate_bound_access_tokens":true"#, .ok, "must be registered without"),
+        Demand(#""response_modes_supported":["query","form_post"]"#, nil),
+        Demand(#""response_modes_supported":["jwt"]"#, .problem, "Latchkey has no other response mode"),
+        Demand(
+            #""response_modes_supported":["fragment","form_post"]"#, .problem, "set response_mode of providers.acme"),
+        Demand(#""response_modes_supported":["query"]"#, .problem, "does not list form_post", .formPost),
+        Demand(#""response_modes_supported":7"#, nil),
+        Demand(#""code_challenge_methods_supported":["plain"]"#, .problem, "S256"),
+        Demand(#""code_challenge_methods_supported":["plain","S256"]"#, nil),
+        Demand(#""code_challenge_methods_supported":{}"#, nil),
+        Demand(
+            #""token_endpoint_auth_methods_supported":["tls_client_auth"]"#, .problem, "Latchkey has no other method"),
+        Demand(
+            #""token_endpoint_auth_methods_supported":["private_key_jwt"]"#, .problem, "one that the provider lists"),
+    ]
+
+    @Test("What a provider demands and Latchkey lacks is a problem, in plain words", arguments: demands)
+    func demand(row: Demand) async throws {
+        let issuer = "https://op.example"
+        let key = TestSigningKey(keyID: "k1")
+        let http = ScriptedHTTPClient { request throws(OutboundError) in
+            request.url.text == issuer + "/jwks"
+                ? .json("{\"keys\":[\(key.jwk)]}")
+                : .json(
+                    """
+                    {"issuer":"\(issuer)","authorization_endpoint":"\(issuer)/a","token_endpoint":"\(issuer)/t",\
+                    "jwks_uri":"\(issuer)/jwks",\(row.metadata)}
+                    """)
+        }
+        let url = try #require(EndpointURL(issuer, policy: .httpsOnly))
+        let client = Configuration.Client(id: try #require(ClientID("client-1")), secret: Secret("s3cret"))
+        var provider = Configuration.Provider(id: "acme", issuer: url, clients: [client])
+        provider.pushedAuthorizationRequests = row.requests
+        provider.responseMode = row.responseMode
+        var configuration = Configuration()
+        configuration.providers = [provider]
+        let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock
+        let report = await Doctor(configuration, networks: [], http: http, clock: clock).examine()
+        let found = report.findings.filter {
+            $0.area == .metadata && $0.subject == "acme" && !$0.message.hasPrefix("the issuer is")
+        }
+        #expect(found.map(\.severity) == [row.severity].compactMap(\.self), "\(found)")
+        let text = found.map { $0.message + " " + ($0.remedy ?? "") }.joined()
+        #expect(row.says.isEmpty || text.contains(row.says), "\(text)")
+    }
+
     @Test("Without a database the issuers are verified as at a first start, and the report says so")
     func noDatabase() async throws {
         let none = try await findings(.metadata)

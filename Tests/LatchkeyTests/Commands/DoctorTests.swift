@@ -37,6 +37,7 @@ import Testing
         Row(.keysRedirect, "keys", "HTTP status 302"), Row(.keysEmpty, "keys", "empty"),
         Row(.keysHuge, "keys", "too large"), Row(.keysJunkEntries, nil, "usable"), Row(.keysSharedKeyID, nil, "usable"),
         Row(.idTokenWeakKey, "keys", "RSA of 1024 bits"),
+        Row(.parRequired, nil, "authorization requests are pushed, as the provider demands"),
     ]
 
     @Test("A carrier's fault is a problem in its area with a remedy, and a harmless one is no problem", arguments: rows)

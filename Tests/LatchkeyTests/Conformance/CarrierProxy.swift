@@ -82,5 +82,6 @@ final class CarrierProxy: Sendable {
 
     private static let endpoints: [String: Endpoint] = [
         "token": .token, "jwks": .keys, "userinfo": .userInfo, "canary": .canary,
+        "par": .pushedAuthorization,
     ]
 }

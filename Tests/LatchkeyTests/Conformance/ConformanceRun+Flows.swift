@@ -7,11 +7,7 @@ import Testing
 extension ConformanceRun {
     /// Sends a browser to the carrier, where the user approves, and stops at the redirect back.
     func comeBack(with browser: Browser = Browser()) async throws -> (Browser, AuthorizationCallback) {
-        let start = App.form([
-            "client_type": "web", "client_id": row.clientID, "redirect_uri": ConformanceHarness.webURI,
-            "mccmnc": mccmnc, "scope": row.scope,
-        ])
-        let asked = try await browser.get("http://127.0.0.1:\(harness.app.port)/auth/zenkey/start?\(start)")
+        let asked = try await start(browser)
         try #require(asked.status == 303)
         var back = try await browser.get(asked.location)
         if back.status == 200 {
@@ -27,11 +23,27 @@ extension ConformanceRun {
         return (browser, returned)
     }
 
+    /// The response that sends a browser to the carrier, or to the frontend with an error.
+    func start(_ browser: Browser) async throws -> Browser.Page {
+        let start = App.form([
+            "client_type": "web", "client_id": row.clientID, "redirect_uri": ConformanceHarness.webURI,
+            "mccmnc": mccmnc, "scope": row.scope,
+        ])
+        return try await browser.get("http://127.0.0.1:\(harness.app.port)/auth/zenkey/start?\(start)")
+    }
+
     /// Passes an authorization response to Latchkey.
     func finish(_ browser: Browser, _ returned: AuthorizationCallback) async throws -> App.Answer {
         let page = try await timed { try await browser.get(returned.callback + "?" + returned.query) }
-        return App.Answer(response: page.response, json: App.Members(of: page.response.body))
+        return answer(page)
     }
+
+    private func answer(_ page: Browser.Page) -> App.Answer {
+        App.Answer(response: page.response, json: App.Members(of: page.response.body))
+    }
+
+    /// A start that sends no browser to the carrier.
+    func startInVain() async throws -> App.Answer { answer(try await timed { try await start(Browser()) }) }
 
     func finish(_ both: (browser: Browser, returned: AuthorizationCallback)) async throws -> App.Answer {
         try await finish(both.browser, both.returned)
@@ -45,8 +57,7 @@ extension ConformanceRun {
         let passed = try await Browser().post(returned.callback, form: form)
         try #require(passed.status == 200)
         form["sent_again"] = "true"
-        let page = try await timed { [form] in try await browser.post(returned.callback, form: form) }
-        return App.Answer(response: page.response, json: App.Members(of: page.response.body))
+        return answer(try await timed { [form] in try await browser.post(returned.callback, form: form) })
     }
 
     /// Starts a backchannel authentication, approves it, and polls the result.

@@ -85,10 +85,11 @@ enum ConformanceTable {
 
         Verdicts: `OK` is 200 with a session, or the redirect that announces one; `REJ` is 401, or the redirect with the
         error, and the tokens of the response are not used; `UP` is 502, or 504 at the deadline; `CFG` is the same
-        before any token request; `CB` is an error at the callback, before any token request; `400` is an invalid
-        request of the app; `WAIT` is a backchannel authentication that stays pending; `OUT` is 200, or the redirect or
-        page after a logout, with the session ended; `–` does not apply. The other columns count the requests at the
-        case's own carrier; logouts are those of an OpenID provider that is not a carrier.
+        before any token request; `CB` is an error at the callback, or before the browser is sent to the carrier,
+        with no token request; `400` is an invalid request of the app; `WAIT` is a backchannel authentication that
+        stays pending; `OUT` is 200, or the redirect or page after a logout, with the session ended; `–` does not
+        apply. The other columns count the requests at the case's own carrier; logouts are those of an OpenID
+        provider that is not a carrier.
 
         `make conformance-table` writes this file from a run; `make test` fails if a run differs from it.
 

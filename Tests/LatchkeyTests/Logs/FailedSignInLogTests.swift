@@ -115,6 +115,36 @@ import Testing
         Row("userinfo: closed without an answer", .raw(.userInfo, Scripts.closeAtOnce)),
     ]
 
+    // MARK: Pushed authorization requests
+
+    private static func push(_ explanation: String, _ changes: ConformanceCase.Change...) -> Row {
+        let common: [ConformanceCase.Change] = [
+            .redirect, .fault(.parRequired), .steps { [try await $0.startInVain()] },
+        ]
+        return Row("par: " + explanation, changes: common + changes)
+    }
+
+    private static let pushedResponse = "The response of the pushed authorization request endpoint"
+
+    static let pushes: [Row] =
+        codes.map { push("status 400, code \($0)", .answer(.pushedAuthorization, 400, refusal($0))) } + [
+            push("status 401, code invalid_client", .fault(.parInvalidClient)),
+            push("status 500, \(pushedResponse), of status 500, is not a JSON object.", .fault(.par500)),
+            push("status 307, \(pushedResponse), of status 307, is not a JSON object.", .fault(.parRedirect)),
+            push(
+                "status 200, \(pushedResponse), of status 200, has neither a request_uri nor an error.",
+                .fault(.parStatus200)),
+            push("status 503, code server_error", .answer(.pushedAuthorization, 503, refusal("server_error"))),
+            push(
+                "status 201, \(pushedResponse) has no expires_in that is a positive number of seconds.",
+                .fault(.parExpired)),
+            push("closed without an answer", .raw(.pushedAuthorization, Scripts.closeAtOnce)),
+            push("timed out after 3 s, without an answer", .raw(.pushedAuthorization, Scripts.silence)),
+            push(
+                "In the provider's metadata, pushed_authorization_request_endpoint is missing or not acceptable.",
+                .fault(.discoveryNoPAR)),
+        ]
+
     // MARK: Checks of the ID token
 
     private static func checked(_ check: IDTokenCheck, _ changes: ConformanceCase.Change...) -> (IDTokenCheck, Row) {
@@ -164,6 +194,11 @@ import Testing
     @Test("Each unusable response and each failure of the transport is in the line")
     func unusable() async throws {
         for row in Self.responses { try await explain(row) }
+    }
+
+    @Test("Each failure of a pushed authorization request is in the line")
+    func pushed() async throws {
+        for row in Self.pushes { try await explain(row) }
     }
 
     @Test("Each check of the ID token is in the line")
@@ -255,7 +290,7 @@ import Testing
 
     private func explain(_ row: Row) async throws {
         let run = try Self.run(row)
-        let answer = try await run.signIn()
+        let answer = try #require(try await run.answers().first)
         #expect(answer.token == nil, "\(row.explanation)")
         let lines = try await Self.lines(of: run, row.flow, count: 1)
         #expect(lines.count == 1, "\(row.explanation): \(lines.map(\.text))")

@@ -78,30 +78,12 @@ import Testing
         }
     }
 
-    /// The device shows a code and the phone decides; returns the device's redirect.
-    private func onThePhone(
-        _ harness: SignInHarness, _ browser: Browser, _ asked: Browser.Page, answering decision: String
-    ) async throws -> Browser.Page {
-        let ui = try #require(harness.simulator.discoveryUIURL)
-        let base = ui.replacing("/ui/discovery-ui", with: "")
-        var form: [String: String] = [:]
-        for item in asked.parameters.items { form[item.name] = item.value }
-        let device = base + (try await browser.post(ui + "/codes", form: form).location)
-        let shown = try await browser.get(device).text.split(separator: "<p class=\"code\">").last ?? ""
-        let number = shown.prefix { $0 != "<" }.filter(\.isNumber)
-        let phone = try await Browser().post(
-            base + "/phone",
-            form: ["number": number, "subscriber": "\(SignInHarness.mccmnc)-ravi", "decision": decision])
-        #expect(phone.status == 200)
-        return try await browser.get(device)
-    }
-
     @Test("A denial on the phone creates no session on the other device, and the frontend gets the error")
     func deniedOnThePhone() async throws {
         try await withHarness { harness in
             let browser = Browser()
             let first = try await browser.get(start(harness, ["client_type": "web", "redirect_uri": Self.webURI]))
-            let chosen = try await onThePhone(harness, browser, first, answering: "deny")
+            let chosen = try await harness.onThePhone(browser, first, answering: "deny")
             let done = try await browser.get(chosen.location)
             #expect(done.location.hasPrefix(Self.webURI + "?action=login&status=failure"))
             #expect(done.parameters["error"] == "access_denied")
@@ -114,7 +96,7 @@ import Testing
         try await withHarness { harness in
             let browser = Browser()
             let first = try await browser.get(start(harness, ["client_type": "web", "redirect_uri": Self.webURI]))
-            let chosen = try await onThePhone(harness, browser, first, answering: "approve")
+            let chosen = try await harness.onThePhone(browser, first, answering: "approve")
             let asked = try await browser.get(chosen.location)
             #expect(asked.parameters["login_hint_token"] != nil)
             #expect(asked.parameters["login_hint_token"] == chosen.parameters["login_hint_token"])

@@ -8,6 +8,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 import TestSupport
+import Testing
 
 /// A Latchkey instance and simulated carriers in this process, on sockets of 127.0.0.1, with their own database.
 struct SignInHarness: Sendable {
@@ -122,6 +123,24 @@ struct SignInHarness: Sendable {
         fields["acr_values"] = acr
         fields["context"] = context
         return fields
+    }
+
+    /// The device shows a code and the phone decides; returns the device's redirect.
+    func onThePhone(
+        _ browser: Browser, _ asked: Browser.Page, answering decision: String
+    ) async throws -> Browser.Page {
+        let ui = try #require(simulator.discoveryUIURL)
+        let base = ui.replacing("/ui/discovery-ui", with: "")
+        var form: [String: String] = [:]
+        for item in asked.parameters.items { form[item.name] = item.value }
+        let device = base + (try await browser.post(ui + "/codes", form: form).location)
+        let shown = try await browser.get(device).text.split(separator: "<p class=\"code\">").last ?? ""
+        let number = shown.prefix { $0 != "<" }.filter(\.isNumber)
+        let phone = try await Browser().post(
+            base + "/phone",
+            form: ["number": number, "subscriber": "\(Self.mccmnc)-ravi", "decision": decision])
+        #expect(phone.status == 200)
+        return try await browser.get(device)
     }
 
     private func stop() async {

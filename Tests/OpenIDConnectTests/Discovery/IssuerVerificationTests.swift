@@ -108,6 +108,7 @@ struct IssuerVerificationTests {
         ("userinfo_endpoint", "https://evil.carrier.example/userinfo"),
         ("authorization_endpoint", "https://evil.carrier.example/authorize"),
         ("server_initiated_authorization_endpoint", "https://evil.carrier.example/async"),
+        ("pushed_authorization_request_endpoint", "https://evil.carrier.example/par"),
     ]
 
     @Test("Keys and each endpoint are verified, at the first sight of a network and later", arguments: otherEndpoints)

@@ -15,6 +15,8 @@ final class FakeCarrier: Sendable {
         var configurations: [String: OutboundResponse] = [:]
         var keys: OutboundResponse = .json(TestKey.keySet(.rsa1))
         var token: OutboundResponse = .json(FakeCarrier.tokens.text)
+        var pushedAuthorization: OutboundResponse = .json(
+            #"{"request_uri":"urn:ietf:params:oauth:request_uri:r-1","expires_in":60}"#, status: 201)
         var backchannelAuthentication: OutboundResponse = .json("{}")
         var userInfo: OutboundResponse = .json(#"{"sub":"310999-subject"}"#)
         /// Fails the requests to URLs with these prefixes.
@@ -27,6 +29,8 @@ final class FakeCarrier: Sendable {
     static let keysURL = TokenDraft.issuer + "/jwks"
     static let tokenURL = TokenDraft.issuer + "/token"
     static let userInfoURL = TokenDraft.issuer + "/userinfo"
+
+    static let pushURL = TokenDraft.issuer + "/par"
 
     static let metadata: JSONDraft = [
         ("issuer", "\"\(TokenDraft.issuer)\""), ("authorization_endpoint", "\"\(TokenDraft.issuer)/authorize\""),
@@ -103,6 +107,7 @@ final class FakeCarrier: Sendable {
         }
         if url.hasPrefix(Self.keysURL) { return answers.keys }
         if url.hasPrefix(Self.tokenURL) { return answers.token }
+        if url.hasPrefix(Self.pushURL) { return answers.pushedAuthorization }
         if url.hasPrefix(TokenDraft.issuer + "/async") { return answers.backchannelAuthentication }
         if url.hasPrefix(Self.userInfoURL) { return answers.userInfo }
         return OutboundResponse(status: 404)

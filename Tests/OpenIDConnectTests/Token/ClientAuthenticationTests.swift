@@ -10,32 +10,6 @@ import Testing
 struct ClientAuthenticationTests {
     private static let p256 = P256.Signing.PrivateKey()
 
-    /// The parts of a token request.
-    private struct Sent {
-        let headers: [String: String]
-        let form: [String: [String]]
-
-        init(_ request: OutboundRequest) {
-            headers = Dictionary(request.headers.map { ($0.name, $0.value) }) { $0 + $1 }
-            let pairs = String(decoding: request.body, as: UTF8.self).split(separator: "&").map { pair in
-                let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                return (String(sides[0]), sides[1].removingPercentEncoding ?? "?")
-            }
-            form = Dictionary(pairs.map { ($0.0, [$0.1]) }) { $0 + $1 }
-        }
-
-        /// Header, claims and signature of the client assertion, and the signing input.
-        func assertion() throws -> (header: JSONObject, claims: JSONObject, signature: [UInt8], signed: [UInt8]) {
-            let parts = try #require(form["client_assertion"]?.first).split(separator: ".").map(String.init)
-            try #require(parts.count == 3)
-            let bytes = parts.compactMap { Base64URL.decode($0) }
-            try #require(bytes.count == 3)
-            let header = try #require(JSONValue(parsing: bytes[0]).object)
-            let claims = try #require(JSONValue(parsing: bytes[1]).object)
-            return (header, claims, bytes[2], Array("\(parts[0]).\(parts[1])".utf8))
-        }
-    }
-
     private func exchange(
         _ authentication: ClientAuthentication, at carrier: FakeCarrier, by relyingParty: RelyingParty? = nil,
         clientID: String = "a:b c"
@@ -51,7 +25,7 @@ struct ClientAuthenticationTests {
         }
     }
 
-    private func sent(_ authentication: ClientAuthentication, clientID: String = "a:b c") async throws -> Sent {
+    private func sent(_ authentication: ClientAuthentication, clientID: String = "a:b c") async throws -> SentForm {
         let methods = "[\"client_secret_basic\",\"client_secret_post\",\"private_key_jwt\",\"none\"]"
         let carrier = FakeCarrier {
             $0.discovery = .json(FakeCarrier.metadata.with("token_endpoint_auth_methods_supported", methods).text)
@@ -59,7 +33,7 @@ struct ClientAuthenticationTests {
         #expect(try await exchange(authentication, at: carrier, clientID: clientID) == nil)
         let requests = carrier.http.requests(to: FakeCarrier.tokenURL)
         #expect(requests.count == 1)
-        return Sent(try #require(requests.first))
+        return SentForm(try #require(requests.first))
     }
 
     private func key(_ keyID: String? = nil) throws -> ClientKey {
@@ -172,7 +146,7 @@ struct ClientAuthenticationTests {
         let relyingParty = try carrier.relyingParty()
         for _ in 0..<20 { _ = try await exchange(.privateKeyJWT(key()), at: carrier, by: relyingParty) }
         let ids = try carrier.http.requests(to: FakeCarrier.tokenURL).map { request in
-            try Sent(request).assertion().claims["jti"]?.string
+            try SentForm(request).assertion().claims["jti"]?.string
         }
         #expect(Set(ids).count == 20)
     }

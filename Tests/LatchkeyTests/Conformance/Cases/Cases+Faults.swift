@@ -3,7 +3,7 @@ import Primitives
 
 extension ConformanceCases {
     /// Faults of the simulator by name, and the errors of discovery.
-    static let faults = namedFaults + portTokens + backchannelAuthentication
+    static let faults = namedFaults + pushedAuthorization + portTokens + backchannelAuthentication
 
     private static let namedFaults: [ConformanceCase] = [
         .rejected("id-token-other-audience", "audience", .fault(.idTokenOtherAudience)),
@@ -34,6 +34,7 @@ extension ConformanceCases {
         .configuration("discovery-missing-fields", .fault(.discoveryMissingFields)),
         .configuration("discovery-other-issuer", .fault(.discoveryOtherIssuer)),
         .configuration("discovery-relative-urls", .fault(.discoveryRelativeURLs)),
+        .ok("discovery-no-par", .redirect, .fault(.discoveryNoPAR)),
         .ok("discovery-bare-grant-type", .fault(.discoveryBareGrantType)),
         // A code is posted once, even if the carrier would accept it again.
         .ok("token-reusable-code", .fault(.tokenReusableCode), .steps(signInTwiceTheSame), .posts(1)),

@@ -20,8 +20,8 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
         case configuration = "CFG"
         /// 400: the app's request is invalid; no token request.
         case request = "400"
-        /// Refused at the callback: an error for the frontend, or a page if there is no frontend. No token
-        /// request.
+        /// Refused at the callback, or before the browser is sent to the carrier: an error for the frontend, or a page
+        /// if there is no frontend. No token request.
         case callback = "CB"
         /// The notification of a backchannel authentication was refused: the sign-in is still
         /// pending.

@@ -1,0 +1,50 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+
+/// A carrier's pushed authorization request endpoint (RFC 9126 section 2).
+struct PushedAuthorizationEndpoint: Sendable {
+    typealias Refusal = CarrierSimulator.Refusal
+
+    let simulator: CarrierSimulator
+
+    /// `POST {issuer}/par`: the parameters of an authorization request, in a form, with the client's authentication.
+    /// The response has `request_uri` and `expires_in`.
+    func respond(to request: Request) async throws -> Response {
+        let form = Result { () throws(Refusal) in try TokenEndpoint.form(of: request) }
+        return try await simulator.serve(
+            .pushedAuthorization, request, faults: "par-", content: try? form.get()
+        ) { site in
+            if site.has(.parInvalidClient) { throw Refusal.invalidClient("The client is unknown.") }
+            if site.has(.parInvalidRequest) { throw Refusal.invalidRequest("The simulator is set to refuse.") }
+            let pushed = try accepted(request, try form.get(), site)
+            let requestURI = PushedRequest.uriPrefix + simulator.random.token()
+            simulator.withState { $0.pushedRequests.put(pushed, for: requestURI) }
+            return site.pushedResponse([
+                "request_uri": .string(requestURI), "expires_in": .integer(PushedRequest.lifetime),
+            ])
+        }
+    }
+
+    private func accepted(
+        _ request: Request, _ form: Parameters, _ site: CarrierSite
+    ) throws(Refusal) -> PushedRequest {
+        let authenticator = ClientAuthenticator(
+            simulator: simulator, site: site, endpoint: site.pushedAuthorizationEndpoint, namesClientBesideBasic: true)
+        let client = try authenticator.client(of: request, form: form)
+        guard let id = form["client_id"], id.hasSameBytes(as: client.id)
+        else { throw .invalidRequest("The client_id is missing, or not that of the client that authenticates.") }
+        // RFC 9126 section 2.1.
+        guard !form.has("request_uri") else { throw .invalidRequest("A pushed request must not have a request_uri.") }
+        var parameters = form
+        parameters.items.removeAll { ClientAuthenticator.credentials.contains($0.name) }
+        do throws(AuthorizationFailure) {
+            _ = try simulator.authorizationRequest(parameters, site: site)
+        } catch {
+            throw error.refusal
+        }
+        return PushedRequest(
+            mccmnc: site.mccmnc, clientID: client.id, parameters: parameters,
+            expiresAt: simulator.clock.now().advanced(bySeconds: PushedRequest.lifetime))
+    }
+}

@@ -1,0 +1,88 @@
+import LatchkeyConfiguration
+import OpenIDConnect
+import SignIn
+
+// What a provider demands of sign-ins by redirects, compared with what Latchkey does: a demand that is not met fails at
+// the provider, with the first user.
+extension Doctor {
+    /// - Parameters:
+    ///   - requests: The setting `par` for the provider.
+    ///   - responseMode: As configured.
+    ///   - key: Where the provider's settings are.
+    func examineDemands(
+        of provider: ProviderMetadata, _ subject: String, _ requests: PushedAuthorizationRequests,
+        responseMode: AuthorizationResponseMode, key: String
+    ) -> [Finding] {
+        let demands = provider.demands
+        var findings = [pushedRequests(of: provider, subject, requests, key: key)].compactMap(\.self)
+        if demands.signedRequestObjects {
+            findings.append(
+                .problem(
+                    .metadata, subject,
+                    "the provider demands signed authorization requests (require_signed_request_object), which "
+                        + "Latchkey does not send: sign-ins by redirects fail",
+                    fix: "have the provider register the client without this demand"))
+        }
+        if demands.dpopBoundTokens {
+            findings.append(
+                .problem(
+                    .metadata, subject,
+                    "the provider binds access tokens to a key of the client (dpop_bound_access_tokens), and Latchkey "
+                        + "sends no DPoP proofs: token requests fail",
+                    fix: "have the provider register the client for Bearer tokens"))
+        }
+        if demands.certificateBoundTokens {
+            findings.append(
+                .ok(
+                    .metadata, subject,
+                    "the provider can bind access tokens to a TLS certificate of the client "
+                        + "(tls_client_certificate_bound_access_tokens), and Latchkey presents none: the client must "
+                        + "be registered without"))
+        }
+        if let modes = demands.responseModes, !modes.contains(responseMode) {
+            let others = modes.map(\.rawValue).sorted().joined(separator: " or ")
+            findings.append(
+                .problem(
+                    .metadata, subject,
+                    "the provider does not list \(responseMode.rawValue) in response_modes_supported: sign-ins by "
+                        + "redirects fail",
+                    fix: others.isEmpty
+                        ? "have the provider allow query or form_post; Latchkey has no other response mode"
+                        : "set response_mode of \(key) to \(others)"))
+        }
+        if !demands.acceptsS256 {
+            findings.append(
+                .problem(
+                    .metadata, subject,
+                    "the provider does not list S256 in code_challenge_methods_supported, the only method of Latchkey",
+                    fix: "tell the provider"))
+        }
+        return findings
+    }
+
+    private func pushedRequests(
+        of provider: ProviderMetadata, _ subject: String, _ requests: PushedAuthorizationRequests, key: String
+    ) -> Finding? {
+        let isDemanded = provider.demands.pushedRequests
+        guard requests.apply(to: provider) else {
+            guard isDemanded else { return nil }
+            return .problem(
+                .metadata, subject,
+                "the provider demands pushed authorization requests, and par is never: sign-ins by redirects fail, "
+                    + "unless its metadata is wrong", fix: "set par of \(key) to auto")
+        }
+        do throws(OIDCError) {
+            _ = try provider.endpointForPushedRequests()
+            return .ok(
+                .metadata, subject,
+                "authorization requests are pushed, \(isDemanded ? "as the provider demands" : "because par is always")"
+            )
+        } catch {
+            return .problem(
+                .metadata, subject, error.reason + " Sign-ins by redirects fail",
+                fix: isDemanded
+                    ? "tell the provider, which demands pushed authorization requests"
+                    : "set par of \(key) to auto: the provider has no endpoint for pushed authorization requests")
+        }
+    }
+}

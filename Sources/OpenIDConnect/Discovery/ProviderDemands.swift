@@ -1,0 +1,38 @@
+/// What a provider's metadata demands of authorization requests and clients.
+///
+/// Only ``pushedRequests`` is done. The others are for the operator: a sign-in that the provider refuses because of one
+/// of them fails at the provider.
+public struct ProviderDemands: Sendable, Hashable {
+    /// Authorization requests must be pushed: `require_pushed_authorization_requests` (RFC 9126 section 5).
+    public let pushedRequests: Bool
+    /// Authorization requests must be signed: `require_signed_request_object` (RFC 9101 section 10.5).
+    public let signedRequestObjects: Bool
+    /// Access tokens are bound to a key of the client: `dpop_bound_access_tokens` (RFC 9449 section 5.2), which some
+    /// providers publish for all their clients.
+    public let dpopBoundTokens: Bool
+    /// Access tokens can be bound to the client's certificate: `tls_client_certificate_bound_access_tokens` (RFC 8705
+    /// section 3.3). It says that the provider can, not that it demands so of this client.
+    public let certificateBoundTokens: Bool
+    /// The response modes that the provider lists and this module supports; nil without a list.
+    public let responseModes: Set<AuthorizationResponseMode>?
+    /// Whether the provider accepts S256 code challenges, as far as it lists methods (RFC 8414 section 2).
+    public let acceptsS256: Bool
+
+    /// Of a provider without metadata.
+    static let none = ProviderDemands(
+        pushedRequests: false, signedRequestObjects: false, dpopBoundTokens: false, certificateBoundTokens: false,
+        responseModes: nil, acceptsS256: true)
+}
+
+extension ProviderDemands {
+    /// A malformed list counts as none, because no sign-in depends on it.
+    init(_ reader: MetadataReader) {
+        self.init(
+            pushedRequests: reader.flag("require_pushed_authorization_requests"),
+            signedRequestObjects: reader.flag("require_signed_request_object"),
+            dpopBoundTokens: reader.flag("dpop_bound_access_tokens"),
+            certificateBoundTokens: reader.flag("tls_client_certificate_bound_access_tokens"),
+            responseModes: (try? reader.known("response_modes_supported")) ?? nil,
+            acceptsS256: reader.mayList("S256", in: "code_challenge_methods_supported"))
+    }
+}

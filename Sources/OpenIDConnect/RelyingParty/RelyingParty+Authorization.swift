@@ -1,0 +1,82 @@
+import Primitives
+
+/// Whether authorization requests are pushed to the provider before the browser goes there (RFC 9126). The raw value is
+/// its name in the configuration.
+public enum PushedAuthorizationRequests: String, Sendable, Hashable, CaseIterable {
+    /// If the provider's metadata requires it.
+    case auto
+    /// Always: a provider that does not support it cannot be used.
+    case always
+    /// Not even if the provider's metadata requires it.
+    case never
+
+    /// Whether requests to a provider are pushed.
+    package func apply(to provider: ProviderMetadata) -> Bool {
+        switch self {
+        case .auto: provider.demands.pushedRequests
+        case .always: true
+        case .never: false
+        }
+    }
+}
+
+/// Where a browser goes to sign in.
+public struct AuthorizationDestination: Sendable, Hashable {
+    /// The authorization endpoint, with the request or with the name of the pushed request.
+    public let url: EndpointURL
+    /// Seconds until the pushed request expires; nil if the request was not pushed.
+    public let expiresIn: Int64?
+}
+
+extension RelyingParty {
+    /// Says where to send the browser with an authorization request. If the provider requires it, or the configuration
+    /// says so, the request is pushed first, once (RFC 9126): then the browser gets no parameter of the request, and
+    /// there is no destination without the provider's consent.
+    ///
+    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code;
+    ///   ``OIDCError/Code/clientRefused`` without one if the provider's metadata does not list the client's
+    ///   authentication method, and nothing was sent; ``OIDCError/Code/metadataRefused`` if the provider has no
+    ///   acceptable endpoint; ``OIDCError/Code/unusableResponse``, or a transport code.
+    public func destination(
+        of request: AuthorizationRequest, client: ClientCredentials, provider: ProviderMetadata,
+        correlationID: CorrelationID
+    ) async throws(OIDCError) -> AuthorizationDestination {
+        guard configuration.pushedAuthorizationRequests.apply(to: provider) else {
+            return AuthorizationDestination(url: request.url(at: provider.authorizationEndpoint), expiresIn: nil)
+        }
+        let endpoint: EndpointURL
+        do throws(OIDCError) {
+            endpoint = try provider.endpointForPushedRequests()
+            try provider.check(client.authentication)
+        } catch {
+            discovery.distrust(provider)
+            throw error.at(.init(to: provider.authorizationEndpoint))
+        }
+        var outbound = try client.request(
+            request.items, to: endpoint, step: .pushedAuthorization, of: provider, limits: configuration.limits,
+            now: clock.now(), random: random)
+        outbound.correlationID = correlationID
+        let response = try await bulkhead.send(outbound, "The pushed authorization request", codeMayBeSpent: false) {
+            (response) throws(OIDCError) in
+            do throws(OIDCError) {
+                return try PushedAuthorizationResponse(response, limits: configuration.limits)
+            } catch {
+                throw client.explained(error)
+            }
+        }
+        return AuthorizationDestination(
+            url: request.url(at: provider.authorizationEndpoint, pushedAs: response.requestURI),
+            expiresIn: response.expiresIn)
+    }
+}
+
+extension ProviderMetadata {
+    /// The endpoint that requests are pushed to.
+    /// - Throws: ``OIDCError/Code/metadataRefused`` if there is none.
+    package func endpointForPushedRequests() throws(OIDCError) -> EndpointURL {
+        guard let endpoint = pushedAuthorizationRequestEndpoint else {
+            throw MetadataReader.refused("pushed_authorization_request_endpoint")
+        }
+        return endpoint
+    }
+}

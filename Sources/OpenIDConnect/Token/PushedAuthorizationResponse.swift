@@ -1,0 +1,64 @@
+import Primitives
+
+/// A provider's response to an authorization request that was pushed (RFC 9126 section 2.2).
+struct PushedAuthorizationResponse: Sendable, Hashable {
+    /// Stands for the request in the browser's URL.
+    let requestURI: String
+    /// Seconds until the request expires: at least 1.
+    let expiresIn: Int64
+
+    /// The longest ``requestURI``, in bytes.
+    static let maximumBytes = 512
+
+    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code
+    ///   (RFC 9126 section 2.3); ``OIDCError/Code/unusableResponse``.
+    init(_ response: OutboundResponse, limits: OutboundLimits) throws(OIDCError) {
+        guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
+            throw Self.unusable(", of status \(response.status), is not a JSON object")
+        }
+        guard response.status == 201 else { throw Self.refusal(object, status: response.status) }
+        guard let requestURI = object["request_uri"]?.string, Self.isRequestURI(requestURI) else {
+            throw Self.unusable(" has no request_uri that is a URI of at most \(Self.maximumBytes) characters")
+        }
+        guard let seconds = object["expires_in"].flatMap(ProviderResponse.seconds), seconds > 0 else {
+            throw Self.unusable(" has no expires_in that is a positive number of seconds")
+        }
+        self.requestURI = requestURI
+        expiresIn = seconds
+    }
+
+    /// Whether a text is a URI with a scheme (RFC 3986 section 3), as far as a query item needs it. RFC 9126 leaves its
+    /// form to the provider.
+    private static func isRequestURI(_ text: String) -> Bool {
+        guard text.isVisibleASCII(upTo: maximumBytes), let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            return false
+        }
+        let (scheme, rest) = (text.utf8[..<colon], text.utf8[colon...].dropFirst())
+        return (scheme.first.map(isLetter) ?? false) && !rest.isEmpty
+            && scheme.allSatisfy { isLetter($0) || (48...57).contains($0) || "+-.".utf8.contains($0) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
+
+    private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
+        let code = object["error"]?.string
+        guard let code, (400...499).contains(status) else {
+            return unusable(", of status \(status), has neither a request_uri nor an error", carrierError: code)
+        }
+        guard !ProviderResponse.concernsClient(code) else {
+            return OIDCError(
+                .clientRefused, carrierError: code,
+                reason: "The pushed authorization request endpoint does not accept this client: check its id, secret "
+                    + "and registration.")
+        }
+        return OIDCError(
+            .carrierRefused, carrierError: code,
+            reason: "The pushed authorization request endpoint refused the request.")
+    }
+
+    private static func unusable(_ fault: String, carrierError: String? = nil) -> OIDCError {
+        OIDCError(
+            .unusableResponse, carrierError: carrierError,
+            reason: "The response of the pushed authorization request endpoint\(fault).")
+    }
+}

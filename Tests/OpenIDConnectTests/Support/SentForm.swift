@@ -1,0 +1,30 @@
+import Foundation
+import OpenIDConnect
+import Primitives
+import Testing
+
+/// The parts of a request with a form.
+struct SentForm {
+    let headers: [String: String]
+    let form: [String: [String]]
+
+    init(_ request: OutboundRequest) {
+        headers = Dictionary(request.headers.map { ($0.name, $0.value) }) { $0 + $1 }
+        let pairs = String(decoding: request.body, as: UTF8.self).split(separator: "&").map { pair in
+            let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return (String(sides[0]), sides[1].removingPercentEncoding ?? "?")
+        }
+        form = Dictionary(pairs.map { ($0.0, [$0.1]) }) { $0 + $1 }
+    }
+
+    /// Header, claims and signature of the client assertion, and the signing input.
+    func assertion() throws -> (header: JSONObject, claims: JSONObject, signature: [UInt8], signed: [UInt8]) {
+        let parts = try #require(form["client_assertion"]?.first).split(separator: ".").map(String.init)
+        try #require(parts.count == 3)
+        let bytes = parts.compactMap { Base64URL.decode($0) }
+        try #require(bytes.count == 3)
+        let header = try #require(JSONValue(parsing: bytes[0]).object)
+        let claims = try #require(JSONValue(parsing: bytes[1]).object)
+        return (header, claims, bytes[2], Array("\(parts[0]).\(parts[1])".utf8))
+    }
+}
