@@ -54,6 +54,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var nextTick: MonotonicTime
     /// How many turns the due tick has waited for events.
     private var lateTurns = 0
+    /// On the loop's thread. Tests set it.
+    package var delay: LoopDelay
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
     /// Work to run, from `workStart` on. Work submitted on the loop's thread comes here without a lock.
@@ -77,7 +79,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             throw SystemError(call: "start of an event loop", number: EAGAIN)
         }
         tickInterval = tick
-        nextTick = MonotonicTime.now().advanced(by: tick)
+        let now = MonotonicTime.now()
+        nextTick = now.advanced(by: tick)
+        delay = LoopDelay(at: now)
         LoopQueue.start(self, poller: poller, label: label)
     }
 
@@ -162,10 +166,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     func turn(events count: Int) -> Int32 {
         takeInbox()
         let now = MonotonicTime.now()
+        delay.beginTurn(at: now)
         if count > 0 { deliver(count, at: now) }
         runWork()
         let later = MonotonicTime.now()
         tickMembersIfDue(at: later, events: count)
+        delay.endTurn(at: later, hasRest: count == Poller.eventsPerWait || hasWork)
         return takeInbox(orRest: true) || hasWork ? 0 : timeout(at: later)
     }
 

@@ -19,6 +19,11 @@ package struct MonotonicTime: Sendable, Hashable, Comparable {
     @inlinable
     package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
+    /// Zero if the other time is earlier.
+    package func duration(to later: MonotonicTime) -> Duration {
+        later > self ? .nanoseconds(Int64(clamping: later.nanoseconds - nanoseconds)) : .zero
+    }
+
     package func advanced(by duration: Duration) -> MonotonicTime {
         let (seconds, attoseconds) = duration.components
         let wanted = max(0, seconds).multipliedReportingOverflow(by: 1_000_000_000)

@@ -7,6 +7,12 @@ import Synchronization
 /// Makes the response of an error. The request is nil if it could not be read.
 public typealias ErrorRenderer = @Sendable (HTTPError, Request?) -> Response
 
+/// Refuses a request while the event loop of its connection has more to do than it can. Called instead of the handler,
+/// and before any task is made; must be fast.
+///
+/// The duration is how long the request may have waited for the loop. Nil lets the handler have the request.
+public typealias LoadShedder = @Sendable (Request, Duration) -> Response?
+
 /// An HTTP/1.1 server on sockets and Dispatch.
 ///
 /// ```swift
@@ -31,12 +37,13 @@ public final class Server: Sendable {
     public init(
         configuration: ServerConfiguration, logger: Logger,
         errorRenderer: @escaping ErrorRenderer = { error, _ in error.plainResponse() },
+        loadShedder: LoadShedder? = nil,
         handler: @escaping Handler
     ) {
         self.configuration = configuration
         self.logger = logger
         service = ConnectionService(
-            configuration: configuration, logger: logger, render: errorRenderer, handler: handler)
+            configuration: configuration, logger: logger, render: errorRenderer, shed: loadShedder, handler: handler)
     }
 
     /// Binds, listens and serves.

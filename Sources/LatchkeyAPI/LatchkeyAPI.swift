@@ -17,7 +17,7 @@ package final class LatchkeyAPI: Sendable {
     let apiKeys: APIKeys
     let crossOrigin: CrossOrigin
     let files: StaticFiles?
-    private let accessLog: AccessLog
+    let accessLog: AccessLog
     private let requestIDs: RequestIDs
     let baseURL: BaseURL
     let compatibility: Compatibility
@@ -98,13 +98,13 @@ package final class LatchkeyAPI: Sendable {
     package var load: RequestLoad { rates.load }
 
     /// The responses of refusals before the handler.
-    package var errorRenderer: ErrorRenderer {
-        { error, request in
-            let requestID = self.requestIDs.next()
-            let response = APIError(error).response(
-                requestID: requestID, asProblem: request?.acceptsProblemDetails ?? false)
-            return self.finished(response, request, requestID)
-        }
+    package var errorRenderer: ErrorRenderer { { error, request in self.refusal(APIError(error), of: request) } }
+
+    /// The response of a refusal before the handler. The request is nil if it could not be read.
+    func refusal(_ error: APIError, of request: Request?) -> Response {
+        let requestID = requestIDs.next()
+        let response = error.response(requestID: requestID, asProblem: request?.acceptsProblemDetails ?? false)
+        return finished(response, request, requestID)
     }
 
     private func respond(

@@ -93,9 +93,10 @@ public final class LatchkeyService: Sendable {
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
         let serverConfiguration = configuration.server(certificates?.tls, metricsHandler: api.metricsHandler)
         listeners = serverConfiguration.listeners
+        let observe = metrics.add(api)
         server = Server(
             configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer,
-            handler: api.handler(observedBy: metrics.add(api)))
+            loadShedder: api.loadShedder(observedBy: observe), handler: api.handler(observedBy: observe))
         metrics.add(server, certificates)
         status.watch(api, server)
 

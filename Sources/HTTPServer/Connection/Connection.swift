@@ -200,11 +200,16 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     private func handle(_ head: RequestHead, _ body: [UInt8]) {
         if let refusal, !service.probePaths.contains(head.path) { return refuse(refusal) }
-        slot.markBusy()
         let request = Request(head: head, body: body, client: client)
+        if shared.isBusy, let delay = loop.delay.excess(at: .now()), let response = service.shed?(request, delay) {
+            return finish(response, to: head)
+        }
+        slot.markBusy()
+        shared.requestsInProgress += 1
         // Runs here until the handler first suspends, and on this loop's thread after that.
         Task.immediate(executorPreference: loop) {
             let response = await service.respond(to: request)
+            shared.requestsInProgress -= 1
             finish(response, to: head)
         }
     }

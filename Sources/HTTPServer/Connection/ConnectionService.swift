@@ -14,12 +14,15 @@ final class ConnectionService: Sendable {
     let tls: ServerTLS?
     /// Makes the response of an error.
     let render: ErrorRenderer
+    /// Refuses requests while their loop is overloaded; nil to serve all.
+    let shed: LoadShedder?
     private let handler: Handler
     private let logger: Logger
     private let counts: ServerCounts
 
     init(
-        configuration: ServerConfiguration, logger: Logger, render: @escaping ErrorRenderer, handler: @escaping Handler
+        configuration: ServerConfiguration, logger: Logger, render: @escaping ErrorRenderer, shed: LoadShedder?,
+        handler: @escaping Handler
     ) {
         connections = ConnectionLimiter(limits: configuration.limits)
         handshakes = HandshakeLimit(
@@ -32,6 +35,7 @@ final class ConnectionService: Sendable {
         limits = configuration.limits
         timeouts = configuration.timeouts
         self.render = render
+        self.shed = shed
         self.handler = handler
         self.logger = logger
     }
@@ -47,6 +51,7 @@ final class ConnectionService: Sendable {
         streams = other.streams
         counts = other.counts
         render = other.render
+        shed = handler == nil ? other.shed : nil
         logger = other.logger
         self.tls = tls
         self.handler = handler ?? other.handler

@@ -11,6 +11,13 @@ final class ServerLoop: @unchecked Sendable {
     /// For responses on their way to a socket.
     var writeBuffer: [UInt8] = []
     var date = DateField()
+    /// The requests that handlers have, for ``isBusy``.
+    var requestsInProgress = 0
+    /// So few requests are no overload: then the machine is slow, and a refusal would make nothing faster.
+    private static let leastRequestsInOverload = 8
+
+    /// Whether enough requests are in progress to refuse others.
+    var isBusy: Bool { requestsInProgress >= ServerLoop.leastRequestsInOverload }
 
     init(label: String, tick: Duration) throws(SystemError) {
         events = try EventLoop(label: label, tick: tick)

@@ -44,6 +44,10 @@ final class RateGuard: Sendable {
     private let requestsInProgress: Atomic<Int>
     private let inProgress = Atomic(0)
     private let shed = Atomic<UInt64>(0)
+    private let late = Atomic<UInt64>(0)
+    /// The seconds of ``uptime`` from which the log mentions refusals of overload again.
+    private let nextMention = Atomic<Int64>(0)
+    private static let secondsBetweenMentions: Int64 = 10
     /// By limit, in the order of ``limits``.
     private let refusals = Mutex<[UInt64]>(Array(repeating: 0, count: RateGuard.limits.count))
     private static let limits = ["address", "sign-ins", "starts", "subnet-starts", "api-key", "account"]
@@ -75,6 +79,18 @@ final class RateGuard: Sendable {
             return false
         }
         return true
+    }
+
+    /// Counts a request that was refused because its loop is overloaded.
+    /// - Returns: How many there were, if the log is to mention it; not more than once in ten seconds.
+    func countLate() -> UInt64? {
+        let count = late.add(1, ordering: .relaxed).newValue
+        let now = uptime.elapsed().components.seconds
+        let next = nextMention.load(ordering: .relaxed)
+        guard now >= next else { return nil }
+        let (isFirst, _) = nextMention.compareExchange(
+            expected: next, desired: now + Self.secondsBetweenMentions, ordering: .relaxed)
+        return isFirst ? count : nil
     }
 
     func leave() { inProgress.subtract(1, ordering: .relaxed) }
@@ -150,7 +166,9 @@ final class RateGuard: Sendable {
     var load: RequestLoad {
         var load = RequestLoad()
         load.inProgress = inProgress.load(ordering: .relaxed)
-        load.shed = shed.load(ordering: .relaxed)
+        load.shed = [
+            (.concurrent, shed.load(ordering: .relaxed)), (.late, late.load(ordering: .relaxed)),
+        ]
         load.rateLimited = refusals.withLock { refusals in zip(Self.limits, refusals).map { ($0, $1) } }
         return load
     }

@@ -24,7 +24,7 @@ extension ServiceStatus {
     private var loads: JSONValue {
         .object(of: [
             ("connections", .integer(Int64(connections))), ("reads_waiting", .integer(Int64(readsWaiting))),
-            ("writes_waiting", .integer(Int64(writesWaiting))), ("shed", Self.count(load.shed)),
+            ("writes_waiting", .integer(Int64(writesWaiting))), ("shed", Self.count(load.shedCount)),
             ("rate_limited", Self.count(rateLimited)),
         ])
     }

@@ -178,7 +178,7 @@ enum StatusPage {
         numbers([
             ("Open connections", UInt64(max(0, status.connections))),
             ("Reads waiting", UInt64(max(0, status.readsWaiting))),
-            ("Writes waiting", UInt64(max(0, status.writesWaiting))), ("Requests shed", status.load.shed),
+            ("Writes waiting", UInt64(max(0, status.writesWaiting))), ("Requests shed", status.load.shedCount),
             ("Requests over a limit", status.rateLimited),
         ])
     }

@@ -12,13 +12,24 @@ package struct CompletedRequest: Sendable {
 /// Gets every completed request; must be fast.
 package typealias RequestObserver = @Sendable (CompletedRequest) -> Void
 
+/// Why a request was refused with 503 before any work was done for it.
+package enum OverloadReason: String, Sendable {
+    /// The limit of requests in progress.
+    case concurrent
+    /// The event loop has more to do than it can.
+    case late
+}
+
 /// The requests in progress, and the requests refused by limits.
 package struct RequestLoad: Sendable {
     package var inProgress = 0
-    /// Requests refused with 503 at the limit of requests in progress.
-    package var shed: UInt64 = 0
+    /// Requests refused with 503 because of overload, by reason; every reason is present, also with 0.
+    package var shed: [(reason: OverloadReason, count: UInt64)] = []
     /// Requests refused with 429, by limit; every limit is present, also with 0.
     package var rateLimited: [(limit: String, count: UInt64)] = []
 
     package init() {}
+
+    /// Requests refused with 503 because of overload.
+    package var shedCount: UInt64 { shed.reduce(0) { $0 + $1.count } }
 }

@@ -59,10 +59,14 @@ enum ServerMetrics {
             SampledMetric(
                 "latchkey_http_requests_in_progress", .gauge, "Requests being handled.",
                 { load().map { Double($0.inProgress) } }),
-            SampledMetric(
-                "latchkey_http_requests_shed_total", .counter,
-                "Requests answered 503 because of the limit on concurrent requests.",
-                { load().map { Double($0.shed) } }),
+            counts(
+                "latchkey_http_requests_shed_total",
+                "Requests answered 503 because of overload, before any work was done for them.",
+                .init(
+                    "reason",
+                    "`concurrent`, at the limit on concurrent requests; `late`, while an event loop has more to do "
+                        + "than it can")
+            ) { (load()?.shed ?? []).map { ($0.reason.rawValue, $0.count) } },
             counts(
                 "latchkey_http_requests_rate_limited_total", "Requests answered 429 because of a rate limit.",
                 .init("limit", "the exceeded limit, as in `RateLimit-Policy`")

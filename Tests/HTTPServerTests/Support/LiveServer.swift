@@ -15,7 +15,7 @@ struct LiveServer {
         hosts: [String] = ["127.0.0.1"], kind: ListeningPoint.Kind = .plain, besides others: [ListeningPoint] = [],
         loops: Int = 2, limits: ServerLimits = ServerLimits(), timeouts: ServerTimeouts = ServerTimeouts(),
         logger: Logger = silentLogger, probePaths: Set<String> = [],
-        errorRenderer: ErrorRenderer? = nil, handler: @escaping Handler = echo,
+        errorRenderer: ErrorRenderer? = nil, loadShedder: LoadShedder? = nil, handler: @escaping Handler = echo,
         test: (LiveServer) async throws -> Void
     ) async throws {
         var configuration = ServerConfiguration(hosts: hosts, port: 0, loops: loops, limits: limits, timeouts: timeouts)
@@ -24,9 +24,11 @@ struct LiveServer {
         configuration.probePaths = probePaths
         let server =
             errorRenderer.map {
-                Server(configuration: configuration, logger: logger, errorRenderer: $0, handler: handler)
+                Server(
+                    configuration: configuration, logger: logger, errorRenderer: $0, loadShedder: loadShedder,
+                    handler: handler)
             }
-            ?? Server(configuration: configuration, logger: logger, handler: handler)
+            ?? Server(configuration: configuration, logger: logger, loadShedder: loadShedder, handler: handler)
         let ports = try server.start().map(\.port)
         do {
             try await test(LiveServer(server: server, port: ports[0], otherPorts: Array(ports.dropFirst())))
