@@ -3,8 +3,8 @@
 swift_files := Sources Tests Fuzz Examples Package.swift
 
 .PHONY: help run build test embedding browser openapi third-party conformance conformance-table guides \
-	configuration-reference deployment-check image-check tls-check soak chaos network-faults sanitizers fuzz bench \
-	bench-peers instructions scaling docs lint format clean
+	configuration-reference deployment-check image-check tls-check soak chaos network-faults overload sanitizers fuzz \
+	bench bench-peers instructions scaling docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,10 @@ chaos: build  ## inject faults for an hour (CHAOS_FLAGS='--seconds 60'), and try
 network-faults: build  ## lose, delay and cut connections, and answer DNS wrongly, in network namespaces (as root)
 	@scripts/setup --test
 	scripts/network-faults $(NETWORK_FLAGS)
+
+overload: build  ## offer the release build twice the sign-ins that it can do (shorter: OVERLOAD_FLAGS='--seconds 10')
+	@scripts/setup --bench
+	scripts/overload $(OVERLOAD_FLAGS)
 
 sanitizers:  ## run all tests under ThreadSanitizer and AddressSanitizer, an hour (SANITIZER=thread, address or shims)
 	@scripts/setup --test
