@@ -11,7 +11,7 @@ extension LatchkeyAPI {
     enum OverloadPriority {
         /// It begins a sign-in: it is refused first.
         case beginning
-        /// It is refused if it may have waited for longer than ``mostDelay``.
+        /// It is refused if it may have waited for longer than `mostDelay`.
         case other
         /// It is always served, because a refusal would cost about as much.
         case always
