@@ -8,9 +8,11 @@
 /// second, and every value must have the properties that its parser promises.
 enum FuzzTarget: String, CaseIterable {
     case configuration
+    case connection
     case idToken = "id-token"
     case jwks
     case metadata
+    case requestFields = "request-fields"
     case response
     case storedContent = "stored-content"
     case storedRows = "stored-rows"
@@ -23,9 +25,11 @@ enum FuzzTarget: String, CaseIterable {
     func read(_ bytes: [UInt8]) {
         switch self {
         case .configuration: ConfigurationTarget.read(bytes)
+        case .connection: ConnectionTarget.read(bytes)
         case .idToken: IDTokenTarget.read(bytes)
         case .jwks: JWKSTarget.read(bytes)
         case .metadata: MetadataTarget.read(bytes)
+        case .requestFields: RequestFieldsTarget.read(bytes)
         case .response: ResponseTarget.read(bytes)
         case .storedContent: StoredContentTarget.read(bytes)
         case .storedRows: StoredRowsTarget.read(bytes)

@@ -50,7 +50,7 @@ struct BrowserCookies: Sendable {
     private func value(_ name: String, parts: ClosedRange<Int> = 1...1, of request: Request) -> Secret? {
         let pairs = request.headers.values(of: .cookie).flatMap { $0.split(separator: ";") }
         var found: Substring?
-        for pair in pairs.prefix(100) {
+        for pair in pairs {
             let pair = pair.drop { $0 == " " }
             guard pair.hasPrefix(name), pair.dropFirst(name.count).first == "=" else { continue }
             guard found == nil else { return nil }

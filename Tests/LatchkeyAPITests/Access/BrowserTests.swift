@@ -50,9 +50,11 @@ import Testing
         let app = try TestApp()
         let token = try await app.token()
         let name = "__Host-latchkey_session"
+        let others = String(repeating: "a=b; ", count: 200)
         for (cookie, status) in [
             ("\(name)=\(token)", 200), ("a=b; \(name)=\(token)", 200), ("latchkey_session=\(token)", 401),
             ("\(name)=\(token); \(name)=\(token)", 401), ("\(name)=\(token)x", 401), ("\(name)=", 401),
+            ("\(others)\(name)=\(token)", 200), ("\(name)=\(token); \(others)\(name)=\(token)", 401),
         ] {
             let answer = try await app.send(.get, "/users/me", [.cookie: cookie], apiKey: nil)
             #expect(answer.status == status, "\(cookie.replacing(token, with: "…"))")
