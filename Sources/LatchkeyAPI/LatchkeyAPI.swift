@@ -138,7 +138,7 @@ package final class LatchkeyAPI: Sendable {
         if request.path == "/healthz" || request.path == "/readyz" || request.path == "/metrics" {
             return try await router.respond(to: request, at: match)
         }
-        guard rates.enter() else { throw APIError.overloaded }
+        guard rates.enter(isSessionCheck: Self.isSessionCheck(request)) else { throw APIError.overloaded }
         defer { rates.leave() }
         let notice = try rates.countAddress(of: request)
         if let preflight = await crossOrigin.preflight(request) { return preflight }

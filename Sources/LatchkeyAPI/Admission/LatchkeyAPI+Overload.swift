@@ -30,6 +30,14 @@ extension LatchkeyAPI {
         (.get, "/healthz", .always), (.get, "/readyz", .always), (.get, "/metrics", .always),
     ]
 
+    /// Whether a request checks a session, as a server does for each request of its own.
+    static func isSessionCheck(_ request: Request) -> Bool {
+        let method = request.method == .head ? .get : request.method
+        return overloadPriorities.contains { row in
+            row.priority == .always && row.pattern == request.path && row.method == method
+        }
+    }
+
     /// Refuses requests during an overload, and reports them.
     package func loadShedder(observedBy observe: RequestObserver? = nil) -> LoadShedder {
         let router = makeRouter()

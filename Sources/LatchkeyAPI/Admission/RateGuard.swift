@@ -72,8 +72,12 @@ final class RateGuard: Sendable {
     var promptsPerUser: SharedAllowance? { current.promptsPerUser }
 
     /// Counts a request in progress; false at the limit.
-    func enter() -> Bool {
-        guard inProgress.add(1, ordering: .relaxed).newValue <= requestsInProgress.load(ordering: .relaxed) else {
+    /// - Parameter isSessionCheck: Session checks may go to twice the limit, so that requests that wait for carriers do
+    ///   not keep them out.
+    func enter(isSessionCheck: @autoclosure () -> Bool) -> Bool {
+        let count = inProgress.add(1, ordering: .relaxed).newValue
+        let limit = requestsInProgress.load(ordering: .relaxed)
+        guard count <= limit || count / 2 < limit && isSessionCheck() else {
             leave()
             shed.wrappingAdd(1, ordering: .relaxed)
             return false

@@ -194,28 +194,30 @@ struct RateLimitTests {
         #expect(try await app.asUser(.delete, "/auth/token", token).status == 200)
     }
 
-    @Test("at the same time get 503, except health checks")
+    @Test("at the same time get 503, except health checks and session checks")
     func overload() async throws {
         let app = try app { $0.requestsInProgress = 2 }
+        let token = try await app.token(SignInBody().code("CODE-0"))
         let gate = Gate()
         app.carrier.script { script in
-            script.discovery = { _ throws(OutboundError) in
+            script.token = { _ throws(OutboundError) in
                 await gate.pass()
                 return .json("{}", status: 500)
             }
         }
-        let waiting = (0..<2).map { number in
+        let waiting = (1...2).map { number in
             Task { try await app.signIn(SignInBody().code("CODE-\(number)")).status }
         }
         // Both requests are in flight, and no third request occupies a place.
         try await until { app.api.load.inProgress == 2 }
-        await gate.untilWaiting()
+        await gate.untilWaiting(2)
         let shed = try await app.send(.get, "/", apiKey: nil)
         #expect(shed.status == 503)
         #expect(shed.error == "temporarily_unavailable")
         #expect(shed.headers[.retryAfter] == "1")
         #expect(try await app.send(.get, "/healthz", apiKey: nil).status == 200)
         #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 200)
+        #expect(try await app.me(token).status == 200)
         gate.open()
         for task in waiting { #expect(try await task.value == 502) }
         #expect(try await app.send(.get, "/", apiKey: nil).status == 200)
