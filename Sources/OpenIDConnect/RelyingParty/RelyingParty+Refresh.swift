@@ -29,22 +29,47 @@ extension RelyingParty {
     ///   - algorithms: What the provider may sign the client's ID tokens with (`id_token_signed_response_alg`).
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,
     ///   of which `invalid_grant` means that the grant has ended; ``OIDCError/Code/invalidIDToken`` with the check that
-    ///   failed, and then no token of the response may be used; ``OIDCError/Code/unusableResponse``,
-    ///   ``OIDCError/Code/keysUnavailable``, or a transport code.
+    ///   failed, and then no token of the response may be used; ``OIDCError/Code/unusableResponse`` or a transport
+    ///   code.
     public func refresh(
         _ refreshToken: Secret, client: ClientCredentials, of original: OriginalIDToken,
         signedWith algorithms: Set<SigningAlgorithm> = SigningAlgorithm.standard, provider: ProviderMetadata,
         correlationID: CorrelationID
-    ) async throws(OIDCError) -> TokenResponse {
-        let response = try await post(
+    ) async throws(OIDCError) -> RefreshResponse {
+        let tokens = try await post(
             .refreshToken(refreshToken), client, provider, correlationID,
             idToken: provider.hasIDTokens ? .optional : .ignored)
-        guard let idToken = response.idToken else { return response }
-        var expectation = IDTokenExpectation(clientID: client.clientID, accessToken: response.accessToken)
+        guard let idToken = tokens.idToken else { return RefreshResponse(tokens) }
+        do throws(OIDCError) {
+            try await validate(
+                refreshed: idToken, accessToken: tokens.accessToken, receivedAt: clock.now(), client: client.clientID,
+                of: original, signedWith: algorithms, provider: provider, correlationID: correlationID)
+        } catch {
+            guard error.code != .invalidIDToken else { throw error }
+            return RefreshResponse(tokens, unverified: error)
+        }
+        return RefreshResponse(tokens)
+    }
+
+    /// Validates the ID token of a refresh (OpenID Connect Core section 12.2).
+    ///
+    /// - Parameters:
+    ///   - accessToken: The access token of the same response.
+    ///   - receivedAt: When the response arrived.
+    ///   - original: The ID token of the sign-in.
+    ///   - algorithms: What the provider may sign the client's ID tokens with (`id_token_signed_response_alg`).
+    /// - Throws: ``OIDCError/Code/invalidIDToken`` with the check that failed; ``OIDCError/Code/keysUnavailable`` or a
+    ///   transport code if the provider's keys, or newer ones that the token may need, cannot be fetched now.
+    public func validate(
+        refreshed idToken: Secret, accessToken: Secret, receivedAt: Timestamp, client: ClientID,
+        of original: OriginalIDToken, signedWith algorithms: Set<SigningAlgorithm> = SigningAlgorithm.standard,
+        provider: ProviderMetadata, correlationID: CorrelationID
+    ) async throws(OIDCError) {
+        var expectation = IDTokenExpectation(clientID: client, accessToken: accessToken)
         expectation.signingAlgorithms = algorithms
         expectation.original = original
+        expectation.receivedAt = receivedAt
         _ = try await validate(
             idToken: idToken, expecting: expectation, provider: provider, correlationID: correlationID)
-        return response
     }
 }

@@ -219,12 +219,16 @@ public final class RelyingParty: Sendable {
         let cache = try keyCaches.cache(of: provider)
         let held = try await cache.current(for: correlationID, keyFetch)
         do throws(OIDCError) {
-            return try validator.validate(token, keys: held.keys, expecting: expectation, now: clock.now())
+            return try validator.validate(
+                token, keys: held.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
         } catch {
-            guard error.suggestsNewKeys,
-                let newer = await cache.newer(than: held, for: correlationID, keyFetch)
-            else { throw error }
-            return try validator.validate(token, keys: newer.keys, expecting: expectation, now: clock.now())
+            guard error.suggestsNewKeys else { throw error }
+            guard let newer = await cache.newer(than: held, for: correlationID, keyFetch) else {
+                // The tokens of a refresh can wait for the keys. The code of a sign-in is spent.
+                throw expectation.original == nil ? error : .newerKeysUnavailable
+            }
+            return try validator.validate(
+                token, keys: newer.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
         }
     }
 
@@ -245,6 +249,11 @@ public final class RelyingParty: Sendable {
 }
 
 extension OIDCError {
+    fileprivate static let newerKeysUnavailable = OIDCError(
+        .keysUnavailable, codeMayBeSpent: true,
+        reason: "The provider signed with a key that its cached key set does not have, and the key set cannot be "
+            + "fetched now.")
+
     /// A missing key may have been published since. A key may also have been replaced under the same id, which shows
     /// only as a signature that does not verify.
     fileprivate var suggestsNewKeys: Bool { check == .key || check == .signature }

@@ -13,7 +13,8 @@ import StorageModel
 /// one that has seen the same lease for longer than a refresh can take, by its own monotonic clock: wall clocks differ
 /// between machines, and can be set. The new holder sends the refresh token once more, because the provider may not
 /// have got the first request, or may accept a repetition. If the provider refuses it, the grant has ended. It also
-/// ends if the response has an ID token that is not valid, such as that of another user.
+/// ends if the response has an ID token that is not valid, such as that of another user. If the keys that tell are not
+/// available, the tokens are stored, and used once the ID token has been validated.
 struct ProviderGrant: Sendable {
     let user: UserID
     let provider: String
@@ -69,6 +70,10 @@ struct ProviderGrant: Sendable {
             {
                 continue
             }
+            if let unverified = tokens.unverified {
+                try await verify(tokens, unverified, record)
+                continue
+            }
             guard let refreshToken = tokens.refreshToken else {
                 try await end(record, version: record.version, .expired)
                 continue
@@ -107,7 +112,7 @@ struct ProviderGrant: Sendable {
     ) async throws(SignInError) -> ProviderTokens? {
         let isRepetition = record.hasSent(refreshToken)
         if isRepetition { log("request_repeated", .warning) }
-        let response: TokenResponse
+        let response: RefreshResponse
         do throws(OIDCError) {
             response = try await relyingParty.refresh(
                 refreshToken,
@@ -129,15 +134,14 @@ struct ProviderGrant: Sendable {
             throw SignInError(ofResource: error)
         }
         let renewed = tokens.renewed(by: response, at: clock.now())
-        let sealed: SealedTokens
-        do throws(TokenVault.Failure) {
-            sealed = try vault.seal(renewed, at: record.binding)
-        } catch {
-            throw .internalFault
-        }
+        let sealed = try sealed(renewed, record)
         var version: Int64? = version
         while let seen = version {
             if try await keep(sealed, record.serial, version: seen) {
+                if let error = response.unverified {
+                    log("id_token_unverified", .warning)
+                    throw SignInError(ofResource: error)
+                }
                 log("refreshed", .info)
                 return renewed
             }
@@ -145,6 +149,36 @@ struct ProviderGrant: Sendable {
         }
         log("overtaken", .info)
         return nil
+    }
+
+    /// Validates the ID token of an earlier refresh, which could not be validated then. Stores the tokens as verified,
+    /// or ends the grant, unless the row has changed.
+    private func verify(
+        _ tokens: ProviderTokens, _ unverified: ProviderTokens.UnverifiedIDToken, _ record: ProviderTokenRecord
+    ) async throws(SignInError) {
+        do throws(OIDCError) {
+            try await relyingParty.validate(
+                refreshed: unverified.token, accessToken: tokens.accessToken, receivedAt: unverified.receivedAt,
+                client: client.id, of: tokens.original(of: record.binding.identity),
+                signedWith: client.signingAlgorithms, provider: metadata, correlationID: correlationID)
+        } catch {
+            guard error.code == .invalidIDToken else { throw SignInError(ofResource: error) }
+            try await end(record, version: record.version, .idTokenInvalid, error.check)
+            return
+        }
+        var verified = tokens
+        verified.unverified = nil
+        if try await keep(try sealed(verified, record), record.serial, version: record.version) {
+            log("id_token_verified", .info)
+        }
+    }
+
+    private func sealed(_ tokens: ProviderTokens, _ record: ProviderTokenRecord) throws(SignInError) -> SealedTokens {
+        do throws(TokenVault.Failure) {
+            return try vault.seal(tokens, at: record.binding)
+        } catch {
+            throw .internalFault
+        }
     }
 
     /// The row's later version if a sign-in without a refresh token changed it during the refresh and kept the refresh

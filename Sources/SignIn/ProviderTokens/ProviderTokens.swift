@@ -13,6 +13,14 @@ struct ProviderTokens: Sendable, Hashable {
     /// The claims of the sign-in's ID token that those of refreshes are compared with; nil if they are not known: from
     /// a provider without ID tokens, and for tokens that an earlier version stored.
     var original: OriginalIDToken.Claims?
+    /// The ID token that came with these tokens, if it could not be validated yet.
+    var unverified: UnverifiedIDToken?
+
+    /// An ID token of a refresh whose validation waits for the provider's keys.
+    struct UnverifiedIDToken: Sendable, Hashable {
+        var token: Secret
+        var receivedAt: Timestamp
+    }
 
     /// An access token that expires within so many seconds is not sent: it could expire on the way.
     static let margin: Int64 = 30
@@ -30,8 +38,11 @@ struct ProviderTokens: Sendable, Hashable {
 
     /// The tokens after a refresh. What the response leaves out stays (RFC 6749 section 6), and the authentication is
     /// still that of the sign-in.
-    func renewed(by response: TokenResponse, at now: Timestamp) -> ProviderTokens {
-        var tokens = ProviderTokens(response, at: now)
+    func renewed(by response: RefreshResponse, at now: Timestamp) -> ProviderTokens {
+        var tokens = ProviderTokens(response.tokens, at: now)
+        if response.unverified != nil, let idToken = response.tokens.idToken {
+            tokens.unverified = UnverifiedIDToken(token: idToken, receivedAt: now)
+        }
         tokens.refreshToken = tokens.refreshToken ?? refreshToken
         tokens.scope = tokens.scope ?? scope
         tokens.original = original
@@ -39,18 +50,20 @@ struct ProviderTokens: Sendable, Hashable {
     }
 
     /// The tokens with an earlier sign-in's refresh token, if they have none: its refreshes have the ID tokens of that
-    /// sign-in.
+    /// sign-in. One that came with an ID token that is not validated may be another user's.
     func withRefreshToken(of earlier: ProviderTokens?) -> ProviderTokens {
-        guard refreshToken == nil, let earlier, let refreshToken = earlier.refreshToken else { return self }
+        guard refreshToken == nil, let earlier, earlier.unverified == nil, let refreshToken = earlier.refreshToken
+        else { return self }
         var tokens = self
         tokens.refreshToken = refreshToken
         tokens.original = earlier.original
         return tokens
     }
 
-    /// Whether the access token must be refreshed before it is sent.
+    /// Whether the access token cannot be sent as it is: it must be refreshed, or its ID token validated.
     /// - Parameter refused: An access token that the provider refused.
     func areStale(at now: Timestamp, refused: Secret?) -> Bool {
+        if unverified != nil { return true }
         if let refused, refused == accessToken { return true }
         return expiresAt.map { $0 <= now.advanced(bySeconds: Self.margin) } ?? false
     }
@@ -64,6 +77,10 @@ extension ProviderTokens {
         expiresAt = json["expires_at"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
         scope = json["scope"]?.string
         original = json["id_token_claims"]?.object.map { OriginalIDToken.Claims($0) }
+        if let json = json["unverified_id_token"] {
+            guard let unverified = json.object.flatMap({ UnverifiedIDToken($0) }) else { return nil }
+            self.unverified = unverified
+        }
     }
 
     func write(to json: inout JSONObjectWriter) {
@@ -72,6 +89,19 @@ extension ProviderTokens {
         if let expiresAt { json.add("expires_at", expiresAt.secondsSinceEpoch) }
         json.add("scope", ifPresent: scope)
         if let original { json.add("id_token_claims", object: original.write) }
+        if let unverified { json.add("unverified_id_token", object: unverified.write) }
+    }
+}
+
+extension ProviderTokens.UnverifiedIDToken {
+    fileprivate init?(_ json: JSONObject) {
+        guard let token = json["token"]?.string, let receivedAt = json["received_at"]?.integer else { return nil }
+        self.init(token: Secret(token), receivedAt: Timestamp(secondsSinceEpoch: receivedAt))
+    }
+
+    fileprivate func write(to json: inout JSONObjectWriter) {
+        json.add("token", token.exposed)
+        json.add("received_at", receivedAt.secondsSinceEpoch)
     }
 }
 

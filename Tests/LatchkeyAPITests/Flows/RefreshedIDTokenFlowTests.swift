@@ -24,6 +24,10 @@ struct RefreshedIDTokenFlowTests {
             /// The claims of the ID token, as JSON; nil for a response without one.
             var claims: [String: String]? = [:]
             var hasKeys = true
+            /// Whether the token endpoint signs with a newer key, which the key set does not have before.
+            var usesNewKey = false
+            /// Whether the key set fails as soon as a token was issued.
+            var losesKeys = false
             /// How the response spells `id_token`; nil for the token.
             var idToken: String?
         }
@@ -31,6 +35,7 @@ struct RefreshedIDTokenFlowTests {
         let script = Mutex(Script())
         let http = ScriptedHTTPClient { _ throws(OutboundError) in .json("{}", status: 404) }
         private let key = TestSigningKey(keyID: "key-1")
+        private let newKey = TestSigningKey(keyID: "key-2")
 
         init(clock: ManualClock) {
             http.answer { [self] request throws(OutboundError) in respond(to: request, clock.now.secondsSinceEpoch) }
@@ -57,9 +62,18 @@ struct RefreshedIDTokenFlowTests {
                     "id_token_signing_alg_values_supported":["ES256"]}
                     """)
             case issuer + "/keys":
-                return script.hasKeys ? .json(#"{"keys":[\#(key.jwk)]}"#) : .json("{}", status: 500)
+                let keys = [key.jwk] + (script.usesNewKey ? [newKey.jwk] : [])
+                return script.hasKeys
+                    ? .json(#"{"keys":[\#(keys.joined(separator: ","))]}"#) : .json("{}", status: 500)
             case issuer + "/token":
-                let member = script.idToken ?? script.claims.map { "\"\(token($0, now))\"" }
+                if script.losesKeys {
+                    self.script.withLock {
+                        $0.hasKeys = false
+                        $0.usesNewKey = true
+                    }
+                }
+                let signer = script.losesKeys ? newKey : key
+                let member = script.idToken ?? script.claims.map { "\"\(token($0, now, signer))\"" }
                 return .json(
                     """
                     {"access_token":"access-1","token_type":"Bearer","expires_in":600,"refresh_token":"refresh-1"\
@@ -72,7 +86,7 @@ struct RefreshedIDTokenFlowTests {
             }
         }
 
-        private func token(_ changes: [String: String], _ now: Int64) -> String {
+        private func token(_ changes: [String: String], _ now: Int64, _ key: TestSigningKey) -> String {
             var claims = [
                 "iss": "\"\(issuer)\"", "sub": "\"jane\"", "aud": "\"client-1\"", "iat": "\(now)",
                 "exp": "\(now + 300)",
@@ -229,6 +243,42 @@ struct RefreshedIDTokenFlowTests {
             scene.clock.advance(bySeconds: 60)
             #expect(await scene.fetch(user) == nil)
             #expect(scene.provider.refreshes == 1)
+        }
+    }
+
+    @Test(
+        "are kept, and not used, until newer keys can be fetched",
+        arguments: ProviderRefreshTests.Engine.all, [nil, IDTokenCheck.sameUser])
+    func withoutNewerKeys(engine: ProviderRefreshTests.Engine, check: IDTokenCheck?) async throws {
+        try await with(engine) { scene in
+            scene.provider.script.withLock {
+                $0.losesKeys = true
+                if check != nil { $0.claims = ["sub": "\"ravi\""] }
+            }
+            let user = try await scene.signIn(Self.known)
+            for _ in 0..<2 {
+                #expect(await scene.fetch(user)?.code == .carrierError)
+                let tokens = try scene.resources.vault.open(try #require(try await scene.row(of: user)))
+                #expect(tokens.accessToken.exposed == "access-1" && tokens.refreshToken?.exposed == "refresh-1")
+                #expect(tokens.unverified?.receivedAt == Timestamp(secondsSinceEpoch: 1_800_000_000))
+                scene.clock.advance(bySeconds: 60)
+            }
+            // A later sign-in without a refresh token does not take over one that may be another user's.
+            let held = try scene.resources.vault.open(try #require(try await scene.row(of: user)))
+            var later = held
+            later.refreshToken = nil
+            #expect(later.withRefreshToken(of: held).refreshToken == nil)
+            // The ID token has expired by now. Its times are judged by when it arrived.
+            scene.clock.advance(bySeconds: 300)
+            scene.provider.script.withLock { $0.hasKeys = true }
+            let error = await scene.fetch(user)
+            #expect(scene.provider.refreshes == 1)
+            #expect(error?.code == (check == nil ? nil : .grantRevoked))
+            #expect(error?.check == check)
+            let used = ["Bearer access-0"] + (check == nil ? ["Bearer access-1"] : [])
+            #expect(scene.provider.accessTokens == used)
+            let row = try await scene.row(of: user)
+            #expect(try row.map { try scene.resources.vault.open($0).unverified == nil } == (check == nil ? true : nil))
         }
     }
 
