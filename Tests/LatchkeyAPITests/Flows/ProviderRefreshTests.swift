@@ -168,6 +168,7 @@ struct ProviderRefreshTests {
             async let first = one.fetch(user)
             await gate.untilWaiting()
             async let second = other.fetch(user)
+            defer { gate.open() }
             try await other.storeCalls(4)
             other.uptime.advance(by: Self.leaseTime - .seconds(1))
             try await other.storeCalls(2)
@@ -194,6 +195,7 @@ struct ProviderRefreshTests {
             await gate.untilWaiting()
             _ = try await other.signIn(refreshToken: nil)
             async let second = other.fetch(user)
+            defer { gate.open() }
             try await other.storeCalls(4)
             #expect(provider.sent == ["refresh-0"])
             gate.open()
@@ -214,6 +216,7 @@ struct ProviderRefreshTests {
             let gate = Gate()
             provider.courses(.answered(after: gate))
             async let first = one.fetch(user)
+            defer { gate.open() }
             await gate.untilWaiting()
             _ = try await other.signIn(refreshToken: "refresh-2")
             #expect(try await other.fetch(user).get() == Self.zak)
@@ -242,6 +245,7 @@ struct ProviderRefreshTests {
             #expect(row?.request?.refreshToken == TokenHash(sha256Of: "refresh-0"))
             #expect(row?.request?.startedAt == one.clock.now)
             async let second = other.fetch(user)
+            defer { gate.open() }
             try await other.storeCalls(4)
             #expect(provider.sent.count == 1)
             other.uptime.advance(by: Self.leaseTime)
