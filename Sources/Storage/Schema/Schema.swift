@@ -33,6 +33,7 @@ enum Schema {
         Migration("one-time records in order", sqlite: OneTimeRecordsTable.inOrder),
         Migration("refresh requests to providers", ProviderTokensTable.requestsSchema),
         Migration("ID tokens for logout", IDTokenHintsTable.schema),
+        Migration("sessions by user and id", SessionsTable.byUserAndID),
     ]
 
     static let migrator: DatabaseMigrator = {

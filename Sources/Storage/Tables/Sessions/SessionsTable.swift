@@ -90,6 +90,17 @@ enum SessionsTable {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX logout_tokens_by_expiry ON logout_tokens (expires_at);
         """
+
+    /// Keeps the later time. Its values are the time, the user, and the session's id.
+    static let recordSight: SQL = """
+        UPDATE sessions SET seen_at = ?1 WHERE user_id = ?2 AND id = ?3 AND COALESCE(seen_at, created_at) < ?1
+        """
+
+    /// A session of a user is found by its id at once, also of a user with thousands of sessions.
+    static let byUserAndID = """
+        DROP INDEX sessions_by_user;
+        CREATE INDEX sessions_by_user ON sessions (user_id, id);
+        """
 }
 
 extension SQLStore {
@@ -149,11 +160,7 @@ extension SQLStore {
             rest = rest.dropFirst(128)
             try await writes.submit { db in
                 for session in step {
-                    try db.perform(
-                        """
-                        UPDATE sessions SET seen_at = ?1 \
-                        WHERE user_id = ?2 AND id = ?3 AND COALESCE(seen_at, created_at) < ?1
-                        """, session.time, session.userID, session.sessionID)
+                    try db.perform(SessionsTable.recordSight, session.time, session.userID, session.sessionID)
                 }
             }
         }
