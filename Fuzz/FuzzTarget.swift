@@ -9,6 +9,7 @@
 enum FuzzTarget: String, CaseIterable {
     case configuration
     case connection
+    case dpop
     case idToken = "id-token"
     case jwks
     case metadata
@@ -26,6 +27,7 @@ enum FuzzTarget: String, CaseIterable {
         switch self {
         case .configuration: ConfigurationTarget.read(bytes)
         case .connection: ConnectionTarget.read(bytes)
+        case .dpop: DPoPTarget.read(bytes)
         case .idToken: IDTokenTarget.read(bytes)
         case .jwks: JWKSTarget.read(bytes)
         case .metadata: MetadataTarget.read(bytes)

@@ -39,13 +39,17 @@ public struct ClientKey: Sendable {
     ///
     /// - Parameters:
     ///   - type: The header's `typ`.
+    ///   - publicKey: This key, if the header has its public half as `jwk` (RFC 7515 section 4.1.3).
     ///   - claims: A JSON object.
     /// - Throws: ``OIDCError/Code/clientRefused`` if the key cannot sign.
-    package func token(type: String = "JWT", claims: [UInt8]) throws(OIDCError) -> Secret {
+    package func token(
+        type: String = "JWT", publicKey: DPoPKey? = nil, claims: [UInt8]
+    ) throws(OIDCError) -> Secret {
         var header = JSONObjectWriter(capacity: 96)
         header.add("alg", algorithm.rawValue)
         header.add("typ", type)
         header.add("kid", ifPresent: keyID)
+        if let publicKey { header.add("jwk", object: publicKey.writePublicKey) }
         let signed = Base64URL.encode(header.finish()) + "." + Base64URL.encode(claims)
         do {
             return Secret(signed + "." + Base64URL.encode(try signature(over: Array(signed.utf8))))

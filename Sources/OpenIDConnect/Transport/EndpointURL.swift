@@ -66,6 +66,13 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         return port == (scheme == .https ? 443 : 80) ? name : "\(name):\(port)"
     }
 
+    /// The URL without its query, for `htu` (RFC 9449 section 4.2). An empty path is `/` (RFC 3986 section 6.2.3).
+    var withoutQuery: String {
+        let text = text.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(self.text[..<$0]) } ?? text
+        let slashes = text.utf8.lazy.filter { $0 == UInt8(ascii: "/") }.prefix(3).count
+        return slashes < 3 ? text + "/" : text
+    }
+
     /// The URL with items added to its query, names and values percent-encoded. ``text`` may then be longer than
     /// ``maximumBytes``: the items are ours, and bounded by their own types.
     public func appending(query items: [(name: String, value: String)]) -> EndpointURL {

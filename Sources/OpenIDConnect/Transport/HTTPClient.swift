@@ -86,6 +86,10 @@ public struct OutboundResponse: Sendable {
     public var retryAfter: String?
     /// The `Date` field.
     public var date: String?
+    /// All `DPoP-Nonce` fields, joined by commas (RFC 9449 section 8.1).
+    public var dpopNonce: String?
+    /// All `WWW-Authenticate` fields, joined by commas.
+    public var wwwAuthenticate: String?
     /// The content after decompression.
     public var body: [UInt8]
     /// When the server's certificate expires, if the client inspects certificates and made a new connection.
@@ -94,13 +98,16 @@ public struct OutboundResponse: Sendable {
     /// A response.
     public init(
         status: Int, contentType: String? = nil, cacheControl: String? = nil, retryAfter: String? = nil,
-        date: String? = nil, body: [UInt8] = [], certificateExpiry: Timestamp? = nil
+        date: String? = nil, dpopNonce: String? = nil, wwwAuthenticate: String? = nil, body: [UInt8] = [],
+        certificateExpiry: Timestamp? = nil
     ) {
         self.status = status
         self.contentType = contentType
         self.cacheControl = cacheControl
         self.retryAfter = retryAfter
         self.date = date
+        self.dpopNonce = dpopNonce
+        self.wwwAuthenticate = wwwAuthenticate
         self.body = body
         self.certificateExpiry = certificateExpiry
     }

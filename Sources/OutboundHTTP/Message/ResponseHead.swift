@@ -7,6 +7,8 @@ package struct ResponseHead: Sendable, Hashable {
     package var cacheControl: String?
     package var retryAfter: String?
     package var date: String?
+    package var dpopNonce: String?
+    package var wwwAuthenticate: String?
     package var contentLength: Int?
     /// Whether the body has the chunked transfer coding.
     package var isChunked = false

@@ -45,6 +45,11 @@ extension ResponseParser {
         case 10 where line.equals(name, "connection"):
             receiveConnection(line, value)
             lastField = .framing
+        case 10 where line.equals(name, "dpop-nonce"):
+            // Several are kept, so that they are not taken for one.
+            let text = line.text(value)
+            head.dpopNonce = head.dpopNonce.map { "\($0), \(text)" } ?? text
+            lastField = .dpopNonce
         case 11 where line.equals(name, "retry-after"):
             guard head.retryAfter == nil else { return }
             head.retryAfter = line.text(value)
@@ -64,6 +69,10 @@ extension ResponseParser {
         case 16 where line.equals(name, "content-encoding"):
             try receiveContentEncoding(line, value)
             lastField = .framing
+        case 16 where line.equals(name, "www-authenticate"):
+            let text = line.text(value)
+            head.wwwAuthenticate = head.wwwAuthenticate.map { "\($0), \(text)" } ?? text
+            lastField = .wwwAuthenticate
         case 17 where line.equals(name, "transfer-encoding"):
             guard line.equals(value, "chunked"), !head.isChunked else { throw .transferEncoding }
             head.isChunked = true
@@ -83,6 +92,8 @@ extension ResponseParser {
         case .cacheControl: head.cacheControl?.append(" " + text)
         case .retryAfter: head.retryAfter?.append(" " + text)
         case .date: head.date?.append(" " + text)
+        case .dpopNonce: head.dpopNonce?.append(" " + text)
+        case .wwwAuthenticate: head.wwwAuthenticate?.append(" " + text)
         }
     }
 

@@ -33,7 +33,9 @@ package struct ResponseParser {
     }
 
     /// The field whose value a folded line continues.
-    enum LastField { case none, contentType, cacheControl, retryAfter, date, other, framing }
+    enum LastField {
+        case none, contentType, cacheControl, retryAfter, date, dpopNonce, wwwAuthenticate, other, framing
+    }
 
     /// The announced length may be false: no more than this is reserved for it.
     private static let reservedBytes = 64 * 1024

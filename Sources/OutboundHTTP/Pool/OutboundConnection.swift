@@ -101,7 +101,8 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         let head = parser.head
         let response = OutboundResponse(
             status: head.status, contentType: head.contentType, cacheControl: head.cacheControl,
-            retryAfter: head.retryAfter, date: head.date, body: parser.body, certificateExpiry: certificateExpiry)
+            retryAfter: head.retryAfter, date: head.date, dpopNonce: head.dpopNonce,
+            wwwAuthenticate: head.wwwAuthenticate, body: parser.body, certificateExpiry: certificateExpiry)
         certificateExpiry = nil
         let isReusable = isAlone && parser.allowsReuse && output.isEmpty && !peerHasEnded
         parser = ResponseParser(limits: .init(bodyBytes: 0))

@@ -1,4 +1,5 @@
 import Crypto
+import OpenIDConnect
 import Primitives
 import StorageModel
 
@@ -45,7 +46,8 @@ struct SigningKey: Sendable {
 
     private init(_ key: P256.Signing.PrivateKey) {
         privateKey = key
-        id = Self.thumbprint(of: Array(key.publicKey.rawRepresentation))
+        let point = key.publicKey.rawRepresentation
+        id = JWKThumbprint.p256(x: Base64URL.encode(point.prefix(32)), y: Base64URL.encode(point.suffix(32)))
     }
 
     /// Secret.
@@ -56,15 +58,5 @@ struct SigningKey: Sendable {
 
     func sign(_ bytes: [UInt8]) throws -> [UInt8] {
         Array(try privateKey.signature(for: SHA256.hash(data: bytes)).rawRepresentation)
-    }
-
-    /// RFC 7638 section 3: the hash of the required members, in the order of their names.
-    private static func thumbprint(of point: [UInt8]) -> String {
-        var json = JSONObjectWriter(capacity: 160)
-        json.add("crv", "P-256")
-        json.add("kty", "EC")
-        json.add("x", Base64URL.encode(point.prefix(32)))
-        json.add("y", Base64URL.encode(point.dropFirst(32)))
-        return Base64URL.encode(SHA256.hash(data: json.finish()).withUnsafeBytes { Array($0) })
     }
 }

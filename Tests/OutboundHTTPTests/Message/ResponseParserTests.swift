@@ -253,6 +253,19 @@ struct ResponseParserTests {
         #expect(head.date == "a b")
     }
 
+    @Test("Several DPoP-Nonce and WWW-Authenticate fields are joined, so that none of them is taken for the only one")
+    func challenges() throws {
+        let single = try head(
+            "dpop-nonce: n-1", "WWW-Authenticate: DPoP algs=\"ES256\",", " error=\"x\"", "Content-Length: 0")
+        #expect(single.dpopNonce == "n-1")
+        #expect(single.wwwAuthenticate == "DPoP algs=\"ES256\", error=\"x\"")
+        let several = try head(
+            "DPoP-Nonce: a", "DPoP-Nonce: b", "WWW-Authenticate: Bearer", "WWW-Authenticate: DPoP", "Content-Length: 0")
+        #expect(several.dpopNonce == "a, b")
+        #expect(several.wwwAuthenticate == "Bearer, DPoP")
+        #expect(try head("DPoP-Nonce: a", " b", "Content-Length: 0").dpopNonce == "a b")
+    }
+
     @Test("An interim response's fields are forgotten, and a trailer's are never used")
     func interimAndTrailer() throws {
         let text =

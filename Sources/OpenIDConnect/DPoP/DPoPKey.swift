@@ -1,0 +1,64 @@
+import Crypto
+public import Primitives
+
+/// The key that the tokens of a grant are bound to (RFC 9449): P-256, for ES256.
+///
+/// Each authorization has a new one, so that proofs do not connect the sign-ins of a user. It prints and reflects as
+/// `‹redacted›`. A class, so that a value that has no key has one word for it.
+public final class DPoPKey: Sendable {
+    /// The RFC 7638 thumbprint of the public key, 43 characters: the value of `dpop_jkt` (RFC 9449 section 10).
+    public let thumbprint: String
+    /// The coordinates of the public key in base64url, as in a JSON Web Key (RFC 7518 section 6.2.1).
+    let x: String
+    let y: String
+    private let bytes: [UInt8]
+    private let key: ClientKey
+
+    /// A new key.
+    public convenience init() { self.init(P256.Signing.PrivateKey()) }
+
+    /// The key that ``secret`` gave; nil if the text is none.
+    public convenience init?(secret: Secret) {
+        guard let bytes = Base64URL.decode(secret.exposed),
+            let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes)
+        else { return nil }
+        self.init(key)
+    }
+
+    private init(_ key: P256.Signing.PrivateKey) {
+        let point = key.publicKey.rawRepresentation
+        x = Base64URL.encode(point.prefix(32))
+        y = Base64URL.encode(point.suffix(32))
+        thumbprint = JWKThumbprint.p256(x: x, y: y)
+        bytes = Array(key.rawRepresentation)
+        self.key = ClientKey(.p256(key), keyID: nil)
+    }
+
+    /// The private key, to be stored encrypted: its 32 bytes in base64url.
+    public var secret: Secret { Secret(Base64URL.encode(bytes)) }
+
+    /// A signed JWT in compact form, whose header has the public key.
+    /// - Parameters:
+    ///   - type: The header's `typ`.
+    ///   - claims: A JSON object.
+    func token(type: String, claims: [UInt8]) throws(OIDCError) -> Secret {
+        try key.token(type: type, publicKey: self, claims: claims)
+    }
+
+    /// Writes the public key as a JSON Web Key (RFC 7517), without a private member.
+    func writePublicKey(to json: inout JSONObjectWriter) {
+        json.add("kty", "EC")
+        json.add("crv", "P-256")
+        json.add("x", x)
+        json.add("y", y)
+    }
+}
+
+extension DPoPKey: Hashable {
+    /// Compares the public keys.
+    public static func == (left: DPoPKey, right: DPoPKey) -> Bool { left.thumbprint == right.thumbprint }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(thumbprint) }
+}
+
+extension DPoPKey: Redacted {}

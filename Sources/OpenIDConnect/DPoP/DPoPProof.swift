@@ -1,0 +1,34 @@
+import Primitives
+
+/// A DPoP proof (RFC 9449 section 4.2): shows for one request that its sender has the private key that the tokens are
+/// bound to.
+struct DPoPProof: Sendable {
+    /// The header's `typ`.
+    static let type = "dpop+jwt"
+
+    /// The method of the request (`htm`).
+    let method: OutboundRequest.Method
+    /// The URL of the request; `htu` is it without query.
+    let url: EndpointURL
+    /// The access token that the request has, whose hash is `ath`; nil for a request without one.
+    let accessToken: Secret?
+    /// The nonce that the server has given (`nonce`), if it has given one.
+    let nonce: DPoPNonce?
+    /// Of this proof alone (`jti`): a server refuses a second one.
+    let id: String
+    /// `iat`.
+    let issuedAt: Timestamp
+
+    /// The proof in compact form, signed with ES256.
+    /// - Throws: ``OIDCError/Code/clientRefused`` if the key cannot sign.
+    func text(signedWith key: DPoPKey) throws(OIDCError) -> Secret {
+        var claims = JSONObjectWriter(capacity: 256)
+        claims.add("jti", id)
+        claims.add("htm", method.rawValue)
+        claims.add("htu", url.withoutQuery)
+        claims.add("iat", issuedAt.secondsSinceEpoch)
+        if let accessToken { claims.add("ath", Base64URL.encode(accessToken.sha256)) }
+        claims.add("nonce", ifPresent: nonce?.text)
+        return try key.token(type: Self.type, claims: claims.finish())
+    }
+}

@@ -1,0 +1,94 @@
+import Primitives
+import Testing
+
+@testable import OpenIDConnect
+
+/// What a proof has, by the rules of RFC 9449 sections 4.2 and 4.3.
+@Suite("DPoP proofs")
+struct DPoPProofTests {
+    private let key = DPoPKey()
+
+    private func proof(
+        _ method: OutboundRequest.Method = .post, _ url: String = "https://op.example/token",
+        accessToken: String? = nil, nonce: String? = nil
+    ) throws -> SentProof {
+        let proof = DPoPProof(
+            method: method, url: try #require(EndpointURL(url, policy: .httpsOnly)),
+            accessToken: accessToken.map { Secret($0) }, nonce: nonce.flatMap(DPoPNonce.init), id: "id-1",
+            issuedAt: Timestamp(secondsSinceEpoch: 1_800_000_000))
+        return try SentProof(try proof.text(signedWith: key).exposed)
+    }
+
+    @Test("The header has typ dpop+jwt, alg ES256 and the public key, and no more")
+    func header() throws {
+        let proof = try proof()
+        #expect(Set(proof.header.members.map(\.name)) == ["typ", "alg", "jwk"])
+        #expect(proof.header["typ"]?.string == "dpop+jwt")
+        #expect(proof.header["alg"]?.string == "ES256")
+        let jwk = try #require(proof.header["jwk"]?.object)
+        #expect(Set(jwk.members.map(\.name)) == ["kty", "crv", "x", "y"], "no private member")
+        #expect(proof.isSigned)
+        #expect(proof.thumbprint == key.thumbprint)
+    }
+
+    @Test("The claims of a request without access token and nonce are jti, htm, htu and iat")
+    func claims() throws {
+        let claims = try proof().claims
+        #expect(Set(claims.members.map(\.name)) == ["jti", "htm", "htu", "iat"])
+        #expect(claims["jti"]?.string == "id-1")
+        #expect(claims["htm"]?.string == "POST")
+        #expect(claims["htu"]?.string == "https://op.example/token")
+        #expect(claims["iat"]?.integer == 1_800_000_000)
+    }
+
+    @Test("htm is the method")
+    func method() throws { #expect(try proof(.get).claims["htm"]?.string == "GET") }
+
+    @Test(
+        "htu is the URL without its query",
+        arguments: [
+            ("https://op.example/token", "https://op.example/token"),
+            ("https://op.example/token?a=/b?c", "https://op.example/token"),
+            ("https://op.example/token?", "https://op.example/token"), ("https://op.example", "https://op.example/"),
+            ("https://op.example?a=/b/c", "https://op.example/"), ("https://op.example/?a", "https://op.example/"),
+            ("https://op.example:8443/a/b/", "https://op.example:8443/a/b/"),
+            ("https://[::1]:8443/a%2Fb", "https://[::1]:8443/a%2Fb"),
+        ])
+    func url(_ url: String, _ htu: String) throws { #expect(try proof(.get, url).claims["htu"]?.string == htu) }
+
+    @Test("ath is the hash of the access token, as in the example of RFC 9449 section 7.1")
+    func accessToken() throws {
+        let claims = try proof(.get, accessToken: "Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU").claims
+        #expect(claims["ath"]?.string == "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo")
+    }
+
+    @Test("nonce is the server's")
+    func nonce() throws { #expect(try proof(nonce: "n-1").claims["nonce"]?.string == "n-1") }
+
+    @Test("A key that is stored and read again is the same, and prints nothing")
+    func storage() throws {
+        let read = try #require(DPoPKey(secret: key.secret))
+        #expect(read == key && read.thumbprint == key.thumbprint && read.secret == key.secret)
+        #expect(DPoPKey() != key)
+        #expect("\(key)" == "‹redacted›" && String(reflecting: key) == "‹redacted›")
+        for text in ["", "AAAA", String(repeating: "A", count: 43), "!", key.secret.exposed + "AA"] {
+            #expect(DPoPKey(secret: Secret(text)) == nil, "\(text)")
+        }
+    }
+
+    @Test("The thumbprint is that of RFC 7638 section 3.1 and of RFC 9449 section 6.1")
+    func thumbprint() {
+        let modulus =
+            "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJE"
+            + "CPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2Q"
+            + "vzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6"
+            + "WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"
+        #expect(
+            JWKThumbprint.of([("e", "AQAB"), ("kty", "RSA"), ("n", modulus)])
+                == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs")
+        #expect(
+            JWKThumbprint.p256(
+                x: "l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs", y: "9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA")
+                == "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I")
+    }
+}
