@@ -108,6 +108,7 @@ extension Configuration {
         carriers.portTokenRules.requiresType = zenkey.requiresPortTokenType
         carriers.trustedHosts = zenkey.trustedHosts
         carriers.pushedAuthorizationRequests = zenkey.pushedAuthorizationRequests
+        carriers.dpop = zenkey.dpop
         carriers.pinnedIssuers = zenkey.issuers.mapValues(\.text)
         carriers.signingAlgorithms = Self.signingAlgorithms(of: zenkey.clients)
         return carriers
@@ -118,6 +119,8 @@ extension Configuration {
             var configuration = completed(RelyingParty.Configuration(issuer: provider.issuer))
             configuration.idTokenRules.types = provider.idTokenTypes
             configuration.pushedAuthorizationRequests = provider.pushedAuthorizationRequests
+            configuration.dpop = provider.dpop
+            configuration.storesTokens = provider.storesTokens
             configuration.signingAlgorithms = Self.signingAlgorithms(of: provider.clients)
             return configuration
         }

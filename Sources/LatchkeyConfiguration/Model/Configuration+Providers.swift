@@ -27,6 +27,8 @@ extension Configuration {
         public var requiresPortTokenType = true
         /// Whether authorization requests are pushed to the carriers.
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
+        /// Whether carriers' tokens are bound to a key.
+        public var dpop = DPoPSetting.auto
         /// Issuers known in advance, by network.
         public var issuers: [MCCMNC: EndpointURL] = [:]
 
@@ -74,6 +76,8 @@ extension Configuration {
         public var responseMode = AuthorizationResponseMode.query
         /// Whether authorization requests are pushed; for ``Kind/oidc`` only.
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
+        /// Whether tokens are bound to a key; for ``Kind/oidc`` only.
+        public var dpop = DPoPSetting.auto
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout); for ``Kind/oidc`` only.
         public var backchannelLogout = true
         /// Whether logout at the provider sends the ID token of the sign-in (OpenID Connect RP-Initiated Logout section

@@ -14,6 +14,7 @@ struct ProviderDraft: Sendable {
     var attributes: [UserAttribute: UserEndpoint.Member] = [:]
     var responseMode = AuthorizationResponseMode.query
     var pushedAuthorizationRequests: PushedAuthorizationRequests?
+    var dpop: DPoPSetting?
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]
     var backchannelLogout = true
@@ -52,6 +53,11 @@ struct ProviderDraft: Sendable {
             "par", .optional(.choice), \.pushedAuthorizationRequests,
             "Pushed authorization requests (RFC 9126). auto: if the provider's metadata requires them; always: also if "
                 + "it does not; never: not even then. The default is auto. For oidc only."),
+        Setting(
+            "dpop", .optional(.choice), \.dpop,
+            "Access tokens that are bound to a key of this server (DPoP, RFC 9449). auto: if the provider's metadata "
+                + "demands them, or supports them and store_tokens is set; always: a token that is not bound is "
+                + "refused; never: not even then. The default is auto. For oidc only."),
         Setting(
             "store_tokens", .flag(), \.storesTokens,
             "Stores the access and refresh tokens of its sign-ins for its resources, encrypted with "
@@ -156,6 +162,12 @@ struct ProviderDraft: Sendable {
         if kind == .oauth2, pushedAuthorizationRequests != nil {
             context.refuse(
                 origin, "has par, but no metadata that names the endpoint", "remove it, or make the kind oidc")
+        }
+        provider.dpop = dpop ?? .auto
+        if kind == .oauth2, dpop != nil {
+            context.refuse(
+                origin, "has dpop, but no metadata that says what the provider supports",
+                "remove it, or make the kind oidc")
         }
         if kind == .oauth2, idTokenTypes != nil {
             context.refuse(origin, "has id_token_types, but no ID tokens", "remove it, or make the kind oidc")

@@ -6,15 +6,18 @@ import SignIn
 // the provider, with the first user.
 extension Doctor {
     /// - Parameters:
-    ///   - requests: The setting `par` for the provider.
+    ///   - configured: The relying party's settings for the provider.
     ///   - responseMode: As configured.
     ///   - key: Where the provider's settings are.
     func examineDemands(
-        of provider: ProviderMetadata, _ subject: String, _ requests: PushedAuthorizationRequests,
+        of provider: ProviderMetadata, _ subject: String, _ configured: RelyingParty.Configuration,
         responseMode: AuthorizationResponseMode, key: String
     ) -> [Finding] {
         let demands = provider.demands
-        var findings = [pushedRequests(of: provider, subject, requests, key: key)].compactMap(\.self)
+        var findings = [
+            pushedRequests(of: provider, subject, configured.pushedAuthorizationRequests, key: key),
+            boundTokens(of: provider, subject, configured, key: key),
+        ].compactMap(\.self)
         if demands.signedRequestObjects {
             findings.append(
                 .problem(
@@ -22,14 +25,6 @@ extension Doctor {
                     "the provider demands signed authorization requests (require_signed_request_object), which "
                         + "Latchkey does not send: sign-ins by redirects fail",
                     fix: "have the provider register the client without this demand"))
-        }
-        if demands.dpopBoundTokens {
-            findings.append(
-                .problem(
-                    .metadata, subject,
-                    "the provider binds access tokens to a key of the client (dpop_bound_access_tokens), and Latchkey "
-                        + "sends no DPoP proofs: token requests fail",
-                    fix: "have the provider register the client for Bearer tokens"))
         }
         if demands.certificateBoundTokens {
             findings.append(
@@ -58,6 +53,37 @@ extension Doctor {
                     fix: "tell the provider"))
         }
         return findings
+    }
+
+    private func boundTokens(
+        of provider: ProviderMetadata, _ subject: String, _ configured: RelyingParty.Configuration, key: String
+    ) -> Finding? {
+        let isDemanded = provider.demands.dpopBoundTokens
+        let use = configured.dpop.use(at: provider, storesTokens: configured.storesTokens)
+        guard use != .none else {
+            guard isDemanded else { return nil }
+            return .problem(
+                .metadata, subject,
+                "the provider binds access tokens to a key of the client (dpop_bound_access_tokens), and dpop is "
+                    + "never: token requests fail, unless its metadata is wrong", fix: "set dpop of \(key) to auto")
+        }
+        guard provider.demands.dpopAlgorithms?.contains(.es256) ?? true else {
+            return .problem(
+                .metadata, subject,
+                "the provider does not list ES256 in dpop_signing_alg_values_supported, the only algorithm of "
+                    + "Latchkey's DPoP proofs: token requests fail",
+                fix: isDemanded ? "tell the provider" : "set dpop of \(key) to auto")
+        }
+        guard use == .required else {
+            return .ok(
+                .metadata, subject,
+                "stored access tokens are bound to a key (DPoP), because the provider supports it")
+        }
+        return .ok(
+            .metadata, subject,
+            "access tokens are bound to a key (DPoP), "
+                + (isDemanded ? "as the provider demands" : "because dpop is always")
+        )
     }
 
     private func pushedRequests(

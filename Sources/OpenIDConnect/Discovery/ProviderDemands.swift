@@ -1,7 +1,7 @@
 /// What a provider's metadata demands of authorization requests and clients.
 ///
-/// Only ``pushedRequests`` is done. The others are for the operator: a sign-in that the provider refuses because of one
-/// of them fails at the provider.
+/// Only ``pushedRequests`` and ``dpopBoundTokens`` are done. The others are for the operator: a sign-in that the
+/// provider refuses because of one of them fails at the provider.
 public struct ProviderDemands: Sendable, Hashable {
     /// Authorization requests must be pushed: `require_pushed_authorization_requests` (RFC 9126 section 5).
     public let pushedRequests: Bool
@@ -10,6 +10,9 @@ public struct ProviderDemands: Sendable, Hashable {
     /// Access tokens are bound to a key of the client: `dpop_bound_access_tokens` (RFC 9449 section 5.2), which some
     /// providers publish for all their clients.
     public let dpopBoundTokens: Bool
+    /// The supported algorithms that DPoP proofs may be signed with: `dpop_signing_alg_values_supported` (RFC 9449
+    /// section 5.1); nil without a list.
+    public let dpopAlgorithms: Set<SigningAlgorithm>?
     /// Access tokens can be bound to the client's certificate: `tls_client_certificate_bound_access_tokens` (RFC 8705
     /// section 3.3). It says that the provider can, not that it demands so of this client.
     public let certificateBoundTokens: Bool
@@ -20,8 +23,8 @@ public struct ProviderDemands: Sendable, Hashable {
 
     /// Of a provider without metadata.
     static let none = ProviderDemands(
-        pushedRequests: false, signedRequestObjects: false, dpopBoundTokens: false, certificateBoundTokens: false,
-        responseModes: nil, acceptsS256: true)
+        pushedRequests: false, signedRequestObjects: false, dpopBoundTokens: false, dpopAlgorithms: nil,
+        certificateBoundTokens: false, responseModes: nil, acceptsS256: true)
 }
 
 extension ProviderDemands {
@@ -31,6 +34,7 @@ extension ProviderDemands {
             pushedRequests: reader.flag("require_pushed_authorization_requests"),
             signedRequestObjects: reader.flag("require_signed_request_object"),
             dpopBoundTokens: reader.flag("dpop_bound_access_tokens"),
+            dpopAlgorithms: (try? reader.known("dpop_signing_alg_values_supported")) ?? nil,
             certificateBoundTokens: reader.flag("tls_client_certificate_bound_access_tokens"),
             responseModes: (try? reader.known("response_modes_supported")) ?? nil,
             acceptsS256: reader.mayList("S256", in: "code_challenge_methods_supported"))

@@ -52,12 +52,15 @@ extension RelyingParty {
             discovery.distrust(provider)
             throw error.at(.init(to: provider.authorizationEndpoint))
         }
-        var outbound = try client.request(
-            request.items, to: endpoint, step: .pushedAuthorization, of: provider, limits: configuration.limits,
-            now: clock.now(), random: random)
-        outbound.correlationID = correlationID
-        let response = try await bulkhead.send(outbound, "The pushed authorization request", codeMayBeSpent: false) {
-            (response) throws(OIDCError) in
+        let response = try await send(
+            "The pushed authorization request", provingPossessionOf: request.dpopKey, codeMayBeSpent: false
+        ) { () throws(OIDCError) in
+            var outbound = try client.request(
+                request.items, to: endpoint, step: .pushedAuthorization, of: provider, limits: configuration.limits,
+                now: clock.now(), random: random)
+            outbound.correlationID = correlationID
+            return outbound
+        } read: { (response) throws(OIDCError) in
             do throws(OIDCError) {
                 return try PushedAuthorizationResponse(response, limits: configuration.limits)
             } catch {

@@ -26,6 +26,7 @@ extension RelyingParty {
     ///
     /// - Parameters:
     ///   - original: The ID token of the sign-in.
+    ///   - key: The key that the refresh token may be bound to; nil for none.
     ///   - algorithms: What the provider may sign the client's ID tokens with (`id_token_signed_response_alg`).
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,
     ///   of which `invalid_grant` means that the grant has ended; ``OIDCError/Code/invalidIDToken`` with the check that
@@ -33,11 +34,11 @@ extension RelyingParty {
     ///   code.
     public func refresh(
         _ refreshToken: Secret, client: ClientCredentials, of original: OriginalIDToken,
-        signedWith algorithms: Set<SigningAlgorithm> = SigningAlgorithm.standard, provider: ProviderMetadata,
-        correlationID: CorrelationID
+        boundTo key: DPoPKey? = nil, signedWith algorithms: Set<SigningAlgorithm> = SigningAlgorithm.standard,
+        provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> RefreshResponse {
         let tokens = try await post(
-            .refreshToken(refreshToken), client, provider, correlationID,
+            .refreshToken(refreshToken), client, boundTo: key, provider, correlationID,
             idToken: provider.hasIDTokens ? .optional : .ignored)
         guard let idToken = tokens.idToken else { return RefreshResponse(tokens) }
         do throws(OIDCError) {

@@ -14,14 +14,17 @@ extension RelyingParty {
     /// correlation id as the query item `correlation_id`, because proxies drop header fields with an underscore. An
     /// OpenID provider without a userinfo endpoint has put the attributes into the ID token.
     ///
-    /// - Parameter algorithm: The client's `userinfo_signed_response_alg` (OpenID Connect Dynamic Client Registration
-    ///   section 2). A response that is not signed with it is refused. Nil if the client is registered with none: then
-    ///   a response is plain JSON, or signed with one of ``SigningAlgorithm/standard``.
+    /// - Parameters:
+    ///   - key: The key that the access token is bound to; nil for a Bearer token.
+    ///   - algorithm: The client's `userinfo_signed_response_alg` (OpenID Connect Dynamic Client Registration section
+    ///     2). A response that is not signed with it is refused. Nil if the client is registered with none: then a
+    ///     response is plain JSON, or signed with one of ``SigningAlgorithm/standard``.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
     ///   subject; ``OIDCError/Code/metadataRefused`` if a carrier has no userinfo endpoint;
     ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
     public func userInfo(
-        accessToken: Secret, about idToken: VerifiedIDToken, signedWith algorithm: SigningAlgorithm? = nil,
+        accessToken: Secret, boundTo key: DPoPKey? = nil, about idToken: VerifiedIDToken,
+        signedWith algorithm: SigningAlgorithm? = nil,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> UserInfo {
         guard let endpoint = provider.userInfoEndpoint else {
@@ -31,10 +34,12 @@ extension RelyingParty {
         }
         let request = request(
             isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
-            bearing: accessToken, from: provider, step: .userInfo, upTo: configuration.limits.userInfoBytes,
+            with: accessToken, key, from: provider, step: .userInfo, upTo: configuration.limits.userInfoBytes,
             accepting: algorithm == nil ? "application/json" : "application/jwt", correlationID)
-        let response = try await bulkhead.send(request, "The userinfo request", codeMayBeSpent: true) {
-            (response) throws(OIDCError) in
+        let response = try await send(
+            "The userinfo request", provingPossessionOf: key, accessToken: accessToken, codeMayBeSpent: true,
+            { request }
+        ) { (response) throws(OIDCError) in
             try UserInfoResponse(response, signedWith: algorithm, limits: configuration.limits)
         }
         do throws(OIDCError) {
@@ -70,18 +75,23 @@ extension RelyingParty {
     ///
     /// - Throws: ``OIDCError/Code/unusableResponse``, ``OIDCError/Code/metadataRefused`` if the provider has ID tokens,
     ///   or a transport code. The code is spent in every case.
-    /// - Parameter correlationID: Of the sign-in, for the log.
+    /// - Parameters:
+    ///   - key: The key that the access token is bound to; nil for a Bearer token.
+    ///   - correlationID: Of the sign-in, for the log.
     public func user(
-        accessToken: Secret, provider: ProviderMetadata, correlationID: CorrelationID? = nil
+        accessToken: Secret, boundTo key: DPoPKey? = nil, provider: ProviderMetadata,
+        correlationID: CorrelationID? = nil
     ) async throws(OIDCError) -> ProviderUser {
         guard let endpoint = provider.userEndpoint else {
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no user endpoint.")
         }
         let request = request(
-            endpoint.url, bearing: accessToken, from: provider, step: .userInfo,
+            endpoint.url, with: accessToken, key, from: provider, step: .userInfo,
             upTo: configuration.limits.userInfoBytes, correlationID)
-        return try await bulkhead.send(request, "The request to the user endpoint", codeMayBeSpent: true) {
-            (response) throws(OIDCError) in
+        return try await send(
+            "The request to the user endpoint", provingPossessionOf: key, accessToken: accessToken,
+            codeMayBeSpent: true, { request }
+        ) { (response) throws(OIDCError) in
             try ProviderUser(response, from: endpoint, issuer: provider.issuer, limits: configuration.limits)
         }
     }
@@ -90,17 +100,20 @@ extension RelyingParty {
     ///
     /// - Parameters:
     ///   - url: Configured by the operator; never named by a provider or a client.
+    ///   - key: The key that the access token is bound to; nil for a Bearer token.
     ///   - correlationID: Of the request that needs it, for the log.
     /// - Throws: ``OIDCError/Code/unusableResponse`` unless the response is 401, or 200 with a complete JSON object or
     ///   array; a transport code.
     public func resource(
-        _ url: EndpointURL, accessToken: Secret, provider: ProviderMetadata, correlationID: CorrelationID? = nil
+        _ url: EndpointURL, accessToken: Secret, boundTo key: DPoPKey? = nil, provider: ProviderMetadata,
+        correlationID: CorrelationID? = nil
     ) async throws(OIDCError) -> ResourceResponse {
         let request = request(
-            url, bearing: accessToken, from: provider, step: .resource, upTo: configuration.limits.resourceBytes,
+            url, with: accessToken, key, from: provider, step: .resource, upTo: configuration.limits.resourceBytes,
             correlationID)
-        return try await bulkhead.send(
-            request, "The request for the resource", codeMayBeSpent: false, read: readResource)
+        return try await send(
+            "The request for the resource", provingPossessionOf: key, accessToken: accessToken, codeMayBeSpent: false,
+            { request }, read: readResource)
     }
 
     private func readResource(_ response: OutboundResponse) throws(OIDCError) -> ResourceResponse {
@@ -115,16 +128,20 @@ extension RelyingParty {
         return .json(response.body)
     }
 
-    /// A request for what an access token gives access to (RFC 6750 section 2.1).
-    /// - Parameter bytes: The longest body to accept.
+    /// A request for what an access token gives access to (RFC 6750 section 2.1, RFC 9449 section 7.1).
+    /// - Parameters:
+    ///   - key: The key that the access token is bound to, if it is; the request then needs a proof, too.
+    ///   - bytes: The longest body to accept.
     private func request(
-        _ url: EndpointURL, bearing accessToken: Secret, from provider: ProviderMetadata,
+        _ url: EndpointURL, with accessToken: Secret, _ key: DPoPKey?, from provider: ProviderMetadata,
         step: OutboundRequest.Destination.Step, upTo bytes: Int, accepting mediaType: String = "application/json",
         _ correlationID: CorrelationID?
     ) -> OutboundRequest {
         OutboundRequest(
             method: .get, url: url,
-            headers: [("Authorization", "Bearer " + accessToken.exposed), ("Accept", mediaType)],
+            headers: [
+                ("Authorization", (key == nil ? "Bearer " : "DPoP ") + accessToken.exposed), ("Accept", mediaType),
+            ],
             timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: bytes,
             destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
     }

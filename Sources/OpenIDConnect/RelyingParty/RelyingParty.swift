@@ -48,6 +48,10 @@ public final class RelyingParty: Sendable {
         public var cache = CacheRules()
         /// Whether authorization requests are pushed.
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
+        /// Whether tokens are bound to a key.
+        public var dpop = DPoPSetting.auto
+        /// Whether tokens are stored after the sign-in, so that ``DPoPSetting/auto`` binds them where it can.
+        public var storesTokens = false
         /// How many requests a carrier may keep under way, and when its circuit breakers open.
         public var bulkhead = CarrierBulkheadRules()
 
@@ -85,6 +89,8 @@ public final class RelyingParty: Sendable {
     let issuerConfigurations: IssuerConfigurations
     /// Limits the fetches of newer keys on behalf of logout tokens.
     let logoutKeyFetches: Mutex<TokenBucket>
+    /// The nonces that servers demand in proofs.
+    let dpopNonces = DPoPNonces()
 
     /// A relying party with empty caches. What it learns of carriers' issuers, it forgets when it goes.
     /// - Parameter http: Sends the requests.
@@ -144,26 +150,32 @@ public final class RelyingParty: Sendable {
     /// The carrier that serves a network, or the one provider, as far as that is known without a request.
     package func knownProvider(for network: MCCMNC?) -> ProviderMetadata? { discovery.knownProvider(for: network) }
 
-    /// Exchanges an authorization code for tokens (RFC 6749 section 4.1.3), by one request that is never repeated.
+    /// Exchanges an authorization code for tokens (RFC 6749 section 4.1.3), by one request that is never repeated. Only
+    /// if the provider demands a nonce in its proof (RFC 9449 section 8), and so has not redeemed the code, it gets the
+    /// request once more.
     ///
+    /// - Parameter key: The key that the authorization request named; nil if it named none. Then the tokens are bound
+    ///   to a new key, if the provider's tokens are bound at all.
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code;
     ///   ``OIDCError/Code/clientRefused`` without one if the provider's metadata does not list the client's
     ///   authentication method, and nothing was sent; ``OIDCError/Code/unusableResponse``, or a transport code.
     ///   ``OIDCError/codeMayBeSpent`` says whether the code may be sent again.
     public func exchange(
         code: Secret, redirectURI: String, codeVerifier: CodeVerifier?, client: ClientCredentials,
-        provider: ProviderMetadata, correlationID: CorrelationID
+        boundTo key: DPoPKey? = nil, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> TokenResponse {
         try await post(
-            .authorizationCode(code, redirectURI: redirectURI, codeVerifier: codeVerifier), client, provider,
-            correlationID, idToken: provider.hasIDTokens ? .required : .ignored)
+            .authorizationCode(code, redirectURI: redirectURI, codeVerifier: codeVerifier), client, boundTo: key,
+            provider, correlationID, idToken: provider.hasIDTokens ? .required : .ignored)
     }
 
     /// Sends a token request, once.
+    /// - Parameter key: As in ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
     func post(
-        _ grant: TokenRequest.Grant, _ client: ClientCredentials, _ provider: ProviderMetadata,
+        _ grant: TokenRequest.Grant, _ client: ClientCredentials, boundTo key: DPoPKey?, _ provider: ProviderMetadata,
         _ correlationID: CorrelationID, idToken presence: TokenResponse.IDTokenPresence
     ) async throws(OIDCError) -> TokenResponse {
+        let key = key ?? newDPoPKey(at: provider)
         let request = TokenRequest(
             grant: grant, client: client, correlationID: isOfCarriers ? correlationID : nil)
         do throws(OIDCError) {
@@ -172,15 +184,17 @@ public final class RelyingParty: Sendable {
             discovery.distrust(provider)
             throw error.at(.init(to: provider.tokenEndpoint))
         }
-        var outbound = try request.outbound(
-            to: provider, limits: configuration.limits, now: clock.now(), random: random)
-        outbound.correlationID = correlationID
-        return try await bulkhead.send(outbound, "The token request", codeMayBeSpent: nil) {
-            (response) throws(OIDCError) in
+        return try await send("The token request", provingPossessionOf: key, codeMayBeSpent: nil) {
+            () throws(OIDCError) in
+            var outbound = try request.outbound(
+                to: provider, limits: configuration.limits, now: clock.now(), random: random)
+            outbound.correlationID = correlationID
+            return outbound
+        } read: { (response) throws(OIDCError) in
             do throws(OIDCError) {
                 return try TokenResponse(
                     response, limits: configuration.limits, idToken: presence,
-                    mayLackType: !provider.hasIDTokens)
+                    mayLackType: !provider.hasIDTokens, proofKey: key, mustBeBound: dpop(at: provider) == .required)
             } catch {
                 throw client.explained(error)
             }

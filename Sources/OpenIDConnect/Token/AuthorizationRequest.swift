@@ -29,6 +29,8 @@ public struct AuthorizationRequest: Sendable {
     public var prompt: String?
     /// How the response comes back. A request for ``AuthorizationResponseMode/query``, the default, does not name it.
     public var responseMode = AuthorizationResponseMode.query
+    /// The key that the code is bound to: its thumbprint is `dpop_jkt` (RFC 9449 section 10); nil for none.
+    public var dpopKey: DPoPKey?
 
     /// A request without optional parameters.
     public init(
@@ -67,6 +69,7 @@ public struct AuthorizationRequest: Sendable {
         for (name, value) in [
             ("login_hint_token", loginHintToken), ("login_hint", loginHint), ("context", context), ("prompt", prompt),
             ("response_mode", responseMode == .query ? nil : responseMode.rawValue),
+            ("dpop_jkt", dpopKey?.thumbprint),
         ] {
             if let value { items.append((name, value)) }
         }

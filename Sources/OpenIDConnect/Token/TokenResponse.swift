@@ -2,8 +2,12 @@ public import Primitives
 
 /// A successful response of the token endpoint (RFC 6749 section 5.1, OpenID Connect Core section 3.1.3.3).
 public struct TokenResponse: Sendable, Hashable {
-    /// The access token, of type Bearer.
+    /// The access token, of type Bearer or DPoP.
     public let accessToken: Secret
+    /// The key that the access token is bound to (RFC 9449 section 5); nil for a Bearer token.
+    public let accessTokenKey: DPoPKey?
+    /// The key of the request's proof, which the refresh token may be bound to; nil if the request had none.
+    public let proofKey: DPoPKey?
     /// In compact form. Nil from a provider without ID tokens; a response to a refresh may have none.
     public let idToken: Secret?
     /// The refresh token, if the provider issued one.
@@ -35,9 +39,11 @@ extension TokenResponse {
     ///   - presence: Whether the response has an ID token.
     ///   - mayLackType: Whether a response without `token_type` is one of a Bearer token, as many OAuth 2.0 providers
     ///     leave it out.
+    ///   - proofKey: The key of the request's proof; nil if it had none. Then the token type DPoP is refused.
+    ///   - mustBeBound: Whether a Bearer token is refused.
     init(
         _ response: OutboundResponse, limits: OutboundLimits, idToken presence: IDTokenPresence = .required,
-        mayLackType: Bool = false
+        mayLackType: Bool = false, proofKey: DPoPKey? = nil, mustBeBound: Bool = false
     ) throws(OIDCError) {
         guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
             throw .unusable("The token endpoint's response, of status \(response.status), is not a JSON object.")
@@ -56,11 +62,8 @@ extension TokenResponse {
         guard let accessToken = object["access_token"]?.string, accessToken.isVisibleASCII() else {
             throw .unusable("The token endpoint's response has no access_token of visible ASCII characters.")
         }
-        // RFC 6749 section 5.1: required, and compared without regard to case.
-        let type = object["token_type"]
-        guard type?.string?.lowercased() == "bearer" || (type == nil && mayLackType) else {
-            throw .unusable("The token endpoint's response has a token_type other than Bearer.")
-        }
+        accessTokenKey = try Self.isBound(object["token_type"], mayLackType, proofKey, mustBeBound) ? proofKey : nil
+        self.proofKey = proofKey
         self.accessToken = Secret(accessToken)
         idToken =
             switch presence {
@@ -76,6 +79,20 @@ extension TokenResponse {
     }
 
     private static let tokens = ["access_token", "id_token", "refresh_token"]
+
+    /// Whether the token type is DPoP. RFC 6749 section 5.1: it is required, and compared without regard to case.
+    private static func isBound(
+        _ type: JSONValue?, _ mayLackType: Bool, _ proofKey: DPoPKey?, _ mustBeBound: Bool
+    ) throws(OIDCError) -> Bool {
+        switch type?.string?.lowercased() {
+        case "dpop" where proofKey != nil: return true
+        case "bearer" where !mustBeBound: return false
+        case nil where type == nil && mayLackType && !mustBeBound: return false
+        default:
+            throw .unusable(
+                "The token endpoint's response has a token_type other than \(mustBeBound ? "DPoP" : "Bearer").")
+        }
+    }
 
     private static func idToken(_ object: JSONObject) throws(OIDCError) -> Secret {
         guard let idToken = object["id_token"]?.string, !idToken.isEmpty else {

@@ -69,7 +69,7 @@ struct SignInAttempt: Sendable {
             await relyingParty.exchange(
                 code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
                 client: ClientCredentials(clientID: client.id, authentication: client.authentication),
-                provider: provider, correlationID: correlationID))
+                boundTo: request.dpopKey, provider: provider, correlationID: correlationID))
     }
 
     /// - Parameters:
@@ -103,7 +103,8 @@ struct SignInAttempt: Sendable {
     ) async throws(SignInError) -> ProviderUser {
         var user = try await asked(
             await relyingParty.user(
-                accessToken: tokens.accessToken, provider: provider, correlationID: correlationID),
+                accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, provider: provider,
+                correlationID: correlationID),
             codeWasPosted: true)
         user.attributes = requested(user.attributes)
         return user
@@ -116,8 +117,8 @@ struct SignInAttempt: Sendable {
         requested(
             try await asked(
                 await relyingParty.userInfo(
-                    accessToken: tokens.accessToken, about: idToken, signedWith: client.userInfoSigningAlgorithm,
-                    provider: provider, correlationID: correlationID),
+                    accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, about: idToken,
+                    signedWith: client.userInfoSigningAlgorithm, provider: provider, correlationID: correlationID),
                 codeWasPosted: true))
     }
 }

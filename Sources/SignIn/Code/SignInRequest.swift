@@ -13,6 +13,8 @@ package struct SignInRequest: Sendable {
     /// The redirect URI of the authorization request.
     package var redirectURI: String
     package var codeVerifier: CodeVerifier?
+    /// The key that the authorization request named (RFC 9449 section 10); nil if it named none.
+    var dpopKey: DPoPKey?
     /// The nonce of the authorization request; if given, the ID token must have it.
     package var nonce: Secret?
     /// The authentication contexts asked for. Any of them will do.

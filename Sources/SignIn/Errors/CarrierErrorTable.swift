@@ -46,6 +46,10 @@ package struct CarrierErrorTable {
         Row("invalid_request_object", .invalidRequest, "The provider cannot read or verify the request object."),
         Row("temporarily_unavailable", .serverError, "The provider is too busy."),
         Row("server_error", .serverError, "The provider has an internal error."),
+        // RFC 9449 section 5.
+        Row(
+            "invalid_dpop_proof", .serverError,
+            "The provider does not accept this server's DPoP proof: one of their clocks may be wrong."),
         Row("network_failure", .networkFailure, "The provider's network failed."),
         Row("authentication_timed_out", .requestTimeout, "The user was not authenticated in time."),
         Row("user_not_found", .discoveryStateError, "The provider does not know the user."),

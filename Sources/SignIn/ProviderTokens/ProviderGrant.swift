@@ -117,8 +117,8 @@ struct ProviderGrant: Sendable {
             response = try await relyingParty.refresh(
                 refreshToken,
                 client: ClientCredentials(clientID: client.id, authentication: client.authentication),
-                of: tokens.original(of: record.binding.identity), signedWith: client.signingAlgorithms,
-                provider: metadata, correlationID: correlationID)
+                of: tokens.original(of: record.binding.identity), boundTo: tokens.refreshTokenKey,
+                signedWith: client.signingAlgorithms, provider: metadata, correlationID: correlationID)
         } catch {
             if error.code == .invalidIDToken {
                 try await end(record, version: version, .idTokenInvalid, error.check)

@@ -60,15 +60,16 @@ package struct ProviderResources: Sendable {
         // Some providers end a token before its announced expiry.
         var refused: Secret?
         for _ in 0..<2 {
-            let token = try await grant.tokens(besides: refused).accessToken
+            let tokens = try await grant.tokens(besides: refused)
             do throws(OIDCError) {
                 let answer = try await grant.relyingParty.resource(
-                    url, accessToken: token, provider: grant.metadata, correlationID: grant.correlationID)
+                    url, accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, provider: grant.metadata,
+                    correlationID: grant.correlationID)
                 if case .json(let body) = answer { return body }
             } catch {
                 throw SignInError(ofResource: error)
             }
-            refused = token
+            refused = tokens.accessToken
         }
         throw .resourceRefused
     }

@@ -4,8 +4,14 @@ import Primitives
 /// The tokens that a provider issued for a user, with which its resources are fetched.
 struct ProviderTokens: Sendable, Hashable {
     var accessToken: Secret
+    /// The key that the access token is bound to (RFC 9449); nil for a Bearer token, and for tokens that an earlier
+    /// version stored.
+    var accessTokenKey: DPoPKey?
     /// Nil if the provider issued none.
     var refreshToken: Secret?
+    /// The key that the refresh token may be bound to. It is another one than that of the access token if the refresh
+    /// token is of an earlier sign-in.
+    var refreshTokenKey: DPoPKey?
     /// When the access token expires, if the provider said so.
     var expiresAt: Timestamp?
     /// The granted scopes, if the provider named them.
@@ -31,7 +37,9 @@ struct ProviderTokens: Sendable, Hashable {
     init(_ response: TokenResponse, _ idToken: VerifiedIDToken? = nil, at now: Timestamp) {
         original = idToken?.claimsForRefresh
         accessToken = response.accessToken
+        accessTokenKey = response.accessTokenKey
         refreshToken = response.refreshToken
+        refreshTokenKey = response.proofKey
         expiresAt = response.expiresIn.map { now.advanced(bySeconds: min($0, Self.longestLife)) }
         scope = response.scope
     }
@@ -56,6 +64,7 @@ struct ProviderTokens: Sendable, Hashable {
         else { return self }
         var tokens = self
         tokens.refreshToken = refreshToken
+        tokens.refreshTokenKey = earlier.refreshTokenKey
         tokens.original = earlier.original
         return tokens
     }
@@ -73,7 +82,9 @@ extension ProviderTokens {
     init?(_ json: JSONObject) {
         guard let accessToken = json["access_token"]?.string else { return nil }
         self.accessToken = Secret(accessToken)
+        accessTokenKey = json["access_token_key"]?.string.flatMap { DPoPKey(secret: Secret($0)) }
         refreshToken = json["refresh_token"]?.string.map { Secret($0) }
+        refreshTokenKey = json["refresh_token_key"]?.string.flatMap { DPoPKey(secret: Secret($0)) }
         expiresAt = json["expires_at"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
         scope = json["scope"]?.string
         original = json["id_token_claims"]?.object.map { OriginalIDToken.Claims($0) }
@@ -85,7 +96,9 @@ extension ProviderTokens {
 
     func write(to json: inout JSONObjectWriter) {
         json.add("access_token", accessToken.exposed)
+        json.add("access_token_key", ifPresent: accessTokenKey?.secret.exposed)
         json.add("refresh_token", ifPresent: refreshToken?.exposed)
+        json.add("refresh_token_key", ifPresent: refreshTokenKey?.secret.exposed)
         if let expiresAt { json.add("expires_at", expiresAt.secondsSinceEpoch) }
         json.add("scope", ifPresent: scope)
         if let original { json.add("id_token_claims", object: original.write) }

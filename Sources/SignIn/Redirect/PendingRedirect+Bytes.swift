@@ -35,6 +35,8 @@ extension PendingRedirect {
         writer.add(start.trackingID)
         writer.add(start.linkingSession)
         writer.add(start.sessionIDIsSession ? "1" : nil)
+        // Left out where there is none, so that an instance before DPoP reads all other sign-ins.
+        if let dpopKey { writer.add(dpopKey.secret.exposed) }
         return writer.bytes
     }
 
@@ -66,9 +68,15 @@ extension PendingRedirect {
         start.trackingID = reader.text()
         start.linkingSession = reader.text()
         start.sessionIDIsSession = reader.text() != nil
+        var dpopKey: DPoPKey?
+        if !reader.isAtEnd {
+            guard let key = reader.text().flatMap({ DPoPKey(secret: Secret($0)) }) else { return nil }
+            dpopKey = key
+        }
         guard reader.isWhole else { return nil }
         self.init(start: start, clientID: clientID, correlationID: correlationID, browserHash: browserHash)
         self.leg = leg
+        self.dpopKey = dpopKey
     }
 }
 
@@ -109,8 +117,11 @@ private struct CompactReader {
 
     init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
+    /// Whether all was read.
+    var isAtEnd: Bool { rest.isEmpty }
+
     /// Whether all was read, and nothing was missing.
-    var isWhole: Bool { !isBroken && rest.isEmpty }
+    var isWhole: Bool { !isBroken && isAtEnd }
 
     /// The next text; nil if it was nil.
     mutating func text() -> String? {

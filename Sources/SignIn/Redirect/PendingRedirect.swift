@@ -16,6 +16,8 @@ struct PendingRedirect: Sendable {
     let correlationID: CorrelationID
     /// The SHA-256 of the value in the browser's cookie, in base64url; nil where any browser may come back.
     let browserHash: String?
+    /// The key that the provider binds the code to; nil where none is used.
+    var dpopKey: DPoPKey?
     /// The network of the browser's address, for the limit of pending starts; not stored.
     var subnet: IPAddress?
 

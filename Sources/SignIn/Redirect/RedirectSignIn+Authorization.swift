@@ -30,8 +30,11 @@ extension RedirectSignIn {
         guard let relyingParty = relyingParties[name],
             let client = configuration.providers[name]?.client(pending.clientID)
         else { throw .unknownClient }
+        var pending = pending
+        pending.dpopKey = relyingParty.newDPoPKey(at: provider)
         let confirmsNonce = provider.userEndpoint == nil
-        let (pending, request) = try await authorizationRequest(
+        let request: AuthorizationRequest
+        (pending, request) = try await authorizationRequest(
             pending, at: network, confirmsNonce: confirmsNonce, loginHintToken: loginHintToken)
         do throws(OIDCError) {
             times.begin(.pushedAuthorization)
@@ -85,6 +88,7 @@ extension RedirectSignIn {
         request.acrValues = start.acrValues
         request.context = start.context
         request.prompt = start.prompt
+        request.dpopKey = pending.dpopKey
         request.responseMode = configuration.providers[start.provider]?.responseMode ?? .query
         return (pending, request)
     }

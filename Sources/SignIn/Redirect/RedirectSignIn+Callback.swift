@@ -54,6 +54,7 @@ extension RedirectSignIn {
             provider: start.provider, clientID: pending.clientID, code: code, network: network,
             redirectURI: start.callbackURL)
         request.codeVerifier = codeVerifier
+        request.dpopKey = pending.dpopKey
         request.nonce = nonce
         request.acrValues = start.acrValues
         request.context = start.context

@@ -168,12 +168,26 @@ struct ProviderConfigurationTests {
         #expect(try load(environment: environment).configuration.zenkey.pushedAuthorizationRequests == .always)
     }
 
+    @Test("Tokens bound to a key are a setting of the carriers and of each OpenID provider")
+    func dpop() throws {
+        let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
+        #expect(standard.zenkey.dpop == .auto)
+        #expect(standard.providers[0].dpop == .auto)
+        let set = try load("zenkey: {dpop: never}\nproviders: {acme: {\(Self.acme), dpop: always}}").configuration
+        #expect(set.zenkey.dpop == .never)
+        #expect(set.providers[0].dpop == .always)
+        let environment = needed.with("LATCHKEY_ZENKEY_DPOP", "always")
+        #expect(try load(environment: environment).configuration.zenkey.dpop == .always)
+    }
+
     @Test(
-        "Pushed authorization requests that cannot be are refused",
+        "Pushed authorization requests and bound tokens that cannot be are refused",
         arguments: [
             ("zenkey: {par: sometimes}", "is not one of its words"),
             ("providers: {acme: {\(acme), par: true}}", "is not one of its words"),
             ("providers: {zoom: {\(oauth2), clients: 'a:b', par: auto}}", "has par"),
+            ("zenkey: {dpop: sometimes}", "is not one of its words"),
+            ("providers: {zoom: {\(oauth2), clients: 'a:b', dpop: auto}}", "has dpop"),
             (
                 "zenkey: {par: always, authorization_url: 'https://discoveryui.myzenkey.com/v1/auth'}",
                 "zenkey.authorization_url"

@@ -126,17 +126,22 @@ struct DoctorRulesTests {
         let says: String
         var requests = PushedAuthorizationRequests.auto
         var responseMode = AuthorizationResponseMode.query
-        var testDescription: String { "\(metadata) \(requests.rawValue) \(responseMode.rawValue)" }
+        var dpop = DPoPSetting.auto
+        var testDescription: String {
+            "\(metadata) \(requests.rawValue) \(responseMode.rawValue) \(dpop.rawValue)"
+        }
 
         init(
             _ metadata: String, _ severity: DoctorReport.Finding.Severity?, _ says: String = "",
-            par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query
+            par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
+            dpop: DPoPSetting = .auto
         ) {
             self.metadata = metadata
             self.severity = severity
             self.says = says
             self.requests = requests
             self.responseMode = responseMode
+            self.dpop = dpop
         }
     }
 
@@ -154,7 +159,15 @@ struct DoctorRulesTests {
         Demand(pushEndpoint, nil, par: .never),
         Demand(#""require_signed_request_object":true"#, .problem, "signed authorization requests"),
         Demand(#""require_signed_request_object":false"#, nil),
-        Demand(#""dpop_bound_access_tokens":true"#, .problem, "DPoP"),
+        Demand(#""dpop_bound_access_tokens":true"#, .ok, "bound to a key (DPoP), as the provider demands"),
+        Demand(#""dpop_bound_access_tokens":true"#, .problem, "dpop is never", dpop: .never),
+        Demand(
+            #""dpop_bound_access_tokens":true,"dpop_signing_alg_values_supported":["PS256"]"#, .problem,
+            "does not list ES256"),
+        Demand(none, .ok, "because dpop is always", dpop: .always),
+        Demand(
+            #""dpop_signing_alg_values_supported":["PS256"]"#, .problem, "set dpop of providers.acme to auto",
+            dpop: .always),
         Demand(#""dpop_signing_alg_values_supported":["ES256"]"#, nil),
         Demand(#""tls_client_certificate_bound_access_tokens":true"#, .ok, "must be registered without"),
         Demand(#""response_modes_supported":["query","form_post"]"#, nil),
@@ -190,6 +203,7 @@ struct DoctorRulesTests {
         var provider = Configuration.Provider(id: "acme", issuer: url, clients: [client])
         provider.pushedAuthorizationRequests = row.requests
         provider.responseMode = row.responseMode
+        provider.dpop = row.dpop
         var configuration = Configuration()
         configuration.providers = [provider]
         let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock
