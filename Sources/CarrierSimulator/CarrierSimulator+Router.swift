@@ -117,7 +117,8 @@ extension CarrierSimulator {
         }
         let entry = RequestLog.Entry(
             endpoint: endpoint, mccmnc: mccmnc, method: request.method.rawValue, parameters: parameters,
-            authorization: request.headers[.authorization], traceFields: traceFields)
+            authorization: request.headers[.authorization], proof: request.headers[DPoPVerifier.field],
+            traceFields: traceFields)
         withState { $0.log.add(entry) }
     }
 }

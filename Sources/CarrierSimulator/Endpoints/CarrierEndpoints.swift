@@ -44,12 +44,13 @@ extension CarrierSimulator {
         }
     }
 
-    /// `GET {issuer}/userinfo` (OpenID Connect Core section 5.3) with `Authorization: Bearer`.
+    /// `GET {issuer}/userinfo` (OpenID Connect Core section 5.3) with `Authorization: Bearer` or `DPoP`.
     func respondWithUserInfo(_ request: Request) async throws -> Response {
         try await serve(.userInfo, request, faults: "userinfo-") { site in
             if site.has(.userInfo401) { throw Refusal.invalidToken }
-            let claims = UserInfo(grant: try grant(of: request, site: site), site: site).claims
-            return .json(site.edited(claims, at: .userInfo))
+            return try withGrant(of: request, site: site) { (grant) throws(Refusal) in
+                .json(site.edited(UserInfo(grant: grant, site: site).claims, at: .userInfo))
+            }
         }
     }
 
@@ -57,25 +58,34 @@ extension CarrierSimulator {
     func respondWithResource(_ request: Request) async throws -> Response {
         try await serve(.resource, request, faults: "resource-") { site in
             if site.has(.resource401) { throw Refusal.invalidToken }
-            let grant = try grant(of: request, site: site)
-            guard Parameters(queryOf: request)["type"] == "zak" else {
-                throw Refusal.invalidRequest("The type must be zak.")
+            return try withGrant(of: request, site: site) { (grant) throws(Refusal) in
+                guard Parameters(queryOf: request)["type"] == "zak" else {
+                    throw Refusal.invalidRequest("The type must be zak.")
+                }
+                var members: JSONMembers = ["token": .string("zak-of-\(grant.user.id)")]
+                if site.has(.resourceHuge) { members["padding"] = .string(String(repeating: "p", count: 2 << 20)) }
+                var response = Response.json(members)
+                if site.has(.resourceScalar) { response.body = Array("\"zak\"".utf8) }
+                return response
             }
-            var members: JSONMembers = ["token": .string("zak-of-\(grant.user.id)")]
-            if site.has(.resourceHuge) { members["padding"] = .string(String(repeating: "p", count: 2 << 20)) }
-            var response = Response.json(members)
-            if site.has(.resourceScalar) { response.body = Array("\"zak\"".utf8) }
-            return response
         }
     }
 
-    /// - Throws: `invalid_token` (RFC 6750 section 3).
-    private func grant(of request: Request, site: CarrierSite) throws(Refusal) -> Grant {
+    /// Responds to a request with an access token, which has a proof if the token is bound to a key.
+    /// - Throws: `invalid_token` (RFC 6750 section 3); `invalid_dpop_proof` or `use_dpop_nonce` (RFC 9449 section 7.1).
+    private func withGrant(
+        of request: Request, site: CarrierSite, _ respond: (Grant) throws(Refusal) -> Response
+    ) throws(Refusal) -> Response {
         let words = request.headers[.authorization]?.split(separator: " ") ?? []
-        guard words.count == 2, words[0].lowercased() == "bearer",
-            let token = withState({ $0.accessTokens[String(words[1])] }),
-            token.grant.mccmnc == site.mccmnc, !token.isRevoked, clock.now() < token.expiresAt
+        guard words.count == 2, let token = withState({ $0.accessTokens[String(words[1])] }),
+            token.grant.mccmnc == site.mccmnc, !token.isRevoked, clock.now() < token.expiresAt,
+            words[0].lowercased() == (token.keyThumbprint == nil ? "bearer" : "dpop")
         else { throw .invalidToken }
-        return token.grant
+        guard let bound = token.keyThumbprint else { return try respond(token.grant) }
+        let verifier = DPoPVerifier(simulator: self, site: site, server: .resource)
+        let thumbprint = try verifier.thumbprint(
+            of: request, to: site.base + request.path, accessToken: String(words[1]))
+        guard thumbprint == bound else { throw .invalidToken }
+        return verifier.giving(nonceWith: try respond(token.grant), hasProof: true)
     }
 }

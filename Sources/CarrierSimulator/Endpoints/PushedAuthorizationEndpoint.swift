@@ -17,17 +17,22 @@ struct PushedAuthorizationEndpoint: Sendable {
         ) { site in
             if site.has(.parInvalidClient) { throw Refusal.invalidClient("The client is unknown.") }
             if site.has(.parInvalidRequest) { throw Refusal.invalidRequest("The simulator is set to refuse.") }
-            let pushed = try accepted(request, try form.get(), site)
+            let verifier = DPoPVerifier(simulator: simulator, site: site, server: .authorization)
+            let thumbprint = try verifier.thumbprint(of: request, to: site.pushedAuthorizationEndpoint)
+            let pushed = try accepted(request, try form.get(), site, keyThumbprint: thumbprint)
             let requestURI = PushedRequest.uriPrefix + simulator.random.token()
             simulator.withState { $0.pushedRequests.put(pushed, for: requestURI) }
-            return site.pushedResponse([
+            let response = site.pushedResponse([
                 "request_uri": .string(requestURI), "expires_in": .integer(PushedRequest.lifetime),
             ])
+            return verifier.giving(nonceWith: response, hasProof: thumbprint != nil)
         }
     }
 
+    /// - Parameter keyThumbprint: Of the request's proof, which binds the code as `dpop_jkt` does (RFC 9449 section
+    ///   10.1).
     private func accepted(
-        _ request: Request, _ form: Parameters, _ site: CarrierSite
+        _ request: Request, _ form: Parameters, _ site: CarrierSite, keyThumbprint: String?
     ) throws(Refusal) -> PushedRequest {
         let authenticator = ClientAuthenticator(
             simulator: simulator, site: site, endpoint: site.pushedAuthorizationEndpoint, namesClientBesideBasic: true)
@@ -38,6 +43,11 @@ struct PushedAuthorizationEndpoint: Sendable {
         guard !form.has("request_uri") else { throw .invalidRequest("A pushed request must not have a request_uri.") }
         var parameters = form
         parameters.items.removeAll { ClientAuthenticator.credentials.contains($0.name) }
+        if let keyThumbprint, !parameters.has("dpop_jkt") {
+            parameters.items.append(.init(name: "dpop_jkt", value: keyThumbprint))
+        }
+        guard keyThumbprint == nil || parameters["dpop_jkt"] == keyThumbprint
+        else { throw Refusal("invalid_dpop_proof", "The proof is of another key than dpop_jkt.") }
         do throws(AuthorizationFailure) {
             _ = try simulator.authorizationRequest(parameters, site: site)
         } catch {

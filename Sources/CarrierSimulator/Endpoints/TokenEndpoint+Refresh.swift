@@ -4,7 +4,10 @@ import Primitives
 /// A provider's refreshes (RFC 6749 section 6) with rotation (RFC 9700 section 4.14.2): a refresh token that is used
 /// twice revokes every token of its sign-in.
 extension TokenEndpoint {
-    func refresh(_ request: Request, _ form: Parameters, _ site: CarrierSite) async throws -> Response {
+    /// - Parameter keyThumbprint: Of the request's proof, if it has one.
+    func refresh(
+        _ request: Request, _ form: Parameters, _ site: CarrierSite, keyThumbprint: String?
+    ) async throws -> Response {
         let client = try ClientAuthenticator(simulator: simulator, site: site).client(of: request, form: form)
         guard !form.hasRepeatedName else { throw Refusal.invalidRequest("A parameter occurs more than once.") }
         guard let presented = form["refresh_token"] else { throw Refusal.invalidRequest("There is no refresh_token.") }
@@ -14,10 +17,10 @@ extension TokenEndpoint {
         let grant = try simulator.withState { state throws(Refusal) in
             try state.refresh(
                 presented, to: accessToken, next: site.carrier.rotatesRefreshTokens ? next : nil, clientID: client.id,
-                site.carrier, now: now)
+                keyThumbprint: keyThumbprint, site.carrier, now: now)
         }
         var members: JSONMembers = [
-            "access_token": .string(accessToken), "token_type": "Bearer",
+            "access_token": .string(accessToken), "token_type": keyThumbprint == nil ? "Bearer" : "DPoP",
             "expires_in": .integer(site.carrier.accessTokenLifetime),
             "scope": .string(grant.terms.scopes.joined(separator: " ")),
         ]
@@ -35,24 +38,28 @@ extension SimulatorState {
     /// Uses a refresh token.
     /// - Parameter next: The refresh token that replaces it; nil if it stays valid.
     fileprivate mutating func refresh(
-        _ presented: String, to accessToken: String, next: String?, clientID: String,
+        _ presented: String, to accessToken: String, next: String?, clientID: String, keyThumbprint: String?,
         _ carrier: CarrierSimulator.Carrier, now: Timestamp
     ) throws(CarrierSimulator.Refusal) -> Grant {
         guard let token = refreshTokens[presented], token.grant.mccmnc == carrier.mccmnc,
             token.grant.terms.clientID == clientID, !token.isRevoked
         else { throw .init("invalid_grant", "The refresh token is unknown or revoked.") }
+        // RFC 9449 section 5, for confidential clients, too.
+        guard token.keyThumbprint == nil || token.keyThumbprint == keyThumbprint
+        else { throw .init("invalid_grant", "The refresh token is bound to another key.") }
         if let spentAt = token.spentAt, now >= spentAt.advanced(bySeconds: carrier.refreshTokenGrace) {
             revoke { $0 == token.family }
             throw .init("invalid_grant", "The refresh token was used before.")
         }
         if let next {
             refreshTokens.update(presented) { $0.spentAt = $0.spentAt ?? now }
-            refreshTokens.put(RefreshToken(grant: token.grant, family: token.family), for: next)
+            refreshTokens.put(
+                RefreshToken(grant: token.grant, family: token.family, keyThumbprint: keyThumbprint), for: next)
         }
         accessTokens.put(
             AccessToken(
                 grant: token.grant, expiresAt: now.advanced(bySeconds: carrier.accessTokenLifetime),
-                family: token.family), for: accessToken)
+                family: token.family, keyThumbprint: keyThumbprint), for: accessToken)
         return token.grant
     }
 

@@ -18,15 +18,25 @@ struct TokenEndpoint: Sendable {
             }
             if let refusal = refusal(at: site) { throw refusal }
             let form = try form.get()
+            let verifier = DPoPVerifier(simulator: simulator, site: site, server: .authorization)
+            // Before the code or the refresh token is used, so that it is good after a demand for a nonce.
+            let thumbprint = try verifier.thumbprint(of: request, to: site.tokenEndpoint)
+            guard thumbprint != nil || !site.has(.dpopRequired)
+            else { throw Refusal("invalid_dpop_proof", "There is no DPoP proof.") }
             if !site.carrier.isCarrier, form["grant_type"] == "refresh_token" {
-                let response = try await refresh(request, form, site)
+                let response = verifier.giving(
+                    nonceWith: try await refresh(request, form, site, keyThumbprint: thumbprint),
+                    hasProof: thumbprint != nil)
                 if site.has(.refreshLate) { try await simulator.pause(site.carrier.delay) }
                 return response
             }
             let tokenRequest = try TokenRequest(
                 request, form: form, authenticator: ClientAuthenticator(simulator: simulator, site: site))
-            let grant = try redeem(tokenRequest, site: site)
-            return try await tokens(tokenRequest, grant: grant, site: site, correlationID: form["correlation_id"])
+            let grant = try redeem(tokenRequest, site: site, keyThumbprint: thumbprint)
+            let response = try await tokens(
+                tokenRequest, grant: grant, site: site, correlationID: form["correlation_id"],
+                keyThumbprint: site.has(.dpopBearer) ? nil : thumbprint)
+            return verifier.giving(nonceWith: response, hasProof: thumbprint != nil)
         }
     }
 
@@ -38,7 +48,9 @@ struct TokenEndpoint: Sendable {
 
     /// Redeems the code and checks the redirect URI and the code verifier. A wrong one spends the code, because the
     /// sender is not the client that requested it.
-    private func redeem(_ request: TokenRequest, site: CarrierSite) throws(Refusal) -> Grant {
+    private func redeem(
+        _ request: TokenRequest, site: CarrierSite, keyThumbprint: String?
+    ) throws(Refusal) -> Grant {
         let now = simulator.clock.now()
         let grant = try simulator.withState { state throws(Refusal) in
             try state.redeem(
@@ -49,11 +61,14 @@ struct TokenEndpoint: Sendable {
         else { throw .init("invalid_grant", "The redirect_uri is not that of the authorization request.") }
         guard request.matches(codeChallenge: grant.terms.codeChallenge)
         else { throw .init(site.carrier.wrongVerifierError.rawValue, "The code_verifier is wrong.") }
+        // RFC 9449 section 10.
+        guard !site.supportsDPoP || grant.terms.keyThumbprint.map({ $0 == keyThumbprint }) ?? true
+        else { throw .init("invalid_grant", "The code is bound to another key.") }
         return grant
     }
 
     private func tokens(
-        _ request: TokenRequest, grant: Grant, site: CarrierSite, correlationID: String?
+        _ request: TokenRequest, grant: Grant, site: CarrierSite, correlationID: String?, keyThumbprint: String?
     ) async throws -> Response {
         let now = simulator.clock.now()
         let (accessToken, refreshToken) = (simulator.random.token(), simulator.random.token())
@@ -61,12 +76,14 @@ struct TokenEndpoint: Sendable {
         simulator.withState { state in
             state.keep(
                 accessToken: accessToken, of: grant, code: request.code, lifetime: lifetime, family: refreshToken,
-                now: now)
+                keyThumbprint: keyThumbprint, now: now)
             guard !site.carrier.isCarrier else { return }
-            state.refreshTokens.put(.init(grant: grant, family: refreshToken), for: refreshToken)
+            state.refreshTokens.put(
+                .init(grant: grant, family: refreshToken, keyThumbprint: keyThumbprint), for: refreshToken)
         }
         var members: JSONMembers = [
-            "access_token": .string(accessToken), "token_type": "Bearer", "refresh_token": .string(refreshToken),
+            "access_token": .string(accessToken), "token_type": keyThumbprint == nil ? "Bearer" : "DPoP",
+            "refresh_token": .string(refreshToken),
             "expires_in": site.carrier.writesExpiresInAsText ? .string("\(lifetime)") : .integer(lifetime),
             "scope": .string(grant.terms.scopes.joined(separator: " ")),
         ]

@@ -29,6 +29,15 @@ extension CarrierSimulator {
         case parExpired = "par-expired"
         case parHuge = "par-huge"
 
+        // Access tokens that are bound to a key (DPoP, RFC 9449).
+        case dpopSupported = "dpop-supported"
+        case dpopRequired = "dpop-required"
+        case dpopNonce = "dpop-nonce"
+        case dpopBearer = "dpop-bearer"
+        case dpopEndlessNonces = "dpop-endless-nonces"
+        case dpopLongNonce = "dpop-long-nonce"
+        case dpopInvalidNonce = "dpop-invalid-nonce"
+
         // The claims of the ID token.
         case idTokenOtherIssuer = "id-token-other-issuer"
         case idTokenNeighbourIssuer = "id-token-neighbour-issuer"

@@ -29,7 +29,8 @@ extension CarrierSimulator.Fault {
 
     private static let summaries: [CarrierSimulator.Fault: String] =
         [
-            authorization, pushedAuthorization, claims, signature, portToken, token, backchannel, userInfo, resource,
+            authorization, pushedAuthorization, dpop, claims, signature, portToken, token, backchannel, userInfo,
+            resource,
             discovery, keys,
         ]
         .reduce(into: [:]) { all, group in all.merge(group) { first, _ in first } }
@@ -56,6 +57,16 @@ extension CarrierSimulator.Fault {
         .parMissingExpiresIn: "The response to a pushed authorization request has no expires_in.",
         .parExpired: "The expires_in of a pushed authorization request is 0.",
         .parHuge: "The response to a pushed authorization request is 2 MiB long.",
+    ]
+
+    private static let dpop: [Self: String] = [
+        .dpopSupported: "The carrier binds access tokens to the key of a DPoP proof: correct.",
+        .dpopRequired: "The carrier requires DPoP proofs, and its metadata says so: correct.",
+        .dpopNonce: "DPoP proofs must have a nonce that the carrier gave: correct.",
+        .dpopBearer: "The token endpoint responds to a DPoP proof with a Bearer token.",
+        .dpopEndlessNonces: "Every DPoP proof is refused with use_dpop_nonce and another nonce.",
+        .dpopLongNonce: "use_dpop_nonce comes with a nonce of 513 characters.",
+        .dpopInvalidNonce: "use_dpop_nonce comes with a nonce that has a space.",
     ]
 
     private static let backchannel: [Self: String] = [

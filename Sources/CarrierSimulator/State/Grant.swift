@@ -9,6 +9,8 @@ struct GrantTerms: Sendable {
     let scopes: [String]
     let acr: String
     let context: String?
+    /// The thumbprint of the key that the code is bound to (`dpop_jkt`, RFC 9449 section 10); nil for none.
+    var keyThumbprint: String?
 }
 
 /// What a user agreed to. An authorization code and its tokens stand for it.

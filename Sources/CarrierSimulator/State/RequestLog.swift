@@ -31,6 +31,8 @@ extension CarrierSimulator {
             public let parameters: [Parameter]
             /// The `Authorization` field.
             public let authorization: String?
+            /// The `DPoP` field.
+            public let proof: String?
             /// The trace context fields, each as `name: value`.
             public let traceFields: [String]
 

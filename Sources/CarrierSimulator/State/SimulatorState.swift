@@ -19,6 +19,8 @@ struct SimulatorState: Sendable {
     var phoneCodes = BoundedCache<String, PhoneCode>(capacity: 1000, age: .insertion)
     /// The `jti`s of used client assertions, with their client and carrier.
     var assertionIDs = BoundedCache<String, Void>(capacity: 10_000, age: .insertion)
+    /// The nonces that DPoP proofs may have, each with the carrier and the server that gave it. Used ones are removed.
+    var dpopNonces = BoundedCache<String, String>(capacity: 10_000, age: .insertion)
     /// Backchannel authentication requests by `auth_req_id`.
     var backchannelRequests = BoundedCache<String, BackchannelAuthenticationRequest>(capacity: 1000, age: .insertion)
     /// Pushed authorization requests by `request_uri`.
@@ -35,12 +37,16 @@ struct SimulatorState: Sendable {
         var isRevoked = false
         /// The family of the refresh token issued with it; nil if there is none.
         var family: String?
+        /// The thumbprint of the key that it is bound to; nil for a Bearer token.
+        var keyThumbprint: String?
     }
 
     /// A refresh token. All refresh tokens of one sign-in are a family.
     struct RefreshToken: Sendable {
         let grant: Grant
         let family: String
+        /// The thumbprint of the key that it is bound to; nil for none.
+        var keyThumbprint: String?
         var spentAt: Timestamp?
         var isRevoked = false
     }
@@ -70,10 +76,13 @@ struct SimulatorState: Sendable {
 
     /// Keeps an access token and links it to its code.
     mutating func keep(
-        accessToken: String, of grant: Grant, code: String, lifetime: Int64, family: String?, now: Timestamp
+        accessToken: String, of grant: Grant, code: String, lifetime: Int64, family: String?,
+        keyThumbprint: String?, now: Timestamp
     ) {
         accessTokens.put(
-            AccessToken(grant: grant, expiresAt: now.advanced(bySeconds: lifetime), family: family), for: accessToken)
+            AccessToken(
+                grant: grant, expiresAt: now.advanced(bySeconds: lifetime), family: family,
+                keyThumbprint: keyThumbprint), for: accessToken)
         grants.update(code) { $0.accessToken = accessToken }
     }
 }

@@ -45,11 +45,15 @@ struct AuthorizationRequest: Sendable {
         else { throw .invalidRequest("A parameter is too long.") }
         guard parameters["response_type"] == "code"
         else { throw Refusal("unsupported_response_type", "The response_type must be code.") }
+        // RFC 9449 section 10.
+        guard !parameters.has("dpop_jkt") || parameters["dpop_jkt"].flatMap({ Base64URL.decode($0) })?.count == 32
+        else { throw .invalidRequest("The dpop_jkt is not a thumbprint.") }
         let hintedUserID = try hintedUser(parameters, hint)
         let terms = GrantTerms(
             clientID: client.id, redirectURI: returning.redirectURI, codeChallenge: try codeChallenge(parameters),
             nonce: parameters["nonce"], scopes: try Scopes.parse(parameters["scope"] ?? "", ofOpenID: hasIDTokens),
-            acr: try acr(parameters["acr_values"]), context: try context(parameters["context"]))
+            acr: try acr(parameters["acr_values"]), context: try context(parameters["context"]),
+            keyThumbprint: parameters["dpop_jkt"])
         return AuthorizationRequest(
             terms: terms, returning: returning, prompt: try prompt(parameters), hintedUserID: hintedUserID)
     }

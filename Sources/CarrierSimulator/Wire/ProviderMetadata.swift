@@ -27,6 +27,8 @@ enum ProviderMetadata {
             "pushed_authorization_request_endpoint": .string(site.pushedAuthorizationEndpoint),
             "require_pushed_authorization_requests": .bool(site.has(.parRequired)),
         ]
+        if site.supportsDPoP { document["dpop_signing_alg_values_supported"] = ["ES256"] }
+        if site.has(.dpopRequired) { document["dpop_bound_access_tokens"] = true }
         if isCarrier {
             document["server_initiated_authorization_endpoint"] = .string(site.issuer + "/server-initiated")
             document["acr_values_supported"] = .texts(acrValues)

@@ -7,11 +7,13 @@ struct ReceivedJWS: Sendable {
     /// How far the clocks of client and carrier may differ, in seconds.
     static let clockSkew: Int64 = 60
 
-    let keyID: String?
+    let header: JSONObject
     let claims: JSONObject
     private let algorithm: String
     private let signed: [UInt8]
     private let signature: [UInt8]
+
+    var keyID: String? { header["kid"]?.string }
 
     /// Nil if the text is no JWS in compact form with a header and claims in JSON, or has a `crit` header.
     init?(_ text: String, maximumBytes: Int) {
@@ -21,7 +23,7 @@ struct ReceivedJWS: Sendable {
             let fields = (try? JSONValue(parsing: header))?.object, fields["crit"] == nil,
             let algorithm = fields["alg"]?.string, let claims = (try? JSONValue(parsing: payload))?.object
         else { return nil }
-        keyID = fields["kid"]?.string
+        self.header = fields
         self.claims = claims
         self.algorithm = algorithm
         self.signature = signature
@@ -36,11 +38,14 @@ struct ReceivedJWS: Sendable {
             guard let key = try? _RSA.Signing.PublicKey(pemRepresentation: pem) else { return false }
             return key.isValidSignature(.init(rawRepresentation: signature), for: digest, padding: .insecurePKCS1v1_5)
         case "ES256":
-            guard let key = try? P256.Signing.PublicKey(pemRepresentation: pem),
-                let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
-            else { return false }
-            return key.isValidSignature(signature, for: digest)
+            return (try? P256.Signing.PublicKey(pemRepresentation: pem)).map(isSigned) ?? false
         default: return false
         }
+    }
+
+    /// Verifies ES256.
+    func isSigned(by key: P256.Signing.PublicKey) -> Bool {
+        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
+        return key.isValidSignature(signature, for: SHA256.hash(data: signed))
     }
 }

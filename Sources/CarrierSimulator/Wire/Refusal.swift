@@ -11,6 +11,8 @@ extension CarrierSimulator {
         public let reason: String
 
         var status: HTTPResponse.Status = .badRequest
+        /// The nonce that the next DPoP proof must have.
+        var nonce: String?
 
         init(_ code: String, _ reason: String, status: HTTPResponse.Status = .badRequest) {
             self.code = code
@@ -39,8 +41,11 @@ extension CarrierSimulator {
             switch code {
             case "invalid_client": response.headers[.wwwAuthenticate] = "Basic realm=\"token\""
             case "invalid_token": response.headers[.wwwAuthenticate] = "Bearer error=\"invalid_token\""
+            case "invalid_dpop_proof" where status == .unauthorized, "use_dpop_nonce" where status == .unauthorized:
+                response.headers[.wwwAuthenticate] = "Bearer, DPoP algs=\"ES256\", error=\"\(code)\""
             default: break
             }
+            if let nonce { response.headers[DPoPVerifier.nonceField] = nonce }
             return response
         }
 

@@ -3,7 +3,7 @@ import Primitives
 
 extension ConformanceCases {
     /// Faults of the simulator by name, and the errors of discovery.
-    static let faults = namedFaults + pushedAuthorization + portTokens + backchannelAuthentication
+    static let faults = namedFaults + pushedAuthorization + dpop + portTokens + backchannelAuthentication
 
     private static let namedFaults: [ConformanceCase] = [
         .rejected("id-token-other-audience", "audience", .fault(.idTokenOtherAudience)),

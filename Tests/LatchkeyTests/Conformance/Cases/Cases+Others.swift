@@ -44,8 +44,6 @@ extension ConformanceCases {
 
     static let fapiOthers =
         others("JARM is not registered.", "fapi2-ensure-jarm")
-        + others("Access tokens are not bound to keys: no DPoP.", "fapi2-rs-dpop-auth-scheme-case-insensitivity")
-        + others("The cases without DPoP nonces need DPoP.", "fapi2-happy-path-no-dpop-nonce")
         + others(noCarrierRefresh, "fapi2-client-refresh-token")
         + others("Intent ids are part of open banking.", "fapi2-invalid-openbanking-intent-id")
 

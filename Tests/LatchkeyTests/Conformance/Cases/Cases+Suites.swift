@@ -148,6 +148,10 @@ extension ConformanceCases {
                 .keys { $0.append(ConformanceKeys.rsaJWK("rsa-none-alt-arg")) }),
             .ok("fapi2-token-endpoint-response-without-expires_in", .fault(.tokenMissingExpiresIn)),
             .ok("fapi2-token-type-case-insensitivity", .tokens("token_type", "bEARER")),
+            .ok(
+                "fapi2-rs-dpop-auth-scheme-case-insensitivity", .fault(.dpopRequired), .tokens("token_type", "dPOP"),
+                .elsewhere),
+            .ok("fapi2-happy-path-no-dpop-nonce", .fault(.dpopRequired), .elsewhere),
             .rejected("fapi1-iat-is-week-in-past", "issued_at", .fault(.idTokenOld)),
             .ok("fapi1-missing-athash", .claim("at_hash", nil)),
             .ok("fapi1-no-scope-in-token-endpoint-response", .tokens("scope", nil), .tokens("expires_in", nil)),
