@@ -18,7 +18,7 @@ extension RelyingParty {
     /// - Parameters:
     ///   - what: Names the request in errors.
     ///   - key: Nil for a request without a proof.
-    ///   - accessToken: The access token in the request, bound to the key; nil for a request to an authorization server.
+    ///   - accessToken: The access token in the request, bound to the key; nil at an authorization server.
     ///   - codeMayBeSpent: Whether the authorization code may be used up after a failure of the transport; nil if it
     ///     may be where the request may have been sent.
     ///   - make: Makes the request. What a server accepts once, such as a client assertion, is new in the second one.
