@@ -1,6 +1,7 @@
 package import HTTPServer
 import HTTPTypes
 package import Logging
+package import OpenIDConnect
 package import Primitives
 package import SignIn
 import Synchronization
@@ -32,12 +33,15 @@ package final class LatchkeyAPI: Sendable {
     /// For the status page: this machine only.
     let statusAllowlist: AddressAllowlist
     let statusWatchers = CountLimit(maximum: 16)
+    /// The keys of clients whose public halves are published.
+    private let clientKeys: Mutex<[ClientKey]>
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins, which need no API key.
     ///   - clientOrigins: Origins that need no API key for certain clients only.
     ///   - files: Served at `/` and on paths without a route.
     ///   - baseURL: The URL of this server; redirects and backchannel authentication need it.
+    ///   - clientKeys: The keys of clients whose public halves are published.
     ///   - limits: None by default.
     ///   - compatibility: Where responses follow the published example API rather than docs/.
     ///   - operatorPages: Pages for operators only.
@@ -46,7 +50,7 @@ package final class LatchkeyAPI: Sendable {
     ///   - tracer: Gets each request as a span; nil for no tracing.
     package init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
-        files: StaticFiles? = nil,
+        clientKeys: [ClientKey] = [], files: StaticFiles? = nil,
         baseURL: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), operatorPages: OperatorPages = OperatorPages(),
         uptime: Uptime = .system, version: String = "unreleased", demonstration: Demonstration? = nil,
@@ -55,6 +59,7 @@ package final class LatchkeyAPI: Sendable {
         self.useCases = useCases
         self.apiKeys = apiKeys
         crossOrigin = CrossOrigin(allowedOrigins, clientOrigins: clientOrigins, keys: apiKeys, stored: useCases.apiKeys)
+        self.clientKeys = Mutex(clientKeys)
         self.files = files
         self.baseURL = baseURL
         accessLog = AccessLog(logger: logger)
@@ -75,6 +80,11 @@ package final class LatchkeyAPI: Sendable {
 
     /// Replaces the limits; a limit that does not change keeps its counts.
     package func replaceLimits(_ limits: RequestLimits) { rates.replace(limits) }
+
+    /// Replaces the published keys of clients.
+    package func publish(_ keys: [ClientKey]) { clientKeys.withLock { $0 = keys } }
+
+    var publishedClientKeys: [ClientKey] { clientKeys.withLock { $0 } }
 
     /// Responds to every request, and reports it when it is completed; never throws.
     package func handler(observedBy observe: RequestObserver? = nil) -> Handler {

@@ -107,8 +107,11 @@ public struct SignInConfiguration: Sendable {
         /// What the provider signs userinfo responses with, if the client's registration says so
         /// (`userinfo_signed_response_alg`). By default a response need not be signed.
         public var userInfoSigningAlgorithm: SigningAlgorithm?
-        /// The key that signs backchannel authentication requests; nil if the client makes none.
+        /// The private key, which signs what ``authentication`` does not: backchannel authentication requests.
         public var signingKey: ClientKey?
+        /// A second key that signs nothing. Its public half is published before it replaces ``signingKey``, and after
+        /// it was replaced.
+        public var otherKey: ClientKey?
 
         /// A client with the default rules.
         public init(id: ClientID, authentication: ClientAuthentication) {
@@ -119,6 +122,13 @@ public struct SignInConfiguration: Sendable {
         /// What the client's ID tokens and logout tokens may be signed with.
         package var signingAlgorithms: Set<SigningAlgorithm> {
             idTokenSigningAlgorithm.map { [$0] } ?? SigningAlgorithm.standard
+        }
+
+        /// The keys whose public halves are published. A signed secret's key was issued by the provider, which needs no
+        /// public half of it.
+        package var publishedKeys: [ClientKey] {
+            if case .signedClientSecret = authentication { return [] }
+            return [signingKey, otherKey].compactMap(\.self)
         }
 
         /// A client that authenticates with HTTP Basic (`client_secret_basic`).

@@ -117,6 +117,9 @@ extension APIOperation.Parameter {
         Self(name: name, location: "query", isRequired: isRequired, schema: schema)
     }
 
+    static let ifNoneMatch = Self(
+        name: "If-None-Match", location: "header", schema: .text("The `ETag` of the stored response."))
+
     static let provider = path("provider", .text("An `id` of `GET /auth/providers`.", example: "zenkey"))
 }
 

@@ -30,10 +30,7 @@ extension APIOperation {
             responses: [.text("text/event-stream", "Events, until the connection ends.")], refusals: ofStatus),
         APIOperation(
             .get, "/openapi.json", "document", .operation, .open, "This document", "`/api.html` shows it to people.",
-            parameters: [
-                Parameter(
-                    name: "If-None-Match", location: "header", schema: .text("The `ETag` of the stored response."))
-            ],
+            parameters: [.ifNoneMatch],
             responses: [
                 .json(
                     "OpenAPI 3.1.",

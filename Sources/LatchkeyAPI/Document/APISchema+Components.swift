@@ -100,7 +100,8 @@ extension APISchema {
                 "iat": seconds("When it was issued"), "exp": seconds("When it expires"),
             ], receiptClaims),
         "KeySet": object(
-            "A JSON Web Key Set (RFC 7517 section 5).", ["keys": list("The keys that sign receipts.", of: publicKey)]),
+            "A JSON Web Key Set (RFC 7517 section 5).",
+            ["keys": list("The keys of receipts and of clients.", of: publicKey)]),
         "BackchannelAuthenticationStarted": object(
             "The user is being asked.",
             [
@@ -217,13 +218,25 @@ extension APISchema {
         "acr": text("The level of assurance.", example: "a3"), "auth_time": seconds("When the user approved it"),
     ])
 
-    private static let publicKey = object(
+    private static let publicKey = anyOf(
         "A public key",
         [
-            "kty": always(.string("EC"), ""), "crv": always(.string("P-256"), ""), "x": text("In base64url"),
-            "y": text("In base64url"), "use": always(.string("sig"), ""), "alg": always(.string("ES256"), ""),
-            "kid": text("As in a receipt's header."),
+            object(
+                "For ES256",
+                [
+                    "kty": always(.string("EC"), ""), "crv": always(.string("P-256"), ""), "x": text("In base64url"),
+                    "y": text("In base64url"), "use": always(.string("sig"), ""), "alg": always(.string("ES256"), ""),
+                    "kid": keyID,
+                ]),
+            object(
+                "For RS256; of clients only",
+                [
+                    "kty": always(.string("RSA"), ""), "n": text("In base64url"), "e": text("In base64url"),
+                    "use": always(.string("sig"), ""), "alg": always(.string("RS256"), ""), "kid": keyID,
+                ]),
         ])
+
+    private static let keyID = text("As in the header of what the key signs.")
 
     private static let backchannelHandle = text(
         "The server's handle; valid for this API key only.", example: APIExample.handle)

@@ -20,18 +20,30 @@ extension LatchkeyAPI {
             page = made
             return made
         }
-        let response = page.response(for: request)
+        return page.response(for: request).unlessKnown(page.tag, to: request)
+    }
+}
+
+extension Response {
+    /// 304 in its place if the client has the content already (RFC 9110 section 13.1.2).
+    /// - Parameter tag: The entity tag without a coding.
+    func unlessKnown(_ tag: String, to request: Request) -> Response {
         let known = request.headers.values(of: .ifNoneMatch).map { $0.replacing("-gzip\"", with: "\"") }
-        guard EntityTag.list(known, has: page.tag) else { return response }
+        guard EntityTag.list(known, has: tag) else { return self }
         var unchanged = Response(status: .notModified)
-        for name in [HTTPField.Name.eTag, .cacheControl, .vary] { unchanged.headers[name] = response.headers[name] }
+        for name in [HTTPField.Name.eTag, .cacheControl, .vary] { unchanged.headers[name] = headers[name] }
         return unchanged
+    }
+
+    /// The entity tag of content without a coding (RFC 9110 section 8.8.3).
+    static func tag(of body: [UInt8]) -> String {
+        "\"\(Base64URL.encode(Array(SHA256.hash(data: body).prefix(12))))\""
     }
 }
 
 /// The document in each coding: made at the first request, then cached. All responses refer to the same bytes.
 final class DocumentPage: Sendable {
-    /// The entity tag of the document without a coding (RFC 9110 section 8.8.3).
+    /// The entity tag of the document without a coding.
     let tag: String
     private let plain: [UInt8]
     /// Nil if there is no memory.
@@ -39,7 +51,7 @@ final class DocumentPage: Sendable {
 
     init(_ document: OpenAPIDocument) {
         let body = Array(document.json.text.utf8)
-        tag = "\"\(Base64URL.encode(Array(SHA256.hash(data: body).prefix(12))))\""
+        tag = Response.tag(of: body)
         plain = body
         gzip = Gzip.compress(body, .thorough)
     }

@@ -93,7 +93,7 @@ extension LatchkeyAPI {
 
     private func addTransactionRoutes(to router: inout Router) {
         router.post("/auth/{provider}/authorize", changing { try await $0.authorizeTransaction($1, $2) })
-        router.get("/.well-known/jwks.json") { _ in try await self.showSigningKeys() }
+        router.get("/.well-known/jwks.json") { try await self.showSigningKeys($0) }
     }
 
     private func addBackchannelAuthenticationRoutes(to router: inout Router) {

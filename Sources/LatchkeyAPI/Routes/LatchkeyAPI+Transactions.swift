@@ -22,10 +22,35 @@ extension LatchkeyAPI {
         return try await useCases.redeemReceipt(Secret(text), clients: admission.clients).response
     }
 
-    /// A JSON Web Key Set (RFC 7517 section 5).
-    func showSigningKeys() async throws -> Response {
-        var json = JSONObjectWriter(capacity: 640)
-        json.add("keys", objects: try await useCases.signingKeys.published()) { key, json in
+    /// A JSON Web Key Set (RFC 7517 section 5): the keys of receipts, then those of clients. Without the former
+    /// there is no set, because a set without them would be cached.
+    func showSigningKeys(_ request: Request) async throws -> Response {
+        let keys =
+            try await useCases.signingKeys.published().map(PublishedKey.ofReceipts)
+            + publishedClientKeys.map(PublishedKey.ofClient)
+        var json = JSONObjectWriter(capacity: 1024)
+        json.add("keys", objects: keys) { key, json in key.write(to: &json) }
+        let body = json.finish()
+        let tag = Response.tag(of: body)
+        let response = Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/jwk-set+json",
+                .cacheControl: "public, max-age=\(SigningKeys.cacheLifetime)", .eTag: tag,
+            ], body: body)
+        return response.unlessKnown(tag, to: request)
+    }
+}
+
+/// A key of the published set.
+private enum PublishedKey {
+    case ofReceipts(PublicSigningKey)
+    case ofClient(ClientKey)
+
+    func write(to json: inout JSONObjectWriter) {
+        switch self {
+        case .ofClient(let key): key.writePublicKey(to: &json)
+        case .ofReceipts(let key):
             json.add("kty", "EC")
             json.add("crv", "P-256")
             json.add("x", key.x)
@@ -34,12 +59,6 @@ extension LatchkeyAPI {
             json.add("alg", "ES256")
             json.add("kid", key.id)
         }
-        return Response(
-            status: .ok,
-            headers: [
-                .contentType: "application/jwk-set+json",
-                .cacheControl: "public, max-age=\(SigningKeys.cacheLifetime)",
-            ], body: json.finish())
     }
 }
 

@@ -18,6 +18,7 @@ extension ConfigurationCheck {
         warnOfSamples()
         warnOfOpenDatabase()
         warnOfClients()
+        warnOfSharedKeyIDs()
         warnOfScopes()
         warnOfSharedClients()
         warnOfIDTokenTypes()
@@ -116,6 +117,20 @@ extension ConfigurationCheck {
                     name, "the client \(client.id.text) may sign in without PKCE, so a stolen code is enough",
                     "set pkce to required once the app sends a code_verifier")
             }
+        }
+    }
+
+    /// All keys are published in one set. A verifier that looks for a `kid` there may take the wrong key.
+    private mutating func warnOfSharedKeyIDs() {
+        var seen: Set<String> = []
+        for key in configuration.publishedKeys where !seen.insert(key.keyID).inserted {
+            let names =
+                configuration.zenkey.clients.contains { $0.publishedKeys.contains(key) }
+                ? "zenkey.clients" : "providers"
+            warn(
+                names,
+                "two private keys have the kid \(Printable.word(key.keyID) ?? "of another"), and "
+                    + "/.well-known/jwks.json has both", "give each key a private_key_id of its own")
         }
     }
 

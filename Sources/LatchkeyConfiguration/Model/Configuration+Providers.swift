@@ -8,6 +8,12 @@ extension Configuration {
     /// The clients of the carriers and of all providers. Clients of two providers may have the same id.
     public var allClients: [Client] { zenkey.clients + providers.flatMap(\.clients) }
 
+    /// The keys whose public halves are published, each once.
+    public var publishedKeys: [ClientKey] {
+        var seen: Set<ClientKey> = []
+        return allClients.flatMap(\.publishedKeys).filter { seen.insert($0).inserted }
+    }
+
     /// The mobile carriers behind ZenKey's discovery.
     public struct ZenKey: Sendable {
         /// Returns the OpenID configuration of a network's carrier. Set in every configuration loaded for serving that

@@ -11,6 +11,8 @@ struct ClientDraft: Sendable {
     var basicEncoding: BasicCredentialsEncoding?
     var privateKey: ClientKey?
     var privateKeyID: String?
+    var otherPrivateKey: ClientKey?
+    var otherPrivateKeyID: String?
     var assertionAudience = ClientAssertionAudience.tokenEndpoint
     var secretIssuer: String?
     var secretAudience: EndpointURL?
@@ -51,7 +53,17 @@ struct ClientDraft: Sendable {
                 + "at least 2048 bits (RS256), or P-256 (ES256)."),
         Setting(
             "private_key_id", .optional(.keyID), \.privateKeyID,
-            "The kid of the private key at the carriers; a JSON Web Key may have its own."),
+            "The kid of the private key at the carriers; a JSON Web Key may have its own. Otherwise it is the key's "
+                + "thumbprint (RFC 7638)."),
+        Setting(
+            "other_private_key", .optional(.clientKey), \.otherPrivateKey, isSecret: true,
+            "A second private key, which signs nothing: /.well-known/jwks.json has its public half before it replaces "
+                + "private_key, and after it was replaced."
+        ).reloaded(.value),
+        Setting(
+            "other_private_key_id", .optional(.keyID), \.otherPrivateKeyID,
+            "The kid of other_private_key, as private_key_id."
+        ).reloaded(.value),
         Setting(
             "assertion_audience", .choice, \.assertionAudience,
             "The audience of a private_key_jwt: the carrier's token endpoint, or its issuer."),
@@ -144,6 +156,7 @@ struct ClientDraft: Sendable {
         guard hasFittingClientTypes(&context) else { return nil }
         guard let authentication = authentication(&context, secretRemedy, hasIDTokens: hasIDTokens) else { return nil }
         guard hasFittingEncoding(id, authentication, &context) else { return nil }
+        guard hasFittingKeys(authentication, &context) else { return nil }
         var client = Configuration.Client(id: id, authentication: authentication)
         client.redirectURIs = redirectURIs
         client.clientTypes = clientTypes
@@ -156,13 +169,18 @@ struct ClientDraft: Sendable {
         client.userInfoSigningAlgorithm = userInfoSigningAlgorithm
         client.sessions = sessions
         client.signingKey = namedKey
+        client.otherKey = otherNamedKey
         return client
     }
 
     /// The private key with its `kid` at the carriers.
-    private var namedKey: ClientKey? {
-        guard let privateKey, let privateKeyID else { return privateKey }
-        return privateKey.named(privateKeyID)
+    private var namedKey: ClientKey? { Self.key(privateKey, privateKeyID) }
+
+    private var otherNamedKey: ClientKey? { Self.key(otherPrivateKey, otherPrivateKeyID) }
+
+    private static func key(_ key: ClientKey?, _ id: String?) -> ClientKey? {
+        guard let key, let id else { return key }
+        return key.named(id)
     }
 
     private func authentication(
@@ -228,6 +246,34 @@ extension ClientDraft {
             context.refuse(
                 origin, "has client_secret_basic_encoding: plain, and a colon in its id, which would end the id",
                 "use client_secret_post if the provider has it")
+            return false
+        }
+        return true
+    }
+
+    /// Whether `other_private_key` fits the client's own key.
+    private func hasFittingKeys(_ authentication: ClientAuthentication, _ context: inout ReadingContext) -> Bool {
+        guard let other = otherNamedKey else {
+            guard otherPrivateKeyID == nil else {
+                context.refuse(
+                    origin, "has other_private_key_id, but no other_private_key", "give it or other_private_key_file")
+                return false
+            }
+            return true
+        }
+        if case .signedClientSecret = authentication {
+            context.refuse(
+                origin, "has other_private_key, but the key of a signed_secret is not published", "remove it")
+            return false
+        }
+        guard let key = namedKey else {
+            context.refuse(origin, "has other_private_key, but no private_key", "rename it to private_key")
+            return false
+        }
+        guard key.keyID != other.keyID else {
+            context.refuse(
+                origin, "has one kid for private_key and other_private_key",
+                "give two different keys, each with its own kid")
             return false
         }
         return true

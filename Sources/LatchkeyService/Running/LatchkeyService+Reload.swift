@@ -2,6 +2,8 @@ import LatchkeyAPI
 public import LatchkeyConfiguration
 import Logging
 import Observability
+import OpenIDConnect
+import SignIn
 import Synchronization
 
 extension LatchkeyService {
@@ -13,6 +15,7 @@ extension LatchkeyService {
         let new = loaded.configuration
         let level = new.log.level.loggerLevel
         api.replaceLimits(new.effectiveLimits)
+        api.publish(publishedKeys(after: new))
         let before = reloaded.withLock { before in
             defer { before = new }
             return before
@@ -32,6 +35,13 @@ extension LatchkeyService {
         guard !pending.isEmpty else { return }
         logger.warning(
             "changed, but in effect only from the next start", metadata: ["keys": "\(pending.joined(separator: " "))"])
+    }
+
+    /// The published keys of a new configuration, and those of the start, which still sign until the next start.
+    private func publishedKeys(after new: Configuration) -> [ClientKey] {
+        let keys = new.publishedKeys
+        let signing = configuration.allClients.filter { !$0.publishedKeys.isEmpty }.compactMap(\.signingKey)
+        return keys + Set(signing).subtracting(keys).sorted { $0.keyID < $1.keyID }
     }
 
     /// Logs the problems of an invalid configuration; the current one stays in effect.

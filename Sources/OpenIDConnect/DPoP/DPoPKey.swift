@@ -8,9 +8,6 @@ public import Primitives
 public final class DPoPKey: Sendable {
     /// The RFC 7638 thumbprint of the public key, 43 characters: the value of `dpop_jkt` (RFC 9449 section 10).
     public let thumbprint: String
-    /// The coordinates of the public key in base64url, as in a JSON Web Key (RFC 7518 section 6.2.1).
-    let x: String
-    let y: String
     private let bytes: [UInt8]
     private let key: ClientKey
 
@@ -26,12 +23,10 @@ public final class DPoPKey: Sendable {
     }
 
     private init(_ key: P256.Signing.PrivateKey) {
-        let point = key.publicKey.rawRepresentation
-        x = Base64URL.encode(point.prefix(32))
-        y = Base64URL.encode(point.suffix(32))
-        thumbprint = JWKThumbprint.p256(x: x, y: y)
         bytes = Array(key.rawRepresentation)
-        self.key = ClientKey(.p256(key), keyID: nil)
+        let key = ClientKey(.p256(key), keyID: nil)
+        thumbprint = key.keyID
+        self.key = key
     }
 
     /// The private key, to be stored encrypted: its 32 bytes in base64url.
@@ -42,15 +37,7 @@ public final class DPoPKey: Sendable {
     ///   - type: The header's `typ`.
     ///   - claims: A JSON object.
     func token(type: String, claims: [UInt8]) throws(OIDCError) -> Secret {
-        try key.token(type: type, publicKey: self, claims: claims)
-    }
-
-    /// Writes the public key as a JSON Web Key (RFC 7517), without a private member.
-    func writePublicKey(to json: inout JSONObjectWriter) {
-        json.add("kty", "EC")
-        json.add("crv", "P-256")
-        json.add("x", x)
-        json.add("y", y)
+        try key.token(type: type, naming: .publicKey, claims: claims)
     }
 }
 

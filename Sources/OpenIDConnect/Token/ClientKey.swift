@@ -11,25 +11,37 @@ public struct ClientKey: Sendable {
         case p256(P256.Signing.PrivateKey)
     }
 
-    /// The `kid` under which providers know the key, if it has one.
-    public let keyID: String?
+    /// By what the header of a JWT says which key signed it.
+    package enum Reference: Sendable {
+        /// `kid`, for a verifier that has the key.
+        case keyID
+        /// `jwk`, the public half itself (RFC 7515 section 4.1.3).
+        case publicKey
+    }
+
+    /// The `kid` under which providers know the key: the configured one, or that of the JSON Web Key, otherwise the
+    /// key's thumbprint (RFC 7638).
+    public let keyID: String
     /// The only algorithm that fits the key's type.
     public let algorithm: SigningAlgorithm
     private let material: Material
     /// SubjectPublicKeyInfo in DER. Equal keys have the same.
     private let publicKey: [UInt8]
+    private let publicJWK: PublicJWK
 
     init(_ material: Material, keyID: String?) {
         self.material = material
-        self.keyID = keyID
         switch material {
         case .rsa(let key):
             algorithm = .rs256
+            publicJWK = PublicJWK(key.publicKey)
             publicKey = Array(key.publicKey.derRepresentation)
         case .p256(let key):
             algorithm = .es256
+            publicJWK = PublicJWK(key.publicKey)
             publicKey = Array(key.publicKey.derRepresentation)
         }
+        self.keyID = keyID ?? publicJWK.thumbprint
     }
 
     /// The same key under another `kid`.
@@ -39,23 +51,33 @@ public struct ClientKey: Sendable {
     ///
     /// - Parameters:
     ///   - type: The header's `typ`.
-    ///   - publicKey: This key, if the header has its public half as `jwk` (RFC 7515 section 4.1.3).
+    ///   - reference: By what the header says which key signed.
     ///   - claims: A JSON object.
     /// - Throws: ``OIDCError/Code/clientRefused`` if the key cannot sign.
     package func token(
-        type: String = "JWT", publicKey: DPoPKey? = nil, claims: [UInt8]
+        type: String = "JWT", naming reference: Reference = .keyID, claims: [UInt8]
     ) throws(OIDCError) -> Secret {
         var header = JSONObjectWriter(capacity: 96)
         header.add("alg", algorithm.rawValue)
         header.add("typ", type)
-        header.add("kid", ifPresent: keyID)
-        if let publicKey { header.add("jwk", object: publicKey.writePublicKey) }
+        switch reference {
+        case .keyID: header.add("kid", keyID)
+        case .publicKey: header.add("jwk", object: publicJWK.write)
+        }
         let signed = Base64URL.encode(header.finish()) + "." + Base64URL.encode(claims)
         do {
             return Secret(signed + "." + Base64URL.encode(try signature(over: Array(signed.utf8))))
         } catch {
             throw OIDCError(.clientRefused, reason: "The client's private key cannot sign.")
         }
+    }
+
+    /// Writes the public half as a JSON Web Key (RFC 7517 section 4) for signatures.
+    package func writePublicKey(to json: inout JSONObjectWriter) {
+        publicJWK.write(to: &json)
+        json.add("use", "sig")
+        json.add("alg", algorithm.rawValue)
+        json.add("kid", keyID)
     }
 
     /// A symmetric key for a purpose, derived from the private key. All instances with the same private key have it,

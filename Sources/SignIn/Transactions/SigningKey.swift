@@ -46,8 +46,7 @@ struct SigningKey: Sendable {
 
     private init(_ key: P256.Signing.PrivateKey) {
         privateKey = key
-        let point = key.publicKey.rawRepresentation
-        id = JWKThumbprint.p256(x: Base64URL.encode(point.prefix(32)), y: Base64URL.encode(point.suffix(32)))
+        id = PublicJWK(key.publicKey).thumbprint
     }
 
     /// Secret.

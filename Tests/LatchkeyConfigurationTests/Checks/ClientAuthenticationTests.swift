@@ -55,6 +55,59 @@ struct ClientAuthenticationTests {
         #expect(try load(text + "}]}", environment: environment, files: ["key": Self.key]).warnings.isEmpty)
     }
 
+    /// Another such key.
+    private static let otherKey = #"""
+        {"kty":"EC","crv":"P-256","d":"U-03TvL7TsYceN7spi53Z4z0qBMGfEjrDc8WO6q1zWo",
+        "x":"Y8NIA8XyjGdYNCOoS-ccR2thI_bNzbgTMytWEhhOMgE","y":"buRcROGCy3pcgh9kA8CENhyh4IvrGltX3OyB2vso6uA"}
+        """#
+
+    private func clients(_ members: String) -> [String] {
+        problems(
+            "zenkey: {clients: [{id: one, \(members)}]}", environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", nil),
+            files: ["key": Self.key, "other": Self.otherKey])
+    }
+
+    @Test("A second key is published beside the first, each once, and signs nothing")
+    func otherPrivateKey() throws {
+        let loaded = try load(
+            "zenkey: {clients: [{id: one, private_key_file: key, other_private_key_file: other}, "
+                + "{id: two, private_key_file: key, other_private_key_file: other, other_private_key_id: k-2}]}",
+            environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", nil),
+            files: ["key": Self.key, "other": Self.otherKey])
+        let (own, other) = (try ClientKey(parsing: Secret(Self.key)), try ClientKey(parsing: Secret(Self.otherKey)))
+        #expect(loaded.configuration.publishedKeys == [own, other, other.named("k-2")])
+        #expect(loaded.configuration.zenkey.clients[0].authentication == .privateKeyJWT(own))
+        #expect(!loaded.warnings.contains { $0.reason.contains("have the kid") })
+    }
+
+    @Test("Two keys with one kid cause a warning, because all are in one set")
+    func sharedKeyID() throws {
+        let loaded = try load(
+            "zenkey: {clients: [{id: one, private_key_file: key}, "
+                + "{id: two, private_key_file: other, private_key_id: own}]}",
+            environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", nil),
+            files: ["key": Self.key, "other": Self.otherKey])
+        #expect(loaded.warnings.contains { $0.key == "zenkey.clients" && $0.reason.contains("have the kid own") })
+    }
+
+    @Test(
+        "A second key that does not fit is refused",
+        arguments: [
+            ("secret: s, other_private_key_file: other", "has other_private_key, but no private_key"),
+            ("secret: s, other_private_key_id: k-2", "but no other_private_key"),
+            ("private_key_file: key, other_private_key_file: key", "has one kid"),
+            ("private_key_file: key, other_private_key_file: other, other_private_key_id: own", "has one kid"),
+            (
+                "private_key_file: key, other_private_key_file: other, "
+                    + "signed_secret: {issuer: t, audience: 'https://vendor.example'}", "is not published"
+            ),
+        ])
+    func wrongOtherKey(_ members: String, _ reason: String) {
+        let found = clients(members)
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+    }
+
     @Test("The encoding of HTTP Basic can be configured", arguments: BasicCredentialsEncoding.allCases)
     func basicEncoding(_ encoding: BasicCredentialsEncoding) throws {
         let members = "id: a, secret: '+', client_secret_basic_encoding: \(encoding.rawValue)"

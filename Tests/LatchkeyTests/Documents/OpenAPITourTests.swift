@@ -54,7 +54,9 @@ import Testing
 
             let approval = try await app.authorize(harness.transaction(), token)
             _ = try await app.redeem(try #require(approval.json["receipt"]?.string))
-            _ = try await app.send("GET", "/.well-known/jwks.json")
+            let keys = try await app.send("GET", "/.well-known/jwks.json")
+            _ = try await app.send(
+                "GET", "/.well-known/jwks.json", headers: ["If-None-Match: \(keys.response["etag"] ?? "")"])
 
             let refreshed = try await app.refresh(try #require(signedIn.refreshToken))
             token = try #require(refreshed.token)

@@ -1,4 +1,6 @@
+import Crypto
 import Foundation
+import Primitives
 import TestSupport
 import Testing
 
@@ -41,6 +43,46 @@ import Testing
             #expect(ending.status == 0)
             #expect(!ending.output.contains("stopping"))
             #expect(!ending.output.contains(AdminHarness.secret))
+        }
+    }
+
+    @Test("SIGHUP publishes a client's second key, and not before the restart does the key that signs go")
+    func publishedKeys() async throws {
+        try await AdminHarness.with { harness in
+            for name in ["one.pem", "two.pem"] {
+                _ = try harness.write(P256.Signing.PrivateKey().pemRepresentation, as: name)
+            }
+            func write(_ keys: String) throws {
+                _ = try harness.write(
+                    "log: {level: info}\nproviders: {acme: {kind: oidc, issuer: 'https://acme.example', "
+                        + "clients: [{id: a, redirect_uris: ['https://a.example/'], \(keys)}]}}\n", as: "latchkey.yaml")
+            }
+            func path(_ name: String) -> String { harness.directory.file(name) }
+            try write("private_key_file: '\(path("one.pem"))', private_key_id: k-1")
+            let process = try LatchkeyProcess(
+                ["serve", "--config", path("latchkey.yaml")], environment: harness.environment,
+                directory: harness.directory.path)
+            let app = App(port: try await process.port(after: "listening"))
+            /// The kids of clients' keys; the first is that of receipts.
+            func published() async throws -> [String] {
+                let body = try await app.send("GET", "/.well-known/jwks.json").response.body
+                let keys = try JSONValue(parsing: body).object?["keys"]?.array ?? []
+                return keys.dropFirst().compactMap { $0.object?["kid"]?.string }
+            }
+            func reloaded(_ keys: String, _ expected: [String]) async throws {
+                try write(keys)
+                process.send(SIGHUP)
+                let patience = Stopwatch()
+                while try await published() != expected, patience.nanoseconds < 20_000_000_000 { await Task.yield() }
+                #expect(try await published() == expected)
+            }
+            #expect(try await published() == ["k-1"])
+            let second = "other_private_key_file: '\(path("two.pem"))', other_private_key_id: k-2"
+            try await reloaded(
+                "private_key_file: '\(path("one.pem"))', private_key_id: k-1, \(second)", ["k-1", "k-2"])
+            try await reloaded("private_key_file: '\(path("two.pem"))', private_key_id: k-2", ["k-2", "k-1"])
+            process.send(SIGTERM)
+            #expect(await process.ending().status == 0)
         }
     }
 }

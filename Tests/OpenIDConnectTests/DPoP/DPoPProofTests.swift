@@ -1,3 +1,5 @@
+import Crypto
+import CryptoExtras
 import Primitives
 import Testing
 
@@ -77,18 +79,17 @@ struct DPoPProofTests {
     }
 
     @Test("The thumbprint is that of RFC 7638 section 3.1 and of RFC 9449 section 6.1")
-    func thumbprint() {
+    func thumbprint() throws {
         let modulus =
             "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJE"
             + "CPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2Q"
             + "vzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6"
             + "WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"
-        #expect(
-            JWKThumbprint.of([("e", "AQAB"), ("kty", "RSA"), ("n", modulus)])
-                == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs")
-        #expect(
-            JWKThumbprint.p256(
-                x: "l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs", y: "9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA")
-                == "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I")
+        let rsa = try _RSA.Signing.PublicKey(
+            n: try #require(Base64URL.decode(modulus)), e: [1, 0, 1] as [UInt8])
+        #expect(PublicJWK(rsa).thumbprint == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs")
+        let point = ["l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs", "9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA"]
+        let p256 = try P256.Signing.PublicKey(rawRepresentation: try point.flatMap { try #require(Base64URL.decode($0)) })
+        #expect(PublicJWK(p256).thumbprint == "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I")
     }
 }

@@ -119,7 +119,7 @@ struct ClientAuthenticationTests {
         #expect(Self.p256.publicKey.isValidSignature(proof, for: signed))
     }
 
-    @Test("An RSA key signs RS256, and a key without id is not named")
+    @Test("An RSA key signs RS256, and a key without id has its thumbprint as kid")
     func rsa() async throws {
         guard case .rsa(let key) = TestKey.rsa1.pair else {
             Issue.record("the test key is not an RSA key")
@@ -128,7 +128,7 @@ struct ClientAuthenticationTests {
         let clientKey = try ClientKey(parsing: Secret(key.pemRepresentation))
         let (header, _, signature, signed) = try await sent(.privateKeyJWT(clientKey)).assertion()
         #expect(header["alg"]?.string == "RS256")
-        #expect(header["kid"] == nil)
+        #expect(header["kid"]?.string == clientKey.keyID)
         #expect(
             key.publicKey.isValidSignature(
                 .init(rawRepresentation: signature), for: SHA256.hash(data: signed), padding: .insecurePKCS1v1_5))

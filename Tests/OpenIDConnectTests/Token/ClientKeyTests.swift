@@ -46,7 +46,7 @@ struct ClientKeyTests {
             for key in keys {
                 #expect(key == keys[0])
                 #expect(key.algorithm == algorithm)
-                #expect(key.keyID == nil)
+                #expect(key.keyID == keys[0].keyID, "the thumbprint is of the numbers, and not of their form")
             }
         }
     }
@@ -57,6 +57,36 @@ struct ClientKeyTests {
         #expect(key.keyID == "k-1")
         #expect(key.named("k-2").keyID == "k-2")
         #expect(key.named("k-2") != key)
+    }
+
+    @Test("Without an id of its own, a key has its thumbprint, as the example of RFC 7638 section 3.1 computes it")
+    func thumbprint() throws {
+        for (jwk, members) in [
+            (PrivateKeyTexts.jwk(try #require(Self.rsa)), ["e", "kty", "n"]),
+            (PrivateKeyTexts.jwk(Self.p256), ["crv", "kty", "x", "y"]),
+        ] {
+            let key = try ClientKey(parsing: Secret(jwk.text))
+            let text = "{" + members.map { "\"\($0)\":\(jwk[$0] ?? "")" }.joined(separator: ",") + "}"
+            #expect(key.keyID == Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)))))
+        }
+    }
+
+    @Test("A published key has its public numbers, use, alg and kid, and no other member")
+    func published() throws {
+        for (jwk, members) in [
+            (PrivateKeyTexts.jwk(try #require(Self.rsa)), ["e", "kty", "n", "use", "alg", "kid"]),
+            (PrivateKeyTexts.jwk(Self.p256), ["crv", "kty", "x", "y", "use", "alg", "kid"]),
+        ] {
+            let key = try ClientKey(parsing: Secret(jwk.text)).named("k-1")
+            var json = JSONObjectWriter()
+            key.writePublicKey(to: &json)
+            let object = try #require(try JSONValue(parsing: json.finish()).object)
+            #expect(object.members.map(\.name) == members, "no private number")
+            #expect(object["use"]?.string == "sig")
+            #expect(object["alg"]?.string == key.algorithm.rawValue)
+            #expect(object["kid"]?.string == "k-1")
+            for name in members.prefix(members.count - 3) { #expect("\"\(object[name]?.string ?? "")\"" == jwk[name]) }
+        }
     }
 
     @Test("A text that is not a signing key is refused with the reason")
