@@ -109,6 +109,7 @@ extension Configuration {
         carriers.trustedHosts = zenkey.trustedHosts
         carriers.pushedAuthorizationRequests = zenkey.pushedAuthorizationRequests
         carriers.dpop = zenkey.dpop
+        carriers.signedRequestObjects = zenkey.signedRequestObjects
         carriers.pinnedIssuers = zenkey.issuers.mapValues(\.text)
         carriers.signingAlgorithms = Self.signingAlgorithms(of: zenkey.clients)
         return carriers
@@ -121,6 +122,7 @@ extension Configuration {
             configuration.pushedAuthorizationRequests = provider.pushedAuthorizationRequests
             configuration.dpop = provider.dpop
             configuration.storesTokens = provider.storesTokens
+            configuration.signedRequestObjects = provider.signedRequestObjects
             configuration.signingAlgorithms = Self.signingAlgorithms(of: provider.clients)
             return configuration
         }

@@ -77,6 +77,7 @@ struct ConfigurationCheck {
                 "is always, but zenkey.authorization_url takes requests before the carrier is known that they would be "
                     + "pushed to", "make it auto, or remove zenkey.authorization_url")
         }
+        refuseUnsignedRequests()
         for (key, types) in idTokenTypes where types.isEmpty {
             refuse(key, "is empty, so that no ID token could be accepted", "remove it, or list a type")
         }
@@ -89,6 +90,25 @@ struct ConfigurationCheck {
                     + "own", "give an issuer that only this provider has")
         }
         if let path = configuration.outbound.certificateAuthorities { refuseUnusableCertificates(path) }
+    }
+
+    private mutating func refuseUnsignedRequests() {
+        let zenkey = configuration.zenkey
+        if zenkey.signedRequestObjects == .always, zenkey.authorizationURL != nil {
+            refuse(
+                "zenkey.request_object",
+                "is always, but zenkey.authorization_url takes requests before the carrier is known that they would be "
+                    + "signed for", "make it auto, or remove zenkey.authorization_url")
+        }
+        let all =
+            [("zenkey", zenkey.signedRequestObjects, zenkey.clients)]
+            + configuration.providers.map { ("providers.\($0.id)", $0.signedRequestObjects, $0.clients) }
+        for (name, requests, clients) in all where requests == .always {
+            guard let client = clients.first(where: { $0.signingKey == nil }) else { continue }
+            refuse(
+                name + ".request_object", "is always, but the client \(client.id.text) has no private_key to sign with",
+                "give the client a private_key_file, or make it auto")
+        }
     }
 
     /// The accepted types of ID tokens, with the keys that list them.

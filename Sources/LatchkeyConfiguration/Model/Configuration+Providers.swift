@@ -35,6 +35,8 @@ extension Configuration {
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
         /// Whether carriers' tokens are bound to a key.
         public var dpop = DPoPSetting.auto
+        /// Whether authorization requests to the carriers are signed.
+        public var signedRequestObjects = SignedRequestObjects.auto
         /// Issuers known in advance, by network.
         public var issuers: [MCCMNC: EndpointURL] = [:]
 
@@ -84,6 +86,8 @@ extension Configuration {
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
         /// Whether tokens are bound to a key; for ``Kind/oidc`` only.
         public var dpop = DPoPSetting.auto
+        /// Whether authorization requests are signed; for ``Kind/oidc`` only.
+        public var signedRequestObjects = SignedRequestObjects.auto
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout); for ``Kind/oidc`` only.
         public var backchannelLogout = true
         /// Whether logout at the provider sends the ID token of the sign-in (OpenID Connect RP-Initiated Logout section

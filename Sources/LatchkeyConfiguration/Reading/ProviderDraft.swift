@@ -15,6 +15,7 @@ struct ProviderDraft: Sendable {
     var responseMode = AuthorizationResponseMode.query
     var pushedAuthorizationRequests: PushedAuthorizationRequests?
     var dpop: DPoPSetting?
+    var signedRequestObjects: SignedRequestObjects?
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]
     var backchannelLogout = true
@@ -58,6 +59,11 @@ struct ProviderDraft: Sendable {
             "Access tokens that are bound to a key of this server (DPoP, RFC 9449). auto: if the provider's metadata "
                 + "demands them, or supports them and store_tokens is set; always: a token that is not bound is "
                 + "refused; never: not even then. The default is auto. For oidc only."),
+        Setting(
+            "request_object", .optional(.choice), \.signedRequestObjects,
+            "Signed authorization requests (RFC 9101), with the private_key of the client. auto: if the provider's "
+                + "metadata requires them; always: also if it does not; never: not even then. The default is auto. For "
+                + "oidc only."),
         Setting(
             "store_tokens", .flag(), \.storesTokens,
             "Stores the access and refresh tokens of its sign-ins for its resources, encrypted with "
@@ -159,6 +165,12 @@ struct ProviderDraft: Sendable {
         provider.idTokenHint = idTokenHint
         provider.idTokenTypes = idTokenTypes ?? provider.idTokenTypes
         provider.pushedAuthorizationRequests = pushedAuthorizationRequests ?? .auto
+        provider.signedRequestObjects = signedRequestObjects ?? .auto
+        if kind == .oauth2, signedRequestObjects != nil {
+            context.refuse(
+                origin, "has request_object, but no issuer that signed requests are for",
+                "remove it, or make the kind oidc")
+        }
         if kind == .oauth2, pushedAuthorizationRequests != nil {
             context.refuse(
                 origin, "has par, but no metadata that names the endpoint", "remove it, or make the kind oidc")

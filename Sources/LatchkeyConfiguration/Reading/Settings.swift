@@ -224,6 +224,10 @@ enum Settings {
             "Access tokens that are bound to a key of this server (DPoP, RFC 9449). auto: if the carrier's metadata "
                 + "demands them; always: a token that is not bound is refused; never: not even then."),
         Setting(
+            "zenkey.request_object", .choice, \.zenkey.signedRequestObjects,
+            "Signed authorization requests (RFC 9101), with the private_key of the client. auto: if the carrier's "
+                + "metadata requires them; always: also if it does not; never: not even then."),
+        Setting(
             "zenkey.port_tokens.require_type", .flag(), \.zenkey.requiresPortTokenType,
             "Whether the typ of port tokens must be port_token+jwt; otherwise it may also be absent."),
         ProviderDraft.setting,

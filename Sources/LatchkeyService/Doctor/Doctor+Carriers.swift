@@ -41,6 +41,7 @@ extension Doctor {
                 findings.append(.ok(.metadata, question.network.text, "the issuer is \(provider.issuer)"))
                 findings += examineDemands(
                     of: provider, question.network.text, configuration.relyingParty(discoveryURL: discoveryURL),
+                    of: configuration.zenkey.clients,
                     responseMode: .query, key: "zenkey")
                 findings += await examineKeys(
                     of: provider, for: configuration.zenkey.clients, question.network.text, relyingParty, recorder)
@@ -93,7 +94,8 @@ extension Doctor {
                     findings += examineAuthentication(of: client, at: provider, known.id, key: "providers")
                 }
                 findings += examineDemands(
-                    of: provider, known.id, configuration.relyingParty(of: known), responseMode: known.responseMode,
+                    of: provider, known.id, configuration.relyingParty(of: known), of: known.clients,
+                    responseMode: known.responseMode,
                     key: "providers.\(known.id)")
                 if provider.jwksURI != nil {
                     findings += await examineKeys(

@@ -7,25 +7,19 @@ import SignIn
 extension Doctor {
     /// - Parameters:
     ///   - configured: The relying party's settings for the provider.
+    ///   - clients: Those that are registered with the provider.
     ///   - responseMode: As configured.
     ///   - key: Where the provider's settings are.
     func examineDemands(
         of provider: ProviderMetadata, _ subject: String, _ configured: RelyingParty.Configuration,
-        responseMode: AuthorizationResponseMode, key: String
+        of clients: [Configuration.Client], responseMode: AuthorizationResponseMode, key: String
     ) -> [Finding] {
         let demands = provider.demands
         var findings = [
             pushedRequests(of: provider, subject, configured.pushedAuthorizationRequests, key: key),
             boundTokens(of: provider, subject, configured, key: key),
         ].compactMap(\.self)
-        if demands.signedRequestObjects {
-            findings.append(
-                .problem(
-                    .metadata, subject,
-                    "the provider demands signed authorization requests (require_signed_request_object), which "
-                        + "Latchkey does not send: sign-ins by redirects fail",
-                    fix: "have the provider register the client without this demand"))
-        }
+        findings += signedRequests(of: provider, subject, configured.signedRequestObjects, clients, key: key)
         if demands.certificateBoundTokens {
             findings.append(
                 .ok(
@@ -84,6 +78,42 @@ extension Doctor {
             "access tokens are bound to a key (DPoP), "
                 + (isDemanded ? "as the provider demands" : "because dpop is always")
         )
+    }
+
+    private func signedRequests(
+        of provider: ProviderMetadata, _ subject: String, _ requests: SignedRequestObjects,
+        _ clients: [Configuration.Client], key: String
+    ) -> [Finding] {
+        let isDemanded = provider.demands.signedRequestObjects
+        guard requests.apply(to: provider) else {
+            guard isDemanded else { return [] }
+            return [
+                .problem(
+                    .metadata, subject,
+                    "the provider demands signed authorization requests, and request_object is never: sign-ins by "
+                        + "redirects fail, unless its metadata is wrong", fix: "set request_object of \(key) to auto")
+            ]
+        }
+        let problems = clients.compactMap { client -> Finding? in
+            do throws(OIDCError) {
+                try provider.check(requestObjectKey: client.signingKey)
+                return nil
+            } catch {
+                return .problem(
+                    .metadata, "\(subject), client \(client.id.text)",
+                    error.reason + " Sign-ins by redirects fail",
+                    fix: client.signingKey == nil
+                        ? "give the client a private_key_file, and the provider its public half"
+                        : "give the client a private_key_file of another kind: RSA for RS256, P-256 for ES256")
+            }
+        }
+        guard problems.isEmpty else { return problems }
+        return [
+            .ok(
+                .metadata, subject,
+                "authorization requests are signed, "
+                    + (isDemanded ? "as the provider demands" : "because request_object is always"))
+        ]
     }
 
     private func pushedRequests(

@@ -46,20 +46,12 @@ public struct BackchannelAuthenticationRequest: Sendable {
         self.notificationToken = notificationToken
     }
 
-    /// How long the request object is valid, in seconds. It is sent at once.
-    static let lifetime: Int64 = 300
-
     /// The request object's claims (OpenID Connect Core section 6.1).
     ///
     /// The notification endpoint has two names: `client_notification_endpoint` as in CIBA's metadata, and
     /// `notification_uri` as in Mobile Connect's server-initiated profile.
     func claims(audience: String, tokenID: String, now: Timestamp) -> [UInt8] {
-        var json = JSONObjectWriter(capacity: 1024)
-        json.add("iss", clientID.text)
-        json.add("aud", audience)
-        json.add("iat", now.secondsSinceEpoch)
-        json.add("exp", now.advanced(bySeconds: Self.lifetime).secondsSinceEpoch)
-        json.add("jti", tokenID)
+        var json = RequestObject.claims(of: clientID, audience: audience, id: tokenID, now: now)
         json.add("client_id", clientID.text)
         json.add("response_type", Self.responseType)
         json.add("redirect_uri", redirectURI)

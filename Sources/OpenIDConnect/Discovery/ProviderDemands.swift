@@ -1,7 +1,7 @@
 /// What a provider's metadata demands of authorization requests and clients.
 ///
-/// Only ``pushedRequests`` and ``dpopBoundTokens`` are done. The others are for the operator: a sign-in that the
-/// provider refuses because of one of them fails at the provider.
+/// ``pushedRequests``, ``signedRequestObjects`` and ``dpopBoundTokens`` are met. The others are for the operator: a
+/// sign-in that the provider refuses because of one of them fails at the provider.
 public struct ProviderDemands: Sendable, Hashable {
     /// Authorization requests must be pushed: `require_pushed_authorization_requests` (RFC 9126 section 5).
     public let pushedRequests: Bool

@@ -31,6 +31,8 @@ public struct ProviderMetadata: Sendable, Hashable {
     public let clientAuthenticationMethods: Set<ClientAuthenticationMethod>?
     /// The algorithms for client assertions that the provider lists and this module supports; nil without a list.
     public let assertionAlgorithms: Set<SigningAlgorithm>?
+    /// The algorithms of request objects that the provider lists and this module supports; nil without a list.
+    public let requestObjectAlgorithms: Set<SigningAlgorithm>?
     /// Whether every authorization response names its issuer (RFC 9207 section 3).
     public let namesIssuerInResponses: Bool
     /// Where browsers are sent to end their session with the provider (RP-Initiated Logout section 2.1).
@@ -48,7 +50,7 @@ extension ProviderMetadata {
             userInfoEndpoint: nil, jwksURI: nil, userEndpoint: userEndpoint, backchannelAuthenticationEndpoint: nil,
             pushedAuthorizationRequestEndpoint: nil, demands: .none, signingAlgorithms: [],
             clientAuthenticationMethods: nil, assertionAlgorithms: nil,
-            namesIssuerInResponses: false, endSessionEndpoint: nil)
+            requestObjectAlgorithms: nil, namesIssuerInResponses: false, endSessionEndpoint: nil)
     }
 
     /// Which URLs metadata may contain.
@@ -79,6 +81,8 @@ extension ProviderMetadata {
         signingAlgorithms = try reader.signingAlgorithms()
         clientAuthenticationMethods = try reader.known("token_endpoint_auth_methods_supported")
         assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
+        // Only signed requests need it, so a bad one does not keep users from signing in.
+        requestObjectAlgorithms = (try? reader.known("request_object_signing_alg_values_supported")) ?? nil
         namesIssuerInResponses = reader.flag("authorization_response_iss_parameter_supported")
         // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
         endSessionEndpoint = network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil

@@ -30,19 +30,26 @@ public struct AuthorizationDestination: Sendable, Hashable {
 
 extension RelyingParty {
     /// Says where to send the browser with an authorization request. If the provider requires it, or the configuration
-    /// says so, the request is pushed first, once (RFC 9126): then the browser gets no parameter of the request, and
-    /// there is no destination without the provider's consent.
+    /// says so, the request is signed (RFC 9101). Likewise it is pushed first, once (RFC 9126): then the browser gets
+    /// no parameter of the request, and there is no destination without the provider's consent.
     ///
+    /// - Parameter key: The client's private key; nil if it has none.
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code;
     ///   ``OIDCError/Code/clientRefused`` without one if the provider's metadata does not list the client's
-    ///   authentication method, and nothing was sent; ``OIDCError/Code/metadataRefused`` if the provider has no
-    ///   acceptable endpoint; ``OIDCError/Code/unusableResponse``, or a transport code.
+    ///   authentication method, or if the request cannot be signed, and nothing was sent;
+    ///   ``OIDCError/Code/metadataRefused`` if the provider has no acceptable endpoint;
+    ///   ``OIDCError/Code/unusableResponse``, or a transport code.
     public func destination(
-        of request: AuthorizationRequest, client: ClientCredentials, provider: ProviderMetadata,
-        correlationID: CorrelationID
+        of request: AuthorizationRequest, client: ClientCredentials, signedWith key: ClientKey? = nil,
+        provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> AuthorizationDestination {
         guard configuration.pushedAuthorizationRequests.apply(to: provider) else {
-            return AuthorizationDestination(url: request.url(at: provider.authorizationEndpoint), expiresIn: nil)
+            let endpoint = provider.authorizationEndpoint
+            guard let requestObject = try requestObject(of: request, signedWith: key, provider) else {
+                return AuthorizationDestination(url: request.url(at: endpoint), expiresIn: nil)
+            }
+            return AuthorizationDestination(
+                url: request.url(at: endpoint, signedAs: requestObject), expiresIn: RequestObject.lifetime)
         }
         let endpoint: EndpointURL
         do throws(OIDCError) {
@@ -55,9 +62,12 @@ extension RelyingParty {
         let response = try await send(
             "The pushed authorization request", provingPossessionOf: request.dpopKey, codeMayBeSpent: false
         ) { () throws(OIDCError) in
+            // A pushed request object is alone, but for the client (RFC 9126 section 3). The id of each is new.
+            let requestObject = try requestObject(of: request, signedWith: key, provider)
+            let items = requestObject.map { [("client_id", request.clientID.text), ("request", $0.exposed)] }
             var outbound = try client.request(
-                request.items, to: endpoint, step: .pushedAuthorization, of: provider, limits: configuration.limits,
-                now: clock.now(), random: random)
+                items ?? request.items, to: endpoint, step: .pushedAuthorization, of: provider,
+                limits: configuration.limits, now: clock.now(), random: random)
             outbound.correlationID = correlationID
             return outbound
         } read: { (response) throws(OIDCError) in
@@ -69,7 +79,22 @@ extension RelyingParty {
         }
         return AuthorizationDestination(
             url: request.url(at: provider.authorizationEndpoint, pushedAs: response.requestURI),
-            expiresIn: response.expiresIn)
+            expiresIn: configuration.signedRequestObjects.apply(to: provider)
+                ? min(response.expiresIn, RequestObject.lifetime) : response.expiresIn)
+    }
+
+    /// The signed request; nil if requests to the provider are not signed.
+    private func requestObject(
+        of request: AuthorizationRequest, signedWith key: ClientKey?, _ provider: ProviderMetadata
+    ) throws(OIDCError) -> Secret? {
+        guard configuration.signedRequestObjects.apply(to: provider) else { return nil }
+        do throws(OIDCError) {
+            return try RequestObject.make(
+                of: request, signedWith: key, provider: provider, id: random.token(bytes: 16), now: clock.now())
+        } catch {
+            discovery.distrust(provider)
+            throw error.at(.init(to: provider.authorizationEndpoint))
+        }
     }
 }
 

@@ -15,7 +15,7 @@ extension RelyingParty {
             throw OIDCError(.metadataRefused, reason: "The carrier has no backchannel authentication endpoint.")
         }
         let claims = request.claims(audience: provider.issuer, tokenID: random.token(bytes: 16), now: clock.now())
-        let object = try key.token(type: "oauth-authz-req+jwt", claims: claims)
+        let object = try key.token(type: RequestObject.type, claims: claims)
         var outbound = request.outbound(to: endpoint, requestObject: object, limits: configuration.limits)
         outbound.correlationID = request.correlationID
         return try await bulkhead.send(outbound, "The backchannel authentication request", codeMayBeSpent: false) {

@@ -52,6 +52,8 @@ public final class RelyingParty: Sendable {
         public var dpop = DPoPSetting.auto
         /// Whether tokens are stored after the sign-in, so that ``DPoPSetting/auto`` binds them where it can.
         public var storesTokens = false
+        /// Whether authorization requests are signed.
+        public var signedRequestObjects = SignedRequestObjects.auto
         /// How many requests a carrier may keep under way, and when its circuit breakers open.
         public var bulkhead = CarrierBulkheadRules()
 

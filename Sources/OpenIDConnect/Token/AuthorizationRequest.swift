@@ -49,16 +49,31 @@ public struct AuthorizationRequest: Sendable {
     /// The URL for the browser. Its only secrets are `state` and `nonce`, which are sent this way by design.
     public func url(at endpoint: EndpointURL) -> EndpointURL { endpoint.appending(query: items) }
 
+    /// The URL for the browser with a signed request. Its parameters can be read there, and not changed.
+    func url(at endpoint: EndpointURL, signedAs requestObject: Secret) -> EndpointURL {
+        endpoint.appending(query: items(signedAs: requestObject))
+    }
+
     /// The URL for the browser after the request was pushed: it names the client and the pushed request only (RFC 9126
     /// section 4).
     func url(at endpoint: EndpointURL, pushedAs requestURI: String) -> EndpointURL {
         endpoint.appending(query: [("client_id", clientID.text), ("request_uri", requestURI)])
     }
 
+    /// The parameters of a signed request: the request object, and those that OAuth and OpenID Connect demand outside
+    /// of it (RFC 9101 section 5, OpenID Connect Core section 6.1).
+    private func items(signedAs requestObject: Secret) -> [(name: String, value: String)] {
+        var items = [(name: "client_id", value: clientID.text), ("response_type", Self.responseType)]
+        if !scopes.isEmpty { items.append(("scope", scopes.joined(separator: " "))) }
+        return items + [("request", requestObject.exposed)]
+    }
+
+    private static let responseType = "code"
+
     /// The parameters.
     var items: [(name: String, value: String)] {
         var items: [(name: String, value: String)] = [
-            ("client_id", clientID.text), ("redirect_uri", redirectURI), ("response_type", "code"),
+            ("client_id", clientID.text), ("redirect_uri", redirectURI), ("response_type", Self.responseType),
             ("state", state.exposed),
             ("code_challenge", codeChallenge), ("code_challenge_method", "S256"),
         ]

@@ -40,7 +40,7 @@ extension RedirectSignIn {
             times.begin(.pushedAuthorization)
             let destination = try await relyingParty.destination(
                 of: request, client: ClientCredentials(clientID: client.id, authentication: client.authentication),
-                provider: provider, correlationID: pending.correlationID)
+                signedWith: client.signingKey, provider: provider, correlationID: pending.correlationID)
             return .goOn(
                 to: destination.url.text, withinSeconds: min(destination.expiresIn ?? Self.lifetime, Self.lifetime),
                 browser: browser)

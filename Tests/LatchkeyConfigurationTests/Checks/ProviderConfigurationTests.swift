@@ -199,6 +199,42 @@ struct ProviderConfigurationTests {
         #expect(found.first?.contains(reason) == true, "\(found)")
     }
 
+    @Test("Requests are signed if the metadata requires it, unless the setting says otherwise")
+    func signedRequests() throws {
+        let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
+        #expect(standard.zenkey.signedRequestObjects == .auto)
+        #expect(standard.providers[0].signedRequestObjects == .auto)
+        let text = """
+            zenkey: {request_object: always, clients: [{id: a, private_key_file: key}]}
+            providers:
+              acme: {kind: oidc, issuer: 'https://acme.example', request_object: never, clients: 'a:b'}
+            """
+        let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
+        let set = try load(text, environment: environment, files: ["key": Self.key]).configuration
+        #expect(set.zenkey.signedRequestObjects == .always)
+        #expect(set.providers[0].signedRequestObjects == .never)
+    }
+
+    @Test(
+        "Signed requests that cannot be are refused",
+        arguments: [
+            ("zenkey: {request_object: sometimes}", "is not one of its words"),
+            ("zenkey: {request_object: always}", "has no private_key to sign with"),
+            ("providers: {acme: {\(acme), request_object: always}}", "has no private_key to sign with"),
+            ("providers: {zoom: {\(oauth2), clients: 'a:b', request_object: auto}}", "has request_object"),
+            (
+                "zenkey: {request_object: always, authorization_url: 'https://discoveryui.myzenkey.com/v1/auth', "
+                    + "clients: [{id: a, private_key_file: key}]}", "zenkey.authorization_url"
+            ),
+        ])
+    func wrongSignedRequests(_ text: String, _ reason: String) {
+        let hasClients = text.hasPrefix("zenkey: {") && text.contains("clients: [")
+        let environment = hasClients ? needed.with("LATCHKEY_ZENKEY_CLIENTS", nil) : needed
+        let found = problems(text, environment: environment, files: ["key": Self.key])
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+    }
+
     @Test(
         "Unusable types of ID tokens are refused",
         arguments: [

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import LatchkeyConfiguration
 import LatchkeyService
@@ -127,15 +128,20 @@ struct DoctorRulesTests {
         var requests = PushedAuthorizationRequests.auto
         var responseMode = AuthorizationResponseMode.query
         var dpop = DPoPSetting.auto
+        var signed = SignedRequestObjects.auto
+        /// Whether the client has a private key: of P-256.
+        var hasKey = false
         var testDescription: String {
-            "\(metadata) \(requests.rawValue) \(responseMode.rawValue) \(dpop.rawValue)"
+            "\(metadata) \(requests.rawValue) \(responseMode.rawValue) \(dpop.rawValue) \(signed.rawValue) \(hasKey)"
         }
 
         init(
             _ metadata: String, _ severity: DoctorReport.Finding.Severity?, _ says: String = "",
             par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
-            dpop: DPoPSetting = .auto
+            dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false
         ) {
+            self.signed = signed
+            self.hasKey = hasKey
             self.metadata = metadata
             self.severity = severity
             self.says = says
@@ -147,6 +153,7 @@ struct DoctorRulesTests {
 
     private static let requiresPushed = #""require_pushed_authorization_requests":true"#
     private static let pushEndpoint = #""pushed_authorization_request_endpoint":"https://op.example/par""#
+    private static let requiresSigned = #""require_signed_request_object":true"#
     private static let none = #""x":1"#
 
     static let demands: [Demand] = [
@@ -157,8 +164,6 @@ struct DoctorRulesTests {
         Demand(none, .problem, "set par of providers.acme to auto", par: .always),
         Demand("\(requiresPushed),\(pushEndpoint)", .problem, "par is never", par: .never),
         Demand(pushEndpoint, nil, par: .never),
-        Demand(#""require_signed_request_object":true"#, .problem, "signed authorization requests"),
-        Demand(#""require_signed_request_object":false"#, nil),
         Demand(#""dpop_bound_access_tokens":true"#, .ok, "bound to a key (DPoP), as the provider demands"),
         Demand(#""dpop_bound_access_tokens":true"#, .problem, "dpop is never", dpop: .never),
         Demand(
@@ -168,6 +173,14 @@ struct DoctorRulesTests {
         Demand(
             #""dpop_signing_alg_values_supported":["PS256"]"#, .problem, "set dpop of providers.acme to auto",
             dpop: .always),
+        Demand(requiresSigned, .ok, "signed, as the provider demands", hasKey: true),
+        Demand(requiresSigned, .problem, "give the client a private_key_file"),
+        Demand(requiresSigned, .problem, "request_object is never", signed: .never, hasKey: true),
+        Demand(
+            requiresSigned + #","request_object_signing_alg_values_supported":["PS256"]"#, .problem,
+            "does not list ES256", hasKey: true),
+        Demand(none, .ok, "signed, because request_object is always", signed: .always, hasKey: true),
+        Demand(none, nil, signed: .never), Demand(#""require_signed_request_object":false"#, nil),
         Demand(#""dpop_signing_alg_values_supported":["ES256"]"#, nil),
         Demand(#""tls_client_certificate_bound_access_tokens":true"#, .ok, "must be registered without"),
         Demand(#""response_modes_supported":["query","form_post"]"#, nil),
@@ -199,17 +212,21 @@ struct DoctorRulesTests {
                     """)
         }
         let url = try #require(EndpointURL(issuer, policy: .httpsOnly))
-        let client = Configuration.Client(id: try #require(ClientID("client-1")), secret: Secret("s3cret"))
+        var client = Configuration.Client(id: try #require(ClientID("client-1")), secret: Secret("s3cret"))
+        if row.hasKey {
+            client.signingKey = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
+        }
         var provider = Configuration.Provider(id: "acme", issuer: url, clients: [client])
         provider.pushedAuthorizationRequests = row.requests
         provider.responseMode = row.responseMode
         provider.dpop = row.dpop
+        provider.signedRequestObjects = row.signed
         var configuration = Configuration()
         configuration.providers = [provider]
         let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock
         let report = await Doctor(configuration, networks: [], http: http, clock: clock).examine()
         let found = report.findings.filter {
-            $0.area == .metadata && $0.subject == "acme" && !$0.message.hasPrefix("the issuer is")
+            $0.area == .metadata && $0.subject.hasPrefix("acme") && !$0.message.hasPrefix("the issuer is")
         }
         #expect(found.map(\.severity) == [row.severity].compactMap(\.self), "\(found)")
         let text = found.map { $0.message + " " + ($0.remedy ?? "") }.joined()

@@ -1,0 +1,79 @@
+import Primitives
+
+/// A signed authorization request: a JWT whose claims are the request's parameters (RFC 9101, OpenID Connect Core
+/// section 6.1).
+enum RequestObject {
+    static let type = "oauth-authz-req+jwt"
+    /// How long a request is valid, in seconds. It is sent at once, and a browser brings it within minutes.
+    static let lifetime: Int64 = 300
+
+    /// The claims about the request object itself; the parameters follow.
+    ///
+    /// There is no `sub`: with one it could be taken for a client assertion (RFC 9101 section 10.8).
+    /// - Parameter id: Unique: a provider may refuse a second use.
+    static func claims(
+        of clientID: ClientID, audience: String, id: String, now: Timestamp, capacity: Int = 1024
+    ) -> JSONObjectWriter {
+        var claims = JSONObjectWriter(capacity: capacity)
+        claims.add("iss", clientID.text)
+        claims.add("aud", audience)
+        claims.add("iat", now.secondsSinceEpoch)
+        claims.add("exp", now.advanced(bySeconds: lifetime).secondsSinceEpoch)
+        claims.add("jti", id)
+        return claims
+    }
+
+    /// The authorization request as a signed request object. It has `nbf`, as FAPI 2.0 Message Signing section 5.3.1
+    /// demands.
+    ///
+    /// - Throws: ``OIDCError/Code/clientRefused`` if the client has no key, or one with an algorithm that the provider
+    ///   does not list.
+    static func make(
+        of request: AuthorizationRequest, signedWith key: ClientKey?, provider: ProviderMetadata, id: String,
+        now: Timestamp
+    ) throws(OIDCError) -> Secret {
+        let key = try provider.check(requestObjectKey: key)
+        var claims = claims(of: request.clientID, audience: provider.issuer, id: id, now: now)
+        claims.add("nbf", now.secondsSinceEpoch)
+        for item in request.items { claims.add(named: item.name, item.value) }
+        return try key.token(type: type, claims: claims.finish())
+    }
+}
+
+/// Whether authorization requests are signed (RFC 9101). The raw value is its name in the configuration.
+public enum SignedRequestObjects: String, Sendable, Hashable, CaseIterable {
+    /// If the provider's metadata requires it.
+    case auto
+    /// Always.
+    case always
+    /// Not even if the provider's metadata requires it.
+    case never
+
+    /// Whether requests to a provider are signed.
+    package func apply(to provider: ProviderMetadata) -> Bool {
+        switch self {
+        case .auto: provider.demands.signedRequestObjects
+        case .always: true
+        case .never: false
+        }
+    }
+}
+
+extension ProviderMetadata {
+    /// The key that signs requests to the provider.
+    /// - Throws: ``OIDCError/Code/clientRefused`` if there is none, or the provider does not list its algorithm.
+    @discardableResult
+    package func check(requestObjectKey key: ClientKey?) throws(OIDCError) -> ClientKey {
+        guard let key else {
+            throw OIDCError(
+                .clientRefused, reason: "Requests to the provider must be signed, and the client has no private key.")
+        }
+        guard requestObjectAlgorithms?.contains(key.algorithm) ?? true else {
+            throw OIDCError(
+                .clientRefused,
+                reason: "The provider does not list \(key.algorithm.rawValue) in "
+                    + "request_object_signing_alg_values_supported.")
+        }
+        return key
+    }
+}
