@@ -7,6 +7,7 @@
 /// A parser of data from outside, for libFuzzer: `make fuzz`. Any input must lead to a value or an error within a
 /// second, and every value must have the properties that its parser promises.
 enum FuzzTarget: String, CaseIterable {
+    case authorizationResponse = "authorization-response"
     case configuration
     case connection
     case dpop
@@ -25,6 +26,7 @@ enum FuzzTarget: String, CaseIterable {
 
     func read(_ bytes: [UInt8]) {
         switch self {
+        case .authorizationResponse: AuthorizationResponseTarget.read(bytes)
         case .configuration: ConfigurationTarget.read(bytes)
         case .connection: ConnectionTarget.read(bytes)
         case .dpop: DPoPTarget.read(bytes)

@@ -65,7 +65,7 @@ enum IDTokenTarget {
 }
 
 /// Always signs with the same key, so that findings can be repeated.
-private enum Signer {
+enum Signer {
     private static let key = try? P256.Signing.PrivateKey(rawRepresentation: [UInt8](repeating: 1, count: 32))
 
     static let keys: JSONWebKeySet? = {

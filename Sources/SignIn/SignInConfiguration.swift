@@ -107,6 +107,9 @@ public struct SignInConfiguration: Sendable {
         /// What the provider signs userinfo responses with, if the client's registration says so
         /// (`userinfo_signed_response_alg`). By default a response need not be signed.
         public var userInfoSigningAlgorithm: SigningAlgorithm?
+        /// What the provider signs authorization responses with, where the response mode demands that they are signed
+        /// (`authorization_signed_response_alg`).
+        public var responseSigningAlgorithm = SigningAlgorithm.rs256
         /// The private key, which signs what ``authentication`` does not: backchannel authentication requests.
         public var signingKey: ClientKey?
         /// A second key that signs nothing. Its public half is published before it replaces ``signingKey``, and after

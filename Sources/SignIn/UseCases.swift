@@ -91,7 +91,7 @@ package struct UseCases: Sendable {
             linkIdentity: linkIdentity, oneTimeStore: oneTimeStore,
             sessionCode: oneTimeSessionCode,
             pendingStarts: configuration.redirectQuota(uptime), answeredCodes: configuration.redirectQuota(uptime),
-            clock: clock, random: random)
+            refusals: configuration.providers.mapValues { _ in LogSampler() }, clock: clock, random: random)
     }
 }
 

@@ -66,15 +66,14 @@ extension RedirectStart {
 
 extension AuthorizationResponse {
     /// The parameters that a provider may send.
-    static let names = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
+    static let names = plainNames + [signedName]
+    fileprivate static let plainNames = ["state", "code", "error", "iss", "mccmnc", "login_hint_token"]
+    /// The parameter that has all others, as a signed JWT.
+    fileprivate static let signedName = "response"
     /// The parameter that a form has which this server's page has sent again.
     static let sentAgain = "sent_again"
 
-    /// Reads the authorization response in a browser's query or form.
-    /// - Throws: 400 that names every malformed parameter.
-    init(_ query: Query, provider: String) throws(APIError) {
-        var reader = FieldReader(.form(query))
-        if let name = query.repeatedName { reader.refuse(name, "is repeated") }
+    fileprivate init(_ reader: inout FieldReader, provider: String) {
         self.init(provider: provider)
         state = reader.visibleText("state", limit: 256).map { Secret($0) }
         code = reader.visibleText("code", limit: 4096, allowingSpaces: true).map { Secret($0) }
@@ -82,7 +81,29 @@ extension AuthorizationResponse {
         loginHintToken = reader.visibleText("login_hint_token", limit: 4096)
         error = reader.text("error", limit: 256)
         issuer = reader.text("iss", limit: 2048)
-        try reader.check()
+    }
+}
+
+extension ReceivedAuthorizationResponse {
+    /// Reads the authorization response in a browser's query or form.
+    /// - Throws: 400 that names every malformed parameter, or the JWT if there are other parameters of a response
+    ///   beside it.
+    init(_ query: Query, provider: String) throws(APIError) {
+        var reader = FieldReader(.form(query))
+        if let name = query.repeatedName { reader.refuse(name, "is repeated") }
+        let name = AuthorizationResponse.signedName
+        if reader.has(name) {
+            if AuthorizationResponse.plainNames.contains(where: { reader.has($0) }) {
+                reader.refuse(name, "is beside other parameters of an authorization response")
+            }
+            let text = reader.visibleText(name, limit: 16 * 1024, required: true)
+            try reader.check()
+            self = .signed(Secret(text ?? ""), provider: provider)
+        } else {
+            let response = AuthorizationResponse(&reader, provider: provider)
+            try reader.check()
+            self = .plain(response)
+        }
     }
 }
 

@@ -60,7 +60,8 @@ extension LatchkeyAPI {
     func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         _ = try useCases.signIn.provider(named: request.provider)
-        return try await finish(try AuthorizationResponse(try request.query, provider: request.provider), request)
+        return try await finish(
+            try ReceivedAuthorizationResponse(try request.query, provider: request.provider), request)
     }
 
     /// `response_mode=form_post`: a browser sends no `SameSite=Lax` cookie with another site's form. Then a page of
@@ -77,10 +78,10 @@ extension LatchkeyAPI {
             let items = AuthorizationResponse.names.compactMap { name in form[name].map { (name: name, value: $0) } }
             return BrowserPages.formToSendAgain(items, to: baseURL.path + request.path, below: baseURL.path)
         }
-        return try await finish(try AuthorizationResponse(form, provider: request.provider), request)
+        return try await finish(try ReceivedAuthorizationResponse(form, provider: request.provider), request)
     }
 
-    private func finish(_ received: AuthorizationResponse, _ request: Request) async throws -> Response {
+    private func finish(_ received: ReceivedAuthorizationResponse, _ request: Request) async throws -> Response {
         let step = try await useCases.redirectSignIn.finish(
             received, browser: cookies.browser(of: request), session: cookies.session(of: request),
             device: DeviceName.of(request), subnet: rates.subnet(of: request))

@@ -27,6 +27,7 @@ struct ClientDraft: Sendable {
     var nonce = Configuration.Client.Nonce.client
     var idTokenSigningAlgorithm: SigningAlgorithm?
     var userInfoSigningAlgorithm: SigningAlgorithm?
+    var responseSigningAlgorithm: SigningAlgorithm?
     var sessions = SignInConfiguration.SessionTimes()
     /// The place of the client's entry.
     var origin = ConfigurationOrigin.none
@@ -104,6 +105,10 @@ struct ClientDraft: Sendable {
             "The algorithm that userinfo responses must be signed with. By default a response may be plain JSON, or "
                 + "signed with RS256 or ES256."),
         Setting(
+            "authorization_signed_response_alg", .optional(.choice), \.responseSigningAlgorithm,
+            "The algorithm that authorization responses must be signed with, where the provider's response_mode is a "
+                + "jwt. The default is RS256."),
+        Setting(
             "sessions.access_lifetime", .optional(.seconds(1...31_536_000)), \.sessions.access,
             "Replaces the general value for this client's sessions."),
         Setting(
@@ -148,6 +153,7 @@ struct ClientDraft: Sendable {
         let algorithms = [
             ("id_token_signed_response_alg", idTokenSigningAlgorithm),
             ("userinfo_signed_response_alg", userInfoSigningAlgorithm),
+            ("authorization_signed_response_alg", responseSigningAlgorithm),
         ]
         if !hasIDTokens, let name = algorithms.first(where: { $0.1 != nil })?.0 {
             context.refuse(origin, "has \(name), but its provider has no ID tokens", "remove it")
@@ -167,6 +173,7 @@ struct ClientDraft: Sendable {
         client.nonce = nonce
         client.idTokenSigningAlgorithm = idTokenSigningAlgorithm
         client.userInfoSigningAlgorithm = userInfoSigningAlgorithm
+        client.responseSigningAlgorithm = responseSigningAlgorithm ?? client.responseSigningAlgorithm
         client.sessions = sessions
         client.signingKey = namedKey
         client.otherKey = otherNamedKey

@@ -49,7 +49,8 @@ struct ProviderDraft: Sendable {
                 + "they have other names; data.email is the member email of the object data. For oauth2 only."),
         Setting(
             "response_mode", .choice, \.responseMode,
-            "form_post: the provider sends the browser back with a form; query: with a redirect."),
+            "form_post: the provider sends the browser back with a form; query: with a redirect; jwt, query.jwt or "
+                + "form_post.jwt: with a signed response (JARM), and no other is accepted; for oidc only."),
         Setting(
             "par", .optional(.choice), \.pushedAuthorizationRequests,
             "Pushed authorization requests (RFC 9126). auto: if the provider's metadata requires them; always: also if "
@@ -166,6 +167,11 @@ struct ProviderDraft: Sendable {
         provider.idTokenTypes = idTokenTypes ?? provider.idTokenTypes
         provider.pushedAuthorizationRequests = pushedAuthorizationRequests ?? .auto
         provider.signedRequestObjects = signedRequestObjects ?? .auto
+        if kind == .oauth2, responseMode.isSigned {
+            context.refuse(
+                origin, "has response_mode: \(responseMode.rawValue), but no metadata that names the keys",
+                "make it query or form_post, or make the kind oidc")
+        }
         if kind == .oauth2, signedRequestObjects != nil {
             context.refuse(
                 origin, "has request_object, but no issuer that signed requests are for",

@@ -28,7 +28,7 @@ extension Doctor {
                         + "(tls_client_certificate_bound_access_tokens), and Latchkey presents none: the client must "
                         + "be registered without"))
         }
-        if let modes = demands.responseModes, !modes.contains(responseMode) {
+        if let modes = demands.responseModes, !responseMode.isSupported(by: modes) {
             let others = modes.map(\.rawValue).sorted().joined(separator: " or ")
             findings.append(
                 .problem(
@@ -36,9 +36,10 @@ extension Doctor {
                     "the provider does not list \(responseMode.rawValue) in response_modes_supported: sign-ins by "
                         + "redirects fail",
                     fix: others.isEmpty
-                        ? "have the provider allow query or form_post; Latchkey has no other response mode"
+                        ? "have the provider allow query, form_post or jwt; Latchkey has no other response mode"
                         : "set response_mode of \(key) to \(others)"))
         }
+        findings += signedResponses(of: provider, subject, responseMode, clients)
         if !demands.acceptsS256 {
             findings.append(
                 .problem(
@@ -114,6 +115,23 @@ extension Doctor {
                 "authorization requests are signed, "
                     + (isDemanded ? "as the provider demands" : "because request_object is always"))
         ]
+    }
+
+    private func signedResponses(
+        of provider: ProviderMetadata, _ subject: String, _ mode: AuthorizationResponseMode,
+        _ clients: [Configuration.Client]
+    ) -> [Finding] {
+        guard mode.isSigned else { return [] }
+        let listed = provider.demands.responseAlgorithms
+        let problems = clients.filter { !(listed?.contains($0.responseSigningAlgorithm) ?? true) }.map { client in
+            Finding.problem(
+                .metadata, "\(subject), client \(client.id.text)",
+                "the provider does not list \(client.responseSigningAlgorithm.rawValue) in "
+                    + "authorization_signing_alg_values_supported: sign-ins by redirects fail",
+                fix: "set authorization_signed_response_alg of the client as it is registered there")
+        }
+        guard problems.isEmpty else { return problems }
+        return [.ok(.metadata, subject, "authorization responses must be signed (response_mode: \(mode.rawValue))")]
     }
 
     private func pushedRequests(

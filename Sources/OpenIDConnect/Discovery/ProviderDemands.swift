@@ -18,13 +18,16 @@ public struct ProviderDemands: Sendable, Hashable {
     public let certificateBoundTokens: Bool
     /// The response modes that the provider lists and this module supports; nil without a list.
     public let responseModes: Set<AuthorizationResponseMode>?
+    /// What the provider can sign authorization responses with, as far as it lists algorithms that this module supports
+    /// (JARM section 4).
+    public let responseAlgorithms: Set<SigningAlgorithm>?
     /// Whether the provider accepts S256 code challenges, as far as it lists methods (RFC 8414 section 2).
     public let acceptsS256: Bool
 
     /// Of a provider without metadata.
     static let none = ProviderDemands(
         pushedRequests: false, signedRequestObjects: false, dpopBoundTokens: false, dpopAlgorithms: nil,
-        certificateBoundTokens: false, responseModes: nil, acceptsS256: true)
+        certificateBoundTokens: false, responseModes: nil, responseAlgorithms: nil, acceptsS256: true)
 }
 
 extension ProviderDemands {
@@ -37,6 +40,7 @@ extension ProviderDemands {
             dpopAlgorithms: (try? reader.known("dpop_signing_alg_values_supported")) ?? nil,
             certificateBoundTokens: reader.flag("tls_client_certificate_bound_access_tokens"),
             responseModes: (try? reader.known("response_modes_supported")) ?? nil,
+            responseAlgorithms: (try? reader.known("authorization_signing_alg_values_supported")) ?? nil,
             acceptsS256: reader.mayList("S256", in: "code_challenge_methods_supported"))
     }
 }

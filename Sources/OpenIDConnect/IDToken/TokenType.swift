@@ -12,6 +12,8 @@ package enum TokenType: Sendable {
     case logoutToken
     /// `typ` is absent or `JWT`.
     case userInfo
+    /// `typ` is absent or `JWT`: JARM names none.
+    case authorizationResponse
 
     /// Whether a header's `typ` says that a token is of this kind.
     func isNamed(by type: JSONValue?) -> Bool {
@@ -19,7 +21,7 @@ package enum TokenType: Sendable {
         case .idToken(let types): IDTokenType(type).map(types.contains) ?? false
         case .logoutToken:
             type == nil || ["jwt", "logout+jwt", "application/logout+jwt"].contains(type?.string?.lowercased())
-        case .userInfo: [.jwt, .absent].contains(IDTokenType(type))
+        case .userInfo, .authorizationResponse: [.jwt, .absent].contains(IDTokenType(type))
         case .portToken(let requiresType):
             type == nil ? !requiresType : type?.string?.lowercased() == "port_token+jwt"
         }
@@ -30,7 +32,7 @@ package enum TokenType: Sendable {
         switch self {
         case .idToken(let types): types.map(\.rawValue).joined(separator: ", ")
         case .logoutToken: "logout+jwt, JWT, absent"
-        case .userInfo: "JWT, absent"
+        case .userInfo, .authorizationResponse: "JWT, absent"
         case .portToken(let requiresType): requiresType ? "port_token+jwt" : "port_token+jwt, absent"
         }
     }

@@ -83,6 +83,19 @@ package final class KeyCache: Sendable {
         return snapshot.generation > old.generation ? snapshot : nil
     }
 
+    /// Checks a signature with a key set, and after a failure with a newer one.
+    /// - Parameter mayFetch: Whether keys may be fetched for it; asked after a failure only.
+    func check<Refusal: Error>(
+        with held: Snapshot, mayFetch: () -> Bool, _ check: (JSONWebKeySet) throws(Refusal) -> Void
+    ) async throws(Refusal) {
+        do throws(Refusal) {
+            try check(held.keys)
+        } catch {
+            guard mayFetch(), let newer = await newer(than: held) else { throw error }
+            try check(newer.keys)
+        }
+    }
+
     /// Whether the keys are in use and old enough to be fetched again before their time.
     func isRefreshDue(now: Timestamp) -> Bool {
         !fetches.isInFlight(url) && state.withLock { $0.held?.freshness.isRefreshDue(at: now) ?? false }

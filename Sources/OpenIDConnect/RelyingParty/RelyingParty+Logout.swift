@@ -31,13 +31,9 @@ extension RelyingParty {
             if error.check == .algorithm { throw .failed(.algorithm) }
             throw .unknown(error)
         }
-        do throws(LogoutTokenRefusal) {
-            try unverified.checkSignature(held.keys)
-        } catch {
-            let mayFetch = logoutKeyFetches.withLock { $0.take(now: clock.now()) }
-            guard mayFetch, let newer = await cache.newer(than: held) else { throw error }
-            try unverified.checkSignature(newer.keys)
-        }
+        try await cache.check(
+            with: held, mayFetch: { logoutKeyFetches.withLock { $0.take(now: clock.now()) } },
+            unverified.checkSignature)
         return unverified.logout
     }
 

@@ -93,6 +93,8 @@ public final class RelyingParty: Sendable {
     let logoutKeyFetches: Mutex<TokenBucket>
     /// The nonces that servers demand in proofs.
     let dpopNonces = DPoPNonces()
+    /// Limits the fetches of newer keys on behalf of signed authorization responses.
+    let responseKeyFetches: Mutex<TokenBucket>
 
     /// A relying party with empty caches. What it learns of carriers' issuers, it forgets when it goes.
     /// - Parameter http: Sends the requests.
@@ -127,7 +129,9 @@ public final class RelyingParty: Sendable {
                 destination: .init(carrier: issuer, step: .keys), random: random,
                 refreshed: { observer.keyRefresh(issuer, $0) })
         }
-        logoutKeyFetches = Mutex(TokenBucket(capacity: 1, secondsPerToken: 60, now: clock.now()))
+        let aMinute = TokenBucket(capacity: 1, secondsPerToken: 60, now: clock.now())
+        logoutKeyFetches = Mutex(aMinute)
+        responseKeyFetches = Mutex(aMinute)
     }
 
     /// Whether the providers are carriers: they are found by network, accept correlation ids, and vouch for each

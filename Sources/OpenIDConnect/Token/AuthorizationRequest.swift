@@ -98,6 +98,22 @@ public enum AuthorizationResponseMode: String, Sendable, Hashable, CaseIterable 
     case query
     /// By a form (OAuth 2.0 Form Post Response Mode).
     case formPost = "form_post"
+    /// As a signed JWT in the way that is usual for the response type: by a redirect (JARM section 2.3.4).
+    case jwt
+    /// As a signed JWT by a redirect (JARM section 2.3.1).
+    case queryJWT = "query.jwt"
+    /// As a signed JWT in a form (JARM section 2.3.3).
+    case formPostJWT = "form_post.jwt"
+
+    /// Whether responses are signed. One that is not is refused then.
+    package var isSigned: Bool { [.jwt, .queryJWT, .formPostJWT].contains(self) }
+
+    /// Whether a provider that lists other modes supports this one.
+    package func isSupported(by modes: Set<AuthorizationResponseMode>) -> Bool {
+        // Two names of one mode, because the response type is always `code`.
+        modes.contains(self) || (self == .jwt && modes.contains(.queryJWT))
+            || (self == .queryJWT && modes.contains(.jwt))
+    }
 }
 
 /// The request that a browser takes to the discovery UI, where the user chooses the carrier.

@@ -43,6 +43,19 @@ extension SignInError {
     static let issuerNotNamed = carrierError(
         "The authorization response has no iss, which this provider always sends. Start a new sign-in.")
 
+    static let responseNotSigned = invalidRequest(
+        "The authorization response is not signed, and this provider's must be. Start a new sign-in.")
+
+    static let responseSigned = invalidRequest(
+        "The authorization response is a JWT, which was not asked for. Start a new sign-in.")
+
+    static func responseRefused(_ check: AuthorizationResponseCheck) -> SignInError {
+        invalidRequest("\(check.demand) (\(check.rawValue)) Start a new sign-in.")
+    }
+
+    static let responseOfOtherClient = carrierError(
+        "The authorization response is for another client than the request's. Start a new sign-in.")
+
     static let tooManyStarts = SignInError(
         .temporarilyUnavailable, .serverError, "Too many sign-ins are under way. Try again in a moment.",
         retryAfter: 1, fault: .ours)

@@ -32,21 +32,11 @@ package struct BackchannelLogout: Sendable {
                 "back-channel logout",
                 metadata: ["provider": "\(name)", "sessions": "\(ended)", "request_id": "\(requestID)"])
         } catch {
-            log(error, name, requestID)
+            refusals[name]?.log(
+                error, "back-channel logout refused", ["provider": "\(name)", "request_id": "\(requestID)"],
+                to: logger, at: clock.now())
             throw error
         }
-    }
-
-    private func log(_ error: SignInError, _ provider: String, _ requestID: String) {
-        guard logger.logLevel <= error.fault.logLevel, let leftOut = refusals[provider]?.take(at: clock.now()) else {
-            return
-        }
-        var metadata: Logger.Metadata = [
-            "provider": "\(provider)", "outcome": "\(error.codeText)", "reason": "\(error.description)",
-            "request_id": "\(requestID)",
-        ]
-        if leftOut > 0 { metadata["left_out"] = "\(leftOut)" }
-        logger.log(level: error.fault.logLevel, "back-channel logout refused", metadata: metadata)
     }
 
     private func verify(

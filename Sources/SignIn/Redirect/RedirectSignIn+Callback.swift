@@ -9,16 +9,18 @@ extension RedirectSignIn {
     ///   - session: The token of the browser's session, if it has one.
     ///   - device: A name for the browser's device; for the list of sessions.
     ///   - subnet: As ``RedirectStart/subnet``.
-    /// - Throws: If no frontend can be told: the `state` is unknown, was used, has expired, or belongs to another
-    ///   browser.
+    /// - Throws: If no frontend can be told: the response is not signed as it must be; or the `state` is unknown, was
+    ///   used, has expired, or belongs to another browser.
     package func finish(
-        _ response: AuthorizationResponse, browser: Secret?, session: Secret? = nil, device: String? = nil,
+        _ received: ReceivedAuthorizationResponse, browser: Secret?, session: Secret? = nil, device: String? = nil,
         subnet: IPAddress? = nil
     ) async throws(SignInError) -> RedirectStep {
+        let response = try await opened(received)
         var pending = try await takePending(for: response, browser)
         pending.subnet = subnet
         var request: SignInRequest
         do throws(SignInError) {
+            if let clientID = response.clientID, clientID != pending.clientID { throw .responseOfOtherClient }
             if let error = response.error {
                 try await checkIssuerOfError(response, pending)
                 throw .refusedAtAuthorization(error)

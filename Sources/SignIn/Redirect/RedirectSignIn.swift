@@ -23,6 +23,8 @@ package struct RedirectSignIn: Sendable {
     let pendingStarts: OneTimeRecordQuota
     /// The records of codes that browsers brought.
     let answeredCodes: OneTimeRecordQuota
+    /// By provider, so that a flood at one does not hide the refused responses of another.
+    let refusals: [String: LogSampler]
     let clock: WallClock
     let random: RandomSource
 

@@ -1,3 +1,4 @@
+import Logging
 import Primitives
 import Synchronization
 
@@ -32,5 +33,21 @@ final class LogSampler: Sendable {
             defer { state.leftOut = 0 }
             return state.leftOut
         }
+    }
+}
+
+extension LogSampler {
+    /// Logs a refusal that anyone can cause, if it is not left out.
+    func log(
+        _ error: SignInError, _ message: Logger.Message, _ metadata: Logger.Metadata, to logger: Logger,
+        at now: Timestamp
+    ) {
+        let level = error.fault.logLevel
+        guard logger.logLevel <= level, let leftOut = take(at: now) else { return }
+        var metadata = metadata
+        metadata["outcome"] = "\(error.codeText)"
+        metadata["reason"] = "\(error.description)"
+        if leftOut > 0 { metadata["left_out"] = "\(leftOut)" }
+        logger.log(level: level, message, metadata: metadata)
     }
 }

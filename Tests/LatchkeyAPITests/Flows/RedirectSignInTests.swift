@@ -44,10 +44,12 @@ import Testing
         let state = try state(of: try await flow.start(Self.start, browser: nil))
         app.clock.advance(bySeconds: seconds)
         if isGood {
-            guard case .finished = try await flow.finish(answer(state), browser: nil) else { throw TestFailure() }
+            guard case .finished = try await flow.finish(.plain(answer(state)), browser: nil) else {
+                throw TestFailure()
+            }
         } else {
             await #expect {
-                try await flow.finish(answer(state), browser: nil)
+                try await flow.finish(.plain(answer(state)), browser: nil)
             } throws: {
                 ($0 as? SignInError)?.code == .invalidRequest
             }
@@ -62,7 +64,7 @@ import Testing
             var start = Self.start
             start.correlationID = given
             let state = try state(of: try await flow.start(start, browser: nil))
-            guard case .finished(let end) = try await flow.finish(answer(state), browser: nil) else {
+            guard case .finished(let end) = try await flow.finish(.plain(answer(state)), browser: nil) else {
                 throw TestFailure()
             }
             let id = try #require(end.items.first { $0.name == "correlation_id" }?.value)
@@ -86,7 +88,9 @@ import Testing
         let state = try state(of: try await flow.start(Self.start, browser: nil))
         var response = answer(state)
         response.error = error
-        guard case .finished(let end) = try await flow.finish(response, browser: nil) else { throw TestFailure() }
+        guard case .finished(let end) = try await flow.finish(.plain(response), browser: nil) else {
+            throw TestFailure()
+        }
         #expect(end.items.first { $0.name == "error" }?.value == expected)
         #expect(app.log.signIns.last?.metadata["outcome"] == "\(expected)")
     }
@@ -97,7 +101,7 @@ import Testing
         let flow = app.useCases.redirectSignIn
         let state = try state(of: try await flow.start(Self.start, browser: nil))
         await #expect {
-            try await flow.finish(answer(state, provider: "other"), browser: nil)
+            try await flow.finish(.plain(answer(state, provider: "other")), browser: nil)
         } throws: {
             ($0 as? SignInError)?.code == .invalidRequest
         }
@@ -130,11 +134,11 @@ import Testing
                     expiresAt: app.clock.now.advanced(bySeconds: 60)), insteadOf: [])
         }
         await #expect {
-            try await flow.finish(answer(other), browser: nil)
+            try await flow.finish(.plain(answer(other)), browser: nil)
         } throws: {
             ($0 as? SignInError)?.code == .invalidRequest
         }
-        guard case .finished = try await flow.finish(answer(own), browser: nil) else { throw TestFailure() }
+        guard case .finished = try await flow.finish(.plain(answer(own)), browser: nil) else { throw TestFailure() }
     }
 
     @Test("A sign-in that a former version started is finished")
@@ -156,7 +160,9 @@ import Testing
                 handle: TokenHash(sha256Of: state), purpose: "redirect attempt", content: Array(sealed),
                 expiresAt: app.clock.now.advanced(bySeconds: 60)), insteadOf: [])
         app.carrier.script { $0.nonce = "NONCE" }
-        guard case .finished(let end) = try await app.useCases.redirectSignIn.finish(approval(state), browser: nil)
+        guard
+            case .finished(let end) = try await app.useCases.redirectSignIn.finish(
+                .plain(approval(state)), browser: nil)
         else {
             throw TestFailure()
         }
@@ -188,7 +194,9 @@ import Testing
             $0.claims["acr"] = "\"a2\""
             $0.claims["context"] = "\"Pay \u{20AC}10 to \u{1F600}\""
         }
-        guard case .finished(let end) = try await app.useCases.redirectSignIn.finish(approval(state), browser: nil)
+        guard
+            case .finished(let end) = try await app.useCases.redirectSignIn.finish(
+                .plain(approval(state)), browser: nil)
         else {
             throw TestFailure()
         }

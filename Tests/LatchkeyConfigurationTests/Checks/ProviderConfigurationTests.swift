@@ -235,6 +235,33 @@ struct ProviderConfigurationTests {
         #expect(found.first?.contains(reason) == true, "\(found)")
     }
 
+    @Test("Authorization responses may have to be signed, with the client's algorithm")
+    func signedResponses() throws {
+        for (text, mode, algorithm) in [
+            ("", AuthorizationResponseMode.query, SigningAlgorithm.rs256), (", response_mode: jwt", .jwt, .rs256),
+            (", response_mode: query.jwt", .queryJWT, .rs256), (", response_mode: form_post.jwt", .formPostJWT, .rs256),
+        ] {
+            let provider = try load("providers: {acme: {\(Self.acme)\(text)}}").configuration.providers[0]
+            #expect(provider.responseMode == mode)
+            #expect(provider.clients[0].responseSigningAlgorithm == algorithm)
+        }
+        let client = "clients: [{id: a, secret: b, authorization_signed_response_alg: ES256}]"
+        let text = "providers: {acme: {kind: oidc, issuer: 'https://acme.example', \(client)}}"
+        #expect(try load(text).configuration.providers[0].clients[0].responseSigningAlgorithm == .es256)
+        for (text, reason) in [
+            ("providers: {acme: {\(Self.acme), response_mode: fragment.jwt}}", "is not one of its words"),
+            ("providers: {zoom: {\(Self.oauth2), clients: 'a:b', response_mode: jwt}}", "names the keys"),
+            (
+                "providers: {acme: {kind: oidc, issuer: 'https://acme.example', "
+                    + "clients: [{id: a, secret: b, authorization_signed_response_alg: none}]}}",
+                "is not one of its words"
+            ),
+        ] {
+            let found = problems(text)
+            #expect(found.count == 1 && found.first?.contains(reason) == true, "\(found)")
+        }
+    }
+
     @Test(
         "Unusable types of ID tokens are refused",
         arguments: [

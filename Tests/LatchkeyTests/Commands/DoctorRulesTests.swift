@@ -184,7 +184,15 @@ struct DoctorRulesTests {
         Demand(#""dpop_signing_alg_values_supported":["ES256"]"#, nil),
         Demand(#""tls_client_certificate_bound_access_tokens":true"#, .ok, "must be registered without"),
         Demand(#""response_modes_supported":["query","form_post"]"#, nil),
-        Demand(#""response_modes_supported":["jwt"]"#, .problem, "Latchkey has no other response mode"),
+        Demand(#""response_modes_supported":["fragment"]"#, .problem, "Latchkey has no other response mode"),
+        Demand(#""response_modes_supported":["jwt"]"#, .problem, "set response_mode of providers.acme to jwt"),
+        Demand(#""response_modes_supported":["query.jwt"]"#, .ok, "must be signed", .jwt),
+        Demand(#""response_modes_supported":["jwt"]"#, .ok, "must be signed", .queryJWT),
+        Demand(#""response_modes_supported":["query.jwt"]"#, .problem, "to query.jwt", .formPost),
+        Demand(none, .ok, "must be signed (response_mode: jwt)", .jwt),
+        Demand(
+            #""authorization_signing_alg_values_supported":["ES256"]"#, .problem,
+            "does not list RS256 in authorization_signing_alg_values_supported", .jwt),
         Demand(
             #""response_modes_supported":["fragment","form_post"]"#, .problem, "set response_mode of providers.acme"),
         Demand(#""response_modes_supported":["query"]"#, .problem, "does not list form_post", .formPost),

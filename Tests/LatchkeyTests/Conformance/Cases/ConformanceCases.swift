@@ -36,7 +36,7 @@ enum ConformanceCases {
     static let noRegistration = "Carriers register their clients by hand."
     static let noWebFinger = "Carriers are found by mccmnc, not by WebFinger."
     static let noRequestURIs =
-        "Authorization requests have plain parameters, or name a request that was pushed; no request object is fetched."
+        "Authorization requests have plain parameters, are signed, or were pushed; no request object is fetched."
     static let noClaimsParameter = "Claims are requested by scope, without the claims parameter."
     static let noCarrierRefresh = "A carrier's tokens are discarded after the sign-in, so none is refreshed."
     static let noThirdParty =

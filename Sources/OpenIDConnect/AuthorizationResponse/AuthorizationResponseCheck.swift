@@ -1,0 +1,63 @@
+/// The checks a signed authorization response must pass (JARM section 2.4), in the order in which they are made: those
+/// that need no keys come first. The raw values are stable names for error responses and logs.
+public enum AuthorizationResponseCheck: String, TokenCheck, CaseIterable {
+    /// Strict compact form, of at most the allowed size.
+    case format
+    /// No header extension that changes how the token is read.
+    case criticalHeader = "critical_header"
+    /// `typ` is absent or `JWT`.
+    case type
+    /// The client's algorithm.
+    case algorithm
+    /// A strict JSON object.
+    case claims
+    /// The provider.
+    case issuer
+    /// One of our clients, and no other audience.
+    case audience
+    /// An `exp` that is not over, and not far in the future.
+    case expiry
+    /// Begun, if the token has an `nbf`.
+    case notBefore = "not_before"
+    /// None of the claims that tokens of other kinds have.
+    case kind
+    /// A `state`.
+    case state
+    /// A `code` or an `error`.
+    case outcome
+    /// A signing key of the provider that fits.
+    case key
+    /// The signature verifies.
+    case signature
+
+    /// The check of an ID token that applies to authorization responses, too: of form, header and signature.
+    init(_ check: IDTokenCheck) { self = AuthorizationResponseCheck(rawValue: check.rawValue) ?? .format }
+
+    public var demand: String {
+        switch self {
+        case .format: "The authorization response must be a signed JWT in compact form, of at most the allowed size."
+        case .criticalHeader: "The authorization response's header must not contain crit or b64."
+        case .type: "The authorization response's typ must be JWT or absent."
+        case .algorithm:
+            "The authorization response must be signed with the client's authorization_signed_response_alg."
+        case .claims: "The authorization response's claims must be a JSON object without duplicate names."
+        case .issuer: "The authorization response's iss must be this provider's issuer."
+        case .audience: "The authorization response's aud must be one of this provider's clients alone."
+        case .expiry: "The authorization response has expired, or has no valid exp, or one too far in the future."
+        case .notBefore: "The authorization response is not valid yet, or its nbf is not valid."
+        case .kind: "The authorization response must have none of sub, nonce and events, which other tokens have."
+        case .state: "The authorization response must have a state of 1 to 256 visible ASCII characters."
+        case .outcome: "The authorization response must have a valid code or error."
+        case .key: "The authorization response must be signed with one of the provider's current signing keys."
+        case .signature: "The authorization response's signature does not verify."
+        }
+    }
+}
+
+/// Why a signed authorization response is not used.
+public enum AuthorizationResponseRefusal: Error, Sendable {
+    /// It failed a check.
+    case failed(AuthorizationResponseCheck)
+    /// It cannot be verified: metadata or keys are not available.
+    case unknown(OIDCError)
+}

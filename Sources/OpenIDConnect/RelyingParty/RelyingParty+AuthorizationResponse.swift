@@ -1,0 +1,33 @@
+public import Primitives
+import Synchronization
+
+extension RelyingParty {
+    /// Verifies a signed authorization response (JARM section 2.4).
+    ///
+    /// Anyone can bring one, so the checks that need no keys run first, and cached keys are fetched again on behalf of
+    /// these responses once a minute at most.
+    /// - Parameter clients: Our clients at this provider, each with what its responses are signed with
+    ///   (`authorization_signed_response_alg`).
+    public func verify(
+        authorizationResponse text: Secret, for clients: [ClientID: SigningAlgorithm]
+    ) async throws(AuthorizationResponseRefusal) -> VerifiedAuthorizationResponse {
+        guard case .ofIssuer(let issuer) = configuration.discovery, let client = clients.keys.first else {
+            throw .failed(.issuer)
+        }
+        let unverified = try UnverifiedAuthorizationResponse(
+            text, .init(issuer: issuer.text, clients: clients, rules: configuration.idTokenRules, now: clock.now()))
+        let cache: KeyCache
+        let held: KeyCache.Snapshot
+        do throws(OIDCError) {
+            cache = try keyCaches.cache(
+                of: try await provider(for: nil, clientID: client, correlationID: .random(from: random)))
+            held = try await cache.current()
+        } catch {
+            throw .unknown(error)
+        }
+        try await cache.check(
+            with: held, mayFetch: { responseKeyFetches.withLock { $0.take(now: clock.now()) } },
+            unverified.checkSignature)
+        return unverified.response
+    }
+}

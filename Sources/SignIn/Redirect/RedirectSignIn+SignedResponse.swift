@@ -1,0 +1,51 @@
+import Logging
+import OpenIDConnect
+import Primitives
+
+/// Signed authorization responses (JWT Secured Authorization Response Mode, JARM).
+extension RedirectSignIn {
+    /// The parameters of a response: of a verified JWT where the provider's response mode demands one, otherwise plain.
+    ///
+    /// A response of the other kind is refused before its `state` is looked up, so that it cannot end the sign-in that
+    /// it names.
+    func opened(_ received: ReceivedAuthorizationResponse) async throws(SignInError) -> AuthorizationResponse {
+        switch received {
+        case .plain(let response):
+            guard !isSigned(at: response.provider) else {
+                throw refusing(.responseNotSigned, of: response.provider)
+            }
+            return response
+        case .signed(let text, let provider):
+            guard isSigned(at: provider) else { throw refusing(.responseSigned, of: provider) }
+            return AuthorizationResponse(try await verified(text, provider), provider: provider)
+        }
+    }
+
+    private func isSigned(at provider: String) -> Bool {
+        configuration.providers[provider]?.responseMode.isSigned ?? false
+    }
+
+    private func verified(
+        _ text: Secret, _ provider: String
+    ) async throws(SignInError) -> VerifiedAuthorizationResponse {
+        guard let relyingParty = relyingParties[provider],
+            let clients = configuration.providers[provider]?.clients.mapValues(\.responseSigningAlgorithm)
+        else { throw .unknownProvider }
+        do throws(AuthorizationResponseRefusal) {
+            return try await relyingParty.verify(authorizationResponse: text, for: clients)
+        } catch {
+            switch error {
+            case .failed(let check): throw refusing(.responseRefused(check), of: provider)
+            case .unknown(let error):
+                throw refusing(SignInError(error, advice: "Start a new sign-in."), of: provider)
+            }
+        }
+    }
+
+    /// Logs a refusal. It belongs to no sign-in, because the `state` is not believed.
+    private func refusing(_ error: SignInError, of provider: String) -> SignInError {
+        refusals[provider]?.log(
+            error, "authorization response refused", ["provider": "\(provider)"], to: signIn.logger, at: clock.now())
+        return error
+    }
+}
