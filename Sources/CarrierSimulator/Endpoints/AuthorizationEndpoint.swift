@@ -10,37 +10,36 @@ struct AuthorizationEndpoint: Sendable {
 
     /// Shows the authorization page. With `prompt=none` there is no page: the network identifies the device, which
     /// satisfies a1 but not a3.
-    func show(_ request: Request) throws -> Response {
-        try respond(to: request, resolving: shown) { (site, parameters, authorization) throws(Refusal) in
+    func show(_ request: Request) async throws -> Response {
+        try await respond(to: request, resolving: shown) { (site, parameters, authorization) throws(Refusal) in
             if site.has(.authorizationServerError) {
                 throw Refusal("server_error", "The carrier had an internal error.")
             }
             guard authorization.prompt.contains("none") else {
-                return .page(AuthorizationPage.html(site: site, request: authorization, parameters: parameters))
+                return .shown(.page(AuthorizationPage.html(site: site, request: authorization, parameters: parameters)))
             }
             guard authorization.terms.acr == "a1" else {
                 throw Refusal("interaction_required", "This acr requires the user's interaction.")
             }
             let code = try simulator.approve(authorization, site: site, userID: nil)
-            return .redirect(to: Self.response(.code(code), authorization.returning, site).location)
+            return .returned(response(.code(code), authorization.returning, site), asJSON: false)
         }
     }
 
     /// `POST …/authorize/approve`: the parameters of the authorization request, and `user`. With
     /// `Accept: application/json` it responds with 200 and the parameters of the redirect.
-    func approve(_ request: Request) throws -> Response {
-        try respond(to: request, resolving: decided) { (site, parameters, authorization) throws(Refusal) in
+    func approve(_ request: Request) async throws -> Response {
+        try await respond(to: request, resolving: decided) { (site, parameters, authorization) throws(Refusal) in
             if site.has(.authorizationDenied) { throw Self.denial }
             let code = try simulator.approve(authorization, site: site, userID: parameters["user"])
-            let response = Self.response(.code(code), authorization.returning, site)
             let asJSON = request.headers[.accept]?.hasPrefix("application/json") ?? false
-            return asJSON ? .json(response.json) : .redirect(to: response.location)
+            return .returned(response(.code(code), authorization.returning, site), asJSON: asJSON)
         }
     }
 
     /// `POST …/authorize/deny`.
-    func deny(_ request: Request) throws -> Response {
-        try respond(to: request, resolving: decided) { (_, _, _) throws(Refusal) in throw Self.denial }
+    func deny(_ request: Request) async throws -> Response {
+        try await respond(to: request, resolving: decided) { (_, _, _) throws(Refusal) in throw Self.denial }
     }
 
     private static let denial = Refusal("access_denied", "The user denied the request.")
@@ -65,7 +64,10 @@ struct AuthorizationEndpoint: Sendable {
     ) throws(Refusal) -> Parameters {
         guard parameters.has("request_uri") else {
             guard !site.has(.parRequired) else { throw .invalidRequest("Authorization requests must be pushed.") }
-            return parameters
+            // The user's choice comes beside the request.
+            var request = parameters
+            request.items.removeAll { $0.name == "user" }
+            return try request.opened(at: site, clients: simulator.clients, now: simulator.clock.now())
         }
         guard Set(parameters.items.map(\.name)).subtracting(["user"]) == ["client_id", "request_uri"],
             let requestURI = parameters["request_uri"], let clientID = parameters["client_id"]
@@ -81,16 +83,33 @@ struct AuthorizationEndpoint: Sendable {
 
     private typealias Resolve = (_ requestURI: String, _ clientID: String, CarrierSite) throws(Refusal) -> Parameters
 
+    /// What the endpoint answers.
+    private enum Answer {
+        case shown(Response)
+        case returned(AuthorizationResponse, asJSON: Bool)
+    }
+
     /// Reads the request. The browser shows an error of the client, its redirect URI or its pushed request; other
     /// errors go to the relying party.
     private func respond(
         to request: Request, resolving resolve: Resolve,
-        with body: (CarrierSite, Parameters, AuthorizationRequest) throws(Refusal) -> Response
-    ) throws -> Response {
+        with body: (CarrierSite, Parameters, AuthorizationRequest) throws(Refusal) -> Answer
+    ) async throws -> Response {
         let site = try simulator.site(of: request)
         let parameters = try Parameters(of: request)
         simulator.note(
             .authorization, request, mccmnc: site.mccmnc, content: request.method == .post ? parameters : nil)
+        switch try answer(parameters, site, resolve, body) {
+        case .shown(let response): return response
+        case .returned(let response, asJSON: true): return .json(try await response.json())
+        case .returned(let response, asJSON: false): return .redirect(to: try await response.location())
+        }
+    }
+
+    private func answer(
+        _ parameters: Parameters, _ site: CarrierSite, _ resolve: Resolve,
+        _ body: (CarrierSite, Parameters, AuthorizationRequest) throws(Refusal) -> Answer
+    ) throws(Refusal) -> Answer {
         do throws(AuthorizationFailure) {
             let authorization = try simulator.authorizationRequest(try pushed(parameters, site, resolve), site: site)
             do throws(Refusal) {
@@ -100,13 +119,13 @@ struct AuthorizationEndpoint: Sendable {
             }
         } catch {
             guard case .returned(let refusal, let returning) = error else { throw error.refusal }
-            return .redirect(to: Self.response(.refusal(refusal), returning, site).location)
+            return .returned(response(.refusal(refusal), returning, site), asJSON: false)
         }
     }
 
-    private static func response(
+    private func response(
         _ outcome: AuthorizationResponse.Outcome, _ returning: ReturnAddress, _ site: CarrierSite
     ) -> AuthorizationResponse {
-        AuthorizationResponse(returning: returning, site: site, outcome: outcome)
+        AuthorizationResponse(returning: returning, site: site, outcome: outcome, simulator: simulator)
     }
 }

@@ -43,6 +43,7 @@ struct PushedAuthorizationEndpoint: Sendable {
         guard !form.has("request_uri") else { throw .invalidRequest("A pushed request must not have a request_uri.") }
         var parameters = form
         parameters.items.removeAll { ClientAuthenticator.credentials.contains($0.name) }
+        parameters = try parameters.opened(at: site, clients: simulator.clients, now: simulator.clock.now())
         if let keyThumbprint, !parameters.has("dpop_jkt") {
             parameters.items.append(.init(name: "dpop_jkt", value: keyThumbprint))
         }

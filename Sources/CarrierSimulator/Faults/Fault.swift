@@ -38,6 +38,16 @@ extension CarrierSimulator {
         case dpopLongNonce = "dpop-long-nonce"
         case dpopInvalidNonce = "dpop-invalid-nonce"
 
+        // Request objects (RFC 9101), and signed authorization responses (JARM).
+        case requestObjectRequired = "request-object-required"
+        case jarmUnsigned = "jarm-unsigned"
+        case jarmMixed = "jarm-mixed"
+        case jarmOtherIssuer = "jarm-other-issuer"
+        case jarmOtherAudience = "jarm-other-audience"
+        case jarmExpired = "jarm-expired"
+        case jarmMissingExpiry = "jarm-missing-expiry"
+        case jarmBadSignature = "jarm-bad-signature"
+
         // The claims of the ID token.
         case idTokenOtherIssuer = "id-token-other-issuer"
         case idTokenNeighbourIssuer = "id-token-neighbour-issuer"

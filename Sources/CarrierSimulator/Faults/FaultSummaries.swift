@@ -29,9 +29,8 @@ extension CarrierSimulator.Fault {
 
     private static let summaries: [CarrierSimulator.Fault: String] =
         [
-            authorization, pushedAuthorization, dpop, claims, signature, portToken, token, backchannel, userInfo,
-            resource,
-            discovery, keys,
+            authorization, pushedAuthorization, signedAuthorization, dpop, claims, signature, portToken, token,
+            backchannel, userInfo, resource, discovery, keys,
         ]
         .reduce(into: [:]) { all, group in all.merge(group) { first, _ in first } }
 
@@ -67,6 +66,17 @@ extension CarrierSimulator.Fault {
         .dpopEndlessNonces: "Every DPoP proof is refused with use_dpop_nonce and another nonce.",
         .dpopLongNonce: "use_dpop_nonce comes with a nonce of 513 characters.",
         .dpopInvalidNonce: "use_dpop_nonce comes with a nonce that has a space.",
+    ]
+
+    private static let signedAuthorization: [Self: String] = [
+        .requestObjectRequired: "The carrier requires signed authorization requests: correct.",
+        .jarmUnsigned: "The authorization response has plain parameters, although a JWT was asked for.",
+        .jarmMixed: "The authorization response has plain parameters beside its JWT.",
+        .jarmOtherIssuer: "The iss of a signed authorization response is another issuer.",
+        .jarmOtherAudience: "The aud of a signed authorization response is another client.",
+        .jarmExpired: "The exp of a signed authorization response was six minutes ago.",
+        .jarmMissingExpiry: "A signed authorization response has no exp.",
+        .jarmBadSignature: "Every byte of the signature of an authorization response is changed.",
     ]
 
     private static let backchannel: [Self: String] = [

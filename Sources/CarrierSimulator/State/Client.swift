@@ -14,9 +14,14 @@ extension CarrierSimulator {
         public var redirectURIs: [String]
         /// The registered redirect URIs of logouts, compared in the same way.
         public var postLogoutRedirectURIs: [String] = []
-        /// The public key (RSA or P-256, in PEM) that verifies the client's request objects for backchannel
-        /// authentication; nil if none is registered.
+        /// The public key (RSA or P-256, in PEM) that verifies the client's request objects; nil for the one that
+        /// authenticates the client, if there is one.
         public var publicKeyPEM: String?
+
+        var requestObjectPEM: String? {
+            guard publicKeyPEM == nil, case .privateKeyJWT(let pem, _) = authentication else { return publicKeyPEM }
+            return pem
+        }
 
         /// A client that authenticates with `client_secret_basic`.
         public init(id: String, secret: Secret, redirectURIs: [String]) {

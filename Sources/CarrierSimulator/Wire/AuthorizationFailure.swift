@@ -3,6 +3,9 @@ struct ReturnAddress: Sendable {
     let redirectURI: String
     let state: String?
     let correlationID: String?
+    var clientID = ""
+    /// Whether the response is a signed JWT (JARM).
+    var isSigned = false
 }
 
 /// Why an authorization request was refused, and where the error goes.

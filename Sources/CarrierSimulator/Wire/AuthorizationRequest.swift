@@ -27,7 +27,8 @@ struct AuthorizationRequest: Sendable {
             throw .shown(error)
         }
         let returning = ReturnAddress(
-            redirectURI: redirectURI, state: parameters["state"], correlationID: parameters["correlation_id"])
+            redirectURI: redirectURI, state: parameters["state"], correlationID: parameters["correlation_id"],
+            clientID: client.id, isSigned: ["jwt", "query.jwt"].contains(parameters["response_mode"]))
         do {
             return try parse(
                 parameters, client: client, returning: returning, hasIDTokens: hasIDTokens, hint: hint)

@@ -12,16 +12,49 @@ struct AuthorizationResponse: Sendable {
     let site: CarrierSite
     let outcome: Outcome
 
+    let simulator: CarrierSimulator
+
     /// The redirect URI with the parameters added.
-    var location: String { FormCoding.url(returning.redirectURI, adding: parameters) }
+    func location() async throws -> String {
+        FormCoding.url(returning.redirectURI, adding: try await sentParameters())
+    }
 
     /// The same parameters as members of an object, with `redirect_uri` and `location`.
-    var json: JSONMembers {
+    func json() async throws -> JSONMembers {
         var object = JSONMembers()
+        let parameters = try await sentParameters()
         for parameter in parameters { object[parameter.name] = .string(parameter.value) }
         object["redirect_uri"] = .string(returning.redirectURI)
-        object["location"] = .string(location)
+        object["location"] = .string(FormCoding.url(returning.redirectURI, adding: parameters))
         return object
+    }
+
+    /// The parameters, or the JWT in their place.
+    private func sentParameters() async throws -> [(name: String, value: String?)] {
+        guard returning.isSigned, !site.has(.jarmUnsigned) else { return parameters }
+        let signed: [(name: String, value: String?)] = [("response", try await token())]
+        return site.has(.jarmMixed) ? parameters + signed : signed
+    }
+
+    /// How long a signed response is valid, in seconds.
+    private static let lifetime: Int64 = 120
+
+    /// The response as a signed JWT (JARM section 2.1).
+    private func token() async throws -> String {
+        let now = simulator.clock.now()
+        let key = try await CarrierKeys(site: site, pool: simulator.keyPool).signing()
+        var draft = TokenDraft(
+            .authorizationResponse, type: "JWT",
+            claims: [
+                "iss": .string(site.issuer), "aud": .string(returning.clientID),
+                "exp": .time(now.advanced(bySeconds: Self.lifetime)),
+            ], key: key, now: now)
+        draft.apply(
+            site.carrier.faults, prefix: "jarm-", .init(site: site, unpublishedKey: key, secret: Secret("")))
+        for parameter in parameters where parameter.name != "iss" {
+            draft.claims[parameter.name] = .string(parameter.value)
+        }
+        return try draft.serialized()
     }
 
     private var parameters: [(name: String, value: String?)] {

@@ -32,7 +32,8 @@ struct BackchannelAuthenticationRequest: Sendable {
         guard let object = ReceivedJWS(text, maximumBytes: ReceivedJWS.maximumRequestObjectBytes) else {
             throw .invalidObject("The request is not a signed JWT.")
         }
-        try object.checkRequestObject(client: client, issuer: site.issuer, now: now)
+        try object.checkRequestObject(
+            client: client, issuer: site.issuer, responseType: "async_token", now: now)
         guard let redirectURI = object["redirect_uri"], client.allows(redirectURI) else {
             throw .invalidRequest("The redirect_uri is missing or not registered for this client.")
         }

@@ -58,7 +58,7 @@ struct DPoPVerifier: Sendable {
     }
 
     private func key(of proof: ReceivedJWS) throws(Refusal) -> (material: P256.Signing.PublicKey, thumbprint: String) {
-        guard proof.header["typ"]?.string == "dpop+jwt" else { throw refusal("has another typ") }
+        guard proof.type == "dpop+jwt" else { throw refusal("has another typ") }
         guard proof.header["alg"]?.string == "ES256" else { throw refusal("has another alg") }
         guard let jwk = proof.header["jwk"]?.object, jwk["d"] == nil, jwk["kty"]?.string == "EC",
             jwk["crv"]?.string == "P-256", let x = jwk["x"]?.string, let y = jwk["y"]?.string,

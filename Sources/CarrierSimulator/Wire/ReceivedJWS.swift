@@ -13,6 +13,7 @@ struct ReceivedJWS: Sendable {
     private let signed: [UInt8]
     private let signature: [UInt8]
 
+    var type: String? { header["typ"]?.string }
     var keyID: String? { header["kid"]?.string }
 
     /// Nil if the text is no JWS in compact form with a header and claims in JSON, or has a `crit` header.

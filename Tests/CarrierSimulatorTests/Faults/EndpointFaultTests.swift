@@ -215,6 +215,7 @@ struct EndpointFaultTests {
             + BackchannelAuthenticationTests.notificationFaults
             + [.backchannelSlow] + LogoutEndpointTests.faults
             + PushedAuthorizationTests.faultCases.map(\.fault) + [.parRequired, .parSlow] + DPoPTests.faults
+            + SignedAuthorizationTests.faults
         // Migration tests cover the faults of port tokens, resource tests those of resources.
         let own = CarrierSimulator.Fault.allCases.filter { fault in
             !["port-token-", "refresh-", "resource-"].contains(where: fault.rawValue.hasPrefix)

@@ -38,6 +38,7 @@ import Testing
         Row(.keysHuge, "keys", "too large"), Row(.keysJunkEntries, nil, "usable"), Row(.keysSharedKeyID, nil, "usable"),
         Row(.idTokenWeakKey, "keys", "RSA of 1024 bits"),
         Row(.parRequired, nil, "authorization requests are pushed, as the provider demands"),
+        Row(.requestObjectRequired, "metadata", "give the client a private_key_file"),
     ]
 
     @Test("A carrier's fault is a problem in its area with a remedy, and a harmless one is no problem", arguments: rows)
