@@ -46,7 +46,7 @@ conformance: build  ## test the release build with the misbehaving carrier in ..
 	@scripts/setup --test
 	scripts/conformance
 
-fuzz:  ## fuzz the parsers of responses, configuration and stored rows, FUZZ_SECONDS (600) each
+fuzz:  ## fuzz the parsers, FUZZ_SECONDS (600) each
 	@scripts/setup
 	scripts/fuzz
 

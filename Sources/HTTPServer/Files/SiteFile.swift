@@ -126,9 +126,10 @@ package enum SitePath {
     /// served: with a segment that is empty or begins with a dot, except a first one `.well-known` (RFC 8615), or with
     /// bytes that a request's path cannot have.
     package static func file(_ path: String) -> String? {
-        guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") })
+        guard path.utf8.first == UInt8(ascii: "/"),
+            path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") })
         else { return nil }
-        var segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        var segments = path.split(ascii: "/", omittingEmptySubsequences: false).dropFirst()
         if segments.last == "" { segments[segments.endIndex - 1] = "index.html" }
         for (index, segment) in segments.enumerated() {
             guard !segment.isEmpty else { return nil }

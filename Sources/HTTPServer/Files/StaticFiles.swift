@@ -98,7 +98,7 @@ public final class StaticFiles: Sendable {
                 metadata: ["path": "\(path)", "bytes": "\(file.version.size)", "limit": "\(limits.fileBytes)"])
             return nil
         }
-        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let name = path.split(ascii: "/").last.map(String.init) ?? path
         let codedBytes = coded.flatMap { $0.read(limit: limits.fileBytes) }
         let read = SiteContent(name: name, bytes, modified: file.version.modified.seconds, precompressed: codedBytes)
         let mayChange = versions.mayChangeUnseen(at: .now())

@@ -94,7 +94,7 @@ struct RequestTarget {
             decoded.utf8.count(where: { $0 == UInt8(ascii: "/") })
                 == raw.utf8.count(where: { $0 == UInt8(ascii: "/") }),
             decoded.utf8.allSatisfy({ ASCII.isFieldValue($0) && $0 != ASCII.tab && $0 != UInt8(ascii: "\\") }),
-            !decoded.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
+            !decoded.split(ascii: "/").contains(where: { $0 == "." || $0 == ".." })
         else { throw .path }
         return decoded
     }

@@ -26,7 +26,7 @@ public struct Router: Sendable {
 
     /// Adds a route. A later one replaces an earlier one of the same method and pattern.
     public mutating func on(_ method: HTTPRequest.Method, _ pattern: String, _ handler: @escaping Handler) {
-        let segments = pattern.split(separator: "/", omittingEmptySubsequences: true).map { segment in
+        let segments = pattern.split(ascii: "/", omittingEmptySubsequences: true).map { segment in
             segment.hasPrefix("{") && segment.hasSuffix("}")
                 ? Route.Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
         }
@@ -72,7 +72,7 @@ public struct Router: Sendable {
     /// Finds the route of a request by its path.
     public func match(_ request: Request) -> Match {
         if let route = literalRoutes[request.path] { return Match(route: route, parameters: PathParameters()) }
-        let segments = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let segments = request.path.split(ascii: "/", omittingEmptySubsequences: false).dropFirst()
         for route in patternRoutes {
             guard let parameters = route.match(segments) else { continue }
             return Match(route: route, parameters: parameters)

@@ -48,13 +48,15 @@ struct BrowserCookies: Sendable {
     /// The value of a cookie; nil if it is repeated, or malformed: a token in base64url, or two such texts with a
     /// dot between them.
     private func value(_ name: String, parts: ClosedRange<Int> = 1...1, of request: Request) -> Secret? {
-        let pairs = request.headers.values(of: .cookie).flatMap { $0.split(separator: ";") }
+        let pairs = request.headers.values(of: .cookie).flatMap { $0.split(ascii: ";") }
         var found: Substring?
         for pair in pairs {
-            let pair = pair.drop { $0 == " " }
-            guard pair.hasPrefix(name), pair.dropFirst(name.count).first == "=" else { continue }
+            let pair = pair.utf8.drop { $0 == UInt8(ascii: " ") }
+            guard pair.starts(with: name.utf8), pair.dropFirst(name.utf8.count).first == UInt8(ascii: "=") else {
+                continue
+            }
             guard found == nil else { return nil }
-            found = pair.dropFirst(name.count + 1)
+            found = Substring(pair.dropFirst(name.utf8.count + 1))
         }
         guard let found else { return nil }
         let texts = found.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

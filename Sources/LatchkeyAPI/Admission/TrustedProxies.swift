@@ -73,7 +73,7 @@ public struct TrustedProxies: Sendable {
         for line in request.headers.values(of: field.name).reversed() {
             switch field {
             case .xForwardedFor:
-                for word in line.split(separator: ",", omittingEmptySubsequences: false).reversed() {
+                for word in line.split(ascii: ",", omittingEmptySubsequences: false).reversed() {
                     guard hops.count < Self.maximumHops else { return hops }
                     hops.append(Self.address(word))
                 }

@@ -74,7 +74,7 @@ private enum MediaType {
         default: throw .unsupportedMediaType
         }
         guard field.utf8.contains(UInt8(ascii: ";")) else { return }
-        let isUTF8 = field.split(separator: ";", omittingEmptySubsequences: false).dropFirst().map(Self.normalized)
+        let isUTF8 = field.split(ascii: ";", omittingEmptySubsequences: false).dropFirst().map(Self.normalized)
             .allSatisfy { parameter in
                 !parameter.hasPrefix("charset=") || parameter == "charset=utf-8" || parameter == "charset=\"utf-8\""
             }

@@ -97,7 +97,7 @@ struct FieldReader {
             refuse(sentName(name, aliases), "must be at most \(limit) ASCII characters")
             return []
         }
-        let words = text.split(separator: " ").map(String.init)
+        let words = text.split(ascii: " ").map(String.init)
         if words.isEmpty, required { refuse(sentName(name, aliases), "is empty") }
         return words
     }

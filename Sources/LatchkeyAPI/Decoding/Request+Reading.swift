@@ -16,9 +16,9 @@ extension Request {
     /// count: such a client may know no other errors than OAuth's.
     var acceptsProblemDetails: Bool {
         guard let accepted = headers[.accept] else { return false }
-        return accepted.split(separator: ",").contains { range in
+        return accepted.split(ascii: ",").contains { range in
             MediaTypeText.essence(of: String(range)) == "application/problem+json"
-                && !range.split(separator: ";").dropFirst().contains(where: Self.isZeroWeight)
+                && !range.split(ascii: ";").dropFirst().contains(where: Self.isZeroWeight)
         }
     }
 

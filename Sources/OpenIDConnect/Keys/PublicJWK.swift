@@ -2,7 +2,7 @@ package import Crypto
 import CryptoExtras
 package import Primitives
 
-/// The public half of a signing key as a JSON Web Key (RFC 7517), with the members that its type requires and no others.
+/// The public half of a signing key as a JSON Web Key (RFC 7517), with only the members that its type requires.
 package struct PublicJWK: Sendable {
     /// In the order of their names, as RFC 7638 section 3.2 wants them for the thumbprint.
     private let members: [(name: StaticString, value: String)]

@@ -10,7 +10,7 @@ public struct UserEndpoint: Sendable, Hashable {
 
         /// A path with dots between the names; nil unless it has 1 to 4 names of 1 to 64 bytes.
         public init?(_ text: String) {
-            path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+            path = text.split(ascii: ".", omittingEmptySubsequences: false).map(String.init)
             guard (1...4).contains(path.count), path.allSatisfy({ (1...64).contains($0.utf8.count) }) else {
                 return nil
             }

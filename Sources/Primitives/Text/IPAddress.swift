@@ -78,7 +78,7 @@ public struct IPAddressRange: Sendable, Hashable, CustomStringConvertible {
 
     /// Nil unless the text is a range. An address with bits beyond the prefix length is refused as a likely typo.
     public init?(_ text: String) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = text.split(ascii: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let address = parts.first.flatMap({ IPAddress(String($0)) }) else { return nil }
         let isShort = address.isIPv4 && !text.utf8.contains(UInt8(ascii: ":"))
         var length = 128

@@ -22,7 +22,7 @@ package enum DomainName {
 
     private static func labels(of text: String) -> [Substring] {
         let name = text.hasSuffix(".") ? text.dropLast() : text[...]
-        return name.split(separator: ".", omittingEmptySubsequences: false)
+        return name.split(ascii: ".", omittingEmptySubsequences: false)
     }
 
     /// One label as an A-label, or as an LDH label (RFC 5890 section 2.3.1); nil if it is neither. Each label is

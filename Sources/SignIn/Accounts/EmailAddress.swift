@@ -9,7 +9,7 @@ struct EmailAddress: Sendable, Hashable {
     /// Nil unless the text is an address: at most 254 bytes, 1 to 64 of them before the `@`, and after it a name of two
     /// or more labels.
     init?(_ text: String) {
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        let parts = text.split(ascii: "@", omittingEmptySubsequences: false)
         guard text.utf8.count <= 254, parts.count == 2, let local = parts.first, let domain = parts.last,
             Self.isLocalPart(local), Self.isDomain(domain), domain.lowercased().unicodeScalars.allSatisfy(Self.isPlain)
         else { return nil }
@@ -18,13 +18,13 @@ struct EmailAddress: Sendable, Hashable {
 
     private static func isLocalPart(_ text: Substring) -> Bool {
         (1...64).contains(text.utf8.count)
-            && text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { atom in
+            && text.split(ascii: ".", omittingEmptySubsequences: false).allSatisfy { atom in
                 !atom.isEmpty && atom.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !specials.contains($0) }
             }
     }
 
     private static func isDomain(_ text: Substring) -> Bool {
-        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        let labels = text.split(ascii: ".", omittingEmptySubsequences: false)
         return labels.count >= 2 && labels.allSatisfy { isLabel($0.utf8) }
     }
 

@@ -18,7 +18,7 @@ struct BackchannelAuthenticationContext: Sendable {
     var wantsAttributes: Bool { (scopes + client.scopes).contains { $0 != "openid" } }
 
     private static func words(_ text: String?) -> [String] {
-        (text ?? "").split(separator: " ").map(String.init)
+        (text ?? "").split(ascii: " ").map(String.init)
     }
 }
 

@@ -32,7 +32,7 @@ extension BackchannelAuthentication {
             signIn.verified = record.verified
             signIn.claims = claimsVault.update(
                 with: ClientClaims(claims(of: record), for: record.terms.clientID, from: identity.issuer),
-                asked: record.terms.scope.split(separator: " ").map(String.init))
+                asked: record.terms.scope.split(ascii: " ").map(String.init))
             let ending = try await stored(await store.endBackchannelAuthentication(replacement, with: signIn))
             switch ending {
             case .signedIn(let signedIn):

@@ -86,7 +86,7 @@ private struct TelephoneURI {
     /// Nil if the text has another scheme, or none.
     init?(_ text: String) {
         guard text.utf8.count > 4, text.prefix(4).lowercased() == "tel:" else { return nil }
-        let parts = text.dropFirst(4).split(separator: ";", omittingEmptySubsequences: false)
+        let parts = text.dropFirst(4).split(ascii: ";", omittingEmptySubsequences: false)
         digits = Self.digits(of: parts[0], Self.parameters(parts.dropFirst()))
     }
 

@@ -90,7 +90,7 @@ package struct ProviderSignOut: Sendable {
     /// - Throws: `temporarily_unavailable`.
     package func finish(at name: String, state: Secret?) async throws(SignInError) -> String? {
         guard let state, let bytes = try await oneTimeStore.take(.signOut, under: state) else { return nil }
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
+        let lines = String(decoding: bytes, as: UTF8.self).split(ascii: "\n", maxSplits: 1)
         guard lines.count == 2, String(lines[0]).hasSameBytes(as: name) else { return nil }
         return Self.end(at: String(lines[1]))
     }

@@ -112,7 +112,7 @@ package struct ClaimsVault: Sendable {
 
     private func content(of stored: String, of owner: Owner) -> [UInt8]? {
         guard !stored.hasPrefix("{") else { return keys.isEmpty ? Array(stored.utf8) : nil }
-        let parts = stored.split(separator: ":", maxSplits: 1)
+        let parts = stored.split(ascii: ":", maxSplits: 1)
         guard parts.count == 2, let key = keys.first(where: { $0.id == parts[0] }),
             let sealed = Base64URL.decode(String(parts[1]))
         else { return nil }

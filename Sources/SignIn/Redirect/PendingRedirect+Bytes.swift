@@ -141,7 +141,7 @@ private struct CompactReader {
     }
 
     /// The words of the next text, which spaces separate.
-    mutating func words() -> [String] { text().map { $0.split(separator: " ").map(String.init) } ?? [] }
+    mutating func words() -> [String] { text().map { $0.split(ascii: " ").map(String.init) } ?? [] }
 
     private mutating func head() -> Int? {
         var head = 0

@@ -61,7 +61,7 @@ extension Receipt {
     /// Reads a receipt that one of these keys signed; nil for anything else. Does not check its expiry or use.
     init?(_ text: Secret, signedByOneOf keys: [PublicSigningKey]) {
         guard text.exposed.utf8.count <= Self.maximumBytes else { return nil }
-        let parts = text.exposed.split(separator: ".", omittingEmptySubsequences: false)
+        let parts = text.exposed.split(ascii: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.object(parts[0]), let signature = Base64URL.decode(parts[2].utf8),
             header["alg"]?.string == Self.algorithm, header["typ"]?.string == Self.type, header["crit"] == nil,
             let key = keys.first(where: { $0.id == header["kid"]?.string }),

@@ -102,7 +102,7 @@ struct StaticFilesTests {
         "Paths that the request parser refuses are refused here too",
         arguments: [
             "/../secret.txt", "/docs/../style.css", "/./style.css", "/a\\b", "/style.css\0", "style.css", "", "/a\nb",
-            "/..", "/.", "//", "/\u{7F}",
+            "/..", "/.", "//", "/\u{7F}", "/\u{602}/../secret.txt", "/\u{602}/.git/config",
         ])
     func impossiblePaths(_ path: String) { #expect(SitePath.file(path) == nil) }
 

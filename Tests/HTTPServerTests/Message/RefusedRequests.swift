@@ -133,6 +133,7 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
         .init("a double dot segment", request("GET /a/../b"), .path),
         .init("a double dot segment at the end", request("GET /a/.."), .path),
         .init("an encoded dot segment", request("GET /%2e%2e/b"), .path),
+        .init("a dot segment after a mark that joins with the slash", request("GET /%D8%82/../b"), .path),
         .init("a half encoded dot segment", request("GET /.%2E/b"), .path),
     ]
 

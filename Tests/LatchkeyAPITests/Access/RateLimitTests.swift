@@ -250,6 +250,9 @@ struct RateLimitTests {
         Way(
             testDescription: "what cannot be read is the proxy's", headers: [(xff, "192.0.2.1, unknown")],
             client: "10.0.0.1"),
+        Way(
+            testDescription: "a comma after a mark that joins with it", headers: [(xff, "\u{602}, 192.0.2.1")],
+            client: "192.0.2.1"),
         Way(testDescription: "an empty word is the proxy's", headers: [(xff, "192.0.2.1,")], client: "10.0.0.1"),
         Way(testDescription: "no field at all", headers: [], client: "10.0.0.1"),
         Way(testDescription: "the other field", headers: [("Forwarded", "for=203.0.113.9")], client: "10.0.0.1"),

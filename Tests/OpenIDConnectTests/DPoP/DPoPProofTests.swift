@@ -89,7 +89,8 @@ struct DPoPProofTests {
             n: try #require(Base64URL.decode(modulus)), e: [1, 0, 1] as [UInt8])
         #expect(PublicJWK(rsa).thumbprint == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs")
         let point = ["l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs", "9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA"]
-        let p256 = try P256.Signing.PublicKey(rawRepresentation: try point.flatMap { try #require(Base64URL.decode($0)) })
+        let p256 = try P256.Signing.PublicKey(
+            rawRepresentation: try point.flatMap { try #require(Base64URL.decode($0)) })
         #expect(PublicJWK(p256).thumbprint == "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I")
     }
 }

@@ -78,7 +78,8 @@ struct DPoPRequestTests {
             try await relyingParty.refresh(
                 Secret("refresh-0"), client: client,
                 of: OriginalIDToken(issuer: TokenDraft.issuer, subject: "s", claims: nil), boundTo: key,
-                provider: try await relyingParty.provider(subjects), correlationID: subjects.correlationID).tokens
+                provider: try await relyingParty.provider(subjects), correlationID: subjects.correlationID
+            ).tokens
         }
 
         func push(_ key: DPoPKey?) async throws -> AuthorizationDestination {

@@ -42,7 +42,7 @@ enum IssuerBindingsTable {
     private static func read(_ row: borrowing CachedStatement) throws -> IssuerBinding {
         IssuerBinding(
             issuer: try row.text(0), jwksURI: try row.text(1), tokenHost: try row.text(2),
-            hosts: Set(try row.text(3).split(separator: " ").map(String.init)),
+            hosts: Set(try row.text(3).split(ascii: " ").map(String.init)),
             trust: IssuerBinding.Trust(rawValue: try row.text(4)) ?? .firstUse)
     }
 
