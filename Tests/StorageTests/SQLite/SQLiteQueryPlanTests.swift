@@ -17,7 +17,10 @@ struct SQLiteQueryPlanTests {
         let store = try SQLStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
         try await store.close()
         let plan = try await DatabaseQueue(path: directory.file("store.db")).read { db in
-            try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + statement).map { $0["detail"] as String }
+            let explained = try db.makeStatement(sql: "EXPLAIN QUERY PLAN " + statement)
+            // A plan needs no values.
+            explained.setUncheckedArguments(StatementArguments())
+            return try Row.fetchAll(explained).map { $0["detail"] as String }
         }
         #expect(plan == [expected])
     }
