@@ -1,6 +1,7 @@
 import CLatchkeySystem
 import EventLoops
 import Glibc
+import Primitives
 
 /// An open regular file below a site's folder.
 package struct SiteFile: ~Copyable {

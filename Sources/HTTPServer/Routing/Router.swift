@@ -1,4 +1,5 @@
 public import HTTPTypes
+import Primitives
 
 /// Selects the handler of a request by method and path.
 ///

@@ -1,3 +1,4 @@
+import Primitives
 import _FoundationICU
 
 /// Domain names in the form in which they are compared: A-labels (RFC 5890 section 2.3.2.1) in lower case, without the

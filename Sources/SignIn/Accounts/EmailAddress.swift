@@ -1,3 +1,5 @@
+import Primitives
+
 /// A deliverable e-mail address: the subset of RFC 5321 without comments, quotes and address literals.
 ///
 /// Its domain must be spelled as it is looked up, apart from letter case. An address with full-width letters, a soft

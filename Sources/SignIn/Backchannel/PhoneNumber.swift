@@ -1,4 +1,5 @@
 package import OpenIDConnect
+import Primitives
 
 /// A phone number in international form (ITU-T E.164): `+`, the country code, and the national number.
 ///
