@@ -13,9 +13,10 @@ public struct IDTokenHint: Sendable, Hashable {
     /// The longest URL of a logout, in bytes. Many servers and proxies do not accept longer ones.
     public static let maximumURLBytes = 8192
 
-    /// Nil if no URL could have the token.
+    /// Nil if no URL could have the token, or if either text has other characters than visible ASCII, as no issuer and
+    /// no token in compact form has.
     public init?(issuer: String, token: Secret) {
-        guard token.exposed.utf8.count < Self.maximumURLBytes else { return nil }
+        guard token.exposed.isVisibleASCII(upTo: Self.maximumURLBytes - 1), issuer.isVisibleASCII() else { return nil }
         self.issuer = issuer
         self.token = token
     }

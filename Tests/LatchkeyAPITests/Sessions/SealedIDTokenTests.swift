@@ -74,12 +74,15 @@ struct SealedIDTokenTests {
         }
     }
 
-    @Test("is not made of a token that no URL could have")
-    func long() {
-        for (count, isKept) in [(8_191, true), (8_192, false)] {
-            let token = Secret(String(repeating: "a", count: count))
-            #expect((IDTokenHint(issuer: Self.issuer, token: token) != nil) == isKept)
-        }
+    @Test(
+        "is made of an issuer and a token that a URL can have",
+        arguments: [
+            (issuer, String(repeating: "a", count: 8_191), true), (issuer, String(repeating: "a", count: 8_192), false),
+            (issuer, "", false), (issuer, "HEAD.clai\u{E9}ms.signature", false), ("", "HEAD.claims.signature", false),
+            ("https://op.example/\nx", "HEAD.claims.signature", false),
+        ])
+    func made(issuer: String, token: String, isMade: Bool) {
+        #expect((IDTokenHint(issuer: issuer, token: Secret(token)) != nil) == isMade)
     }
 
     @Test("waits for a registration with the tokens to store, or alone")
