@@ -15,6 +15,7 @@ import signal
 import sqlite3
 import statistics
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -419,6 +420,16 @@ async def judge_resources(server, warm, before):
     return expect(after <= before, f"descriptors: {before} after the first faults, {after} at the end") and good
 
 
+def ends(process):
+    process.send_signal(signal.SIGTERM)
+    try:
+        return process.wait(60) == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return False
+
+
 async def judge(server):
     ledger, good = server.ledger, True
     say(f"{dict(ledger.outcomes)}")
@@ -429,8 +440,7 @@ async def judge(server):
             f"{alive} of {len(ledger.ended)} ended sessions live") and good
         if moment == "at the end":
             await restart(server, 0, "killed")
-    server.process.send_signal(signal.SIGTERM)
-    good = expect(server.process.wait(60) == 0, "SIGTERM makes it exit with 0") and good
+    good = expect(ends(server.process), "SIGTERM makes it exit with 0 within a minute") and good
     good = expect(server.database.is_undamaged(), "the database is undamaged") and good
     return expect(not ledger.problems, f"{len(ledger.problems)} unexpected responses or lost sessions") and good
 
