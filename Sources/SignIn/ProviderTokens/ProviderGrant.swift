@@ -59,12 +59,18 @@ struct ProviderGrant: Sendable {
     private func refreshed(besides refused: Secret?) async throws(SignInError) -> ProviderTokens {
         let leaseTime = relyingParty.refreshTimeout(at: metadata) + Self.slack
         let start = uptime.elapsed()
-        // The lease of another process, by the row's version, and since when it is observed.
-        var observed: (version: Int64, since: Duration)?
+        // The lease of another process, by the row's version, since when it is observed, and what it is to replace.
+        var observed: (version: Int64, since: Duration, accessToken: Secret)?
         while true {
             let record = try await record()
             let tokens = try open(record)
             guard tokens.areStale(at: clock.now(), refused: refused) else { return tokens }
+            // What the other process has just got is used, also if it lives for seconds, or ended by this clock.
+            if let observed, tokens.unverified == nil,
+                ![observed.accessToken, refused].contains(tokens.accessToken)
+            {
+                return tokens
+            }
             if try await stored(
                 await refreshes.saveUnsaved(record.serial, version: record.version, in: store))
             {
@@ -80,7 +86,7 @@ struct ProviderGrant: Sendable {
             }
             let now = uptime.elapsed()
             if record.isLeased(to: refreshes.holder, sending: refreshToken) {
-                if observed?.version != record.version { observed = (record.version, now) }
+                if observed?.version != record.version { observed = (record.version, now, tokens.accessToken) }
                 guard let since = observed?.since, now - since >= leaseTime else {
                     guard now - start < leaseTime + Self.patience else { throw .grantContended }
                     try? await Task.sleep(for: Self.look)

@@ -14,6 +14,8 @@ struct ProviderTokens: Sendable, Hashable {
     var refreshTokenKey: DPoPKey?
     /// When the access token expires, if the provider said so.
     var expiresAt: Timestamp?
+    /// From when the access token is not sent any more, because it could expire on the way; nil if it does not expire.
+    var refreshAt: Timestamp?
     /// The granted scopes, if the provider named them.
     var scope: String?
     /// The claims of the sign-in's ID token that those of refreshes are compared with; nil if they are not known: from
@@ -28,8 +30,11 @@ struct ProviderTokens: Sendable, Hashable {
         var receivedAt: Timestamp
     }
 
-    /// An access token that expires within so many seconds is not sent: it could expire on the way.
-    static let margin: Int64 = 30
+    /// For how many seconds before its end an access token is not sent. It is less for one that does not live two
+    /// minutes, because such a token would be stale when it comes, and each request would need a refresh.
+    private static func margin(ofLifetime seconds: Int64) -> Int64 { min(longestMargin, seconds / 4) }
+
+    private static let longestMargin: Int64 = 30
     /// The upper bound of a stated lifetime: ten years, in seconds.
     private static let longestLife: Int64 = 315_360_000
 
@@ -40,7 +45,10 @@ struct ProviderTokens: Sendable, Hashable {
         accessTokenKey = response.accessTokenKey
         refreshToken = response.refreshToken
         refreshTokenKey = response.proofKey
-        expiresAt = response.expiresIn.map { now.advanced(bySeconds: min($0, Self.longestLife)) }
+        if let lifetime = response.expiresIn.map({ min($0, Self.longestLife) }) {
+            expiresAt = now.advanced(bySeconds: lifetime)
+            refreshAt = now.advanced(bySeconds: lifetime - Self.margin(ofLifetime: lifetime))
+        }
         scope = response.scope
     }
 
@@ -74,7 +82,7 @@ struct ProviderTokens: Sendable, Hashable {
     func areStale(at now: Timestamp, refused: Secret?) -> Bool {
         if unverified != nil { return true }
         if let refused, refused == accessToken { return true }
-        return expiresAt.map { $0 <= now.advanced(bySeconds: Self.margin) } ?? false
+        return refreshAt.map { $0 <= now } ?? false
     }
 }
 
@@ -86,6 +94,10 @@ extension ProviderTokens {
         refreshToken = json["refresh_token"]?.string.map { Secret($0) }
         refreshTokenKey = json["refresh_token_key"]?.string.flatMap { DPoPKey(secret: Secret($0)) }
         expiresAt = json["expires_at"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
+        // Earlier versions did not store it.
+        refreshAt =
+            json["refresh_at"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
+            ?? expiresAt?.advanced(bySeconds: -Self.longestMargin)
         scope = json["scope"]?.string
         original = json["id_token_claims"]?.object.map { OriginalIDToken.Claims($0) }
         if let json = json["unverified_id_token"] {
@@ -100,6 +112,7 @@ extension ProviderTokens {
         json.add("refresh_token", ifPresent: refreshToken?.exposed)
         json.add("refresh_token_key", ifPresent: refreshTokenKey?.secret.exposed)
         if let expiresAt { json.add("expires_at", expiresAt.secondsSinceEpoch) }
+        if let refreshAt { json.add("refresh_at", refreshAt.secondsSinceEpoch) }
         json.add("scope", ifPresent: scope)
         if let original { json.add("id_token_claims", object: original.write) }
         if let unverified { json.add("unverified_id_token", object: unverified.write) }

@@ -160,8 +160,8 @@ struct ProviderRefreshTests {
     func singleFlight(engine: Engine, secondsAhead: Int64) async throws {
         try await with(engine, secondsAhead: secondsAhead) { provider, one, other in
             let user = try await one.signIn()
-            // For a clock that is ahead, too.
-            provider.issueTokens(for: 10_000_000)
+            // By a clock that is ahead they are over when they come.
+            provider.issueTokens(for: 20)
             provider.expireAccessToken()
             let gate = Gate()
             provider.courses(.answered(after: gate))
@@ -316,17 +316,21 @@ struct ProviderRefreshTests {
     }
 
     @Test(
-        "An access token that expires at once is used once, and causes one refresh for each call",
-        arguments: Engine.all)
-    func shortLived(engine: Engine) async throws {
+        "An access token is used until 30 seconds before its end, or until its last quarter", arguments: Engine.all,
+        [(3600, 3570), (120, 90), (119, 90), (20, 15), (1, 1)] as [(seconds: Int64, used: Int64)])
+    func lifetime(engine: Engine, lifetime: (seconds: Int64, used: Int64)) async throws {
         try await with(engine) { provider, one, _ in
             let user = try await one.signIn()
-            provider.issueTokens(for: 20)
+            provider.issueTokens(for: lifetime.seconds)
             provider.expireAccessToken()
-            for number in 1...3 {
-                #expect(try await one.fetch(user).get() == Self.zak)
-                #expect(provider.sent.count == number)
-            }
+            for _ in 1...3 { #expect(try await one.fetch(user).get() == Self.zak) }
+            #expect(provider.sent.count == 1)
+            one.clock.advance(bySeconds: lifetime.used - 1)
+            #expect(try await one.fetch(user).get() == Self.zak)
+            #expect(provider.sent.count == 1)
+            one.clock.advance(bySeconds: 1)
+            #expect(try await one.fetch(user).get() == Self.zak)
+            #expect(provider.sent.count == 2)
         }
     }
 }
