@@ -37,8 +37,8 @@ openapi:  ## test a running server against its OpenAPI document
 	swift build --product latchkey
 	scripts/openapi
 
-third-party:  ## sign in with an OpenID provider, and use OAuth clients, from other projects
-	@scripts/setup --test
+third-party:  ## sign in with OpenID providers, and use OAuth clients, from other projects
+	@scripts/setup --test --providers
 	swift build --product latchkey
 	scripts/third-party
 

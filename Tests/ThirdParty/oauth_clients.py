@@ -20,16 +20,11 @@ from authlib.integrations.requests_client import OAuth2Session
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "Browser"))
 
-from demonstration import demonstration
+from demonstration import demonstration  # noqa: E402
+from walk import check  # noqa: E402
 
 API_KEY = {"X-API-KEY": "demo-key"}
 CLIENT = "demo-app"
-
-
-def check(condition, what):
-    print(("ok      " if condition else "FAILED  ") + what, flush=True)
-    if not condition:
-        raise SystemExit(1)
 
 
 def sign_in(latchkey):
