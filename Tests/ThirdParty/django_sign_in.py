@@ -8,7 +8,7 @@ import sys
 import tempfile
 import urllib.request
 
-from walk import HERE, Browser, Walk, check, free_port, latchkey, running, submit
+from provider_walk import HERE, Browser, Walk, check, free_port, latchkey, running, submit
 
 
 def fill(form):

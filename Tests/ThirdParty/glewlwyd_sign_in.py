@@ -15,7 +15,7 @@ import urllib.request
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from walk import HERE, Browser, Walk, check, free_port, latchkey, parameters, running
+from provider_walk import HERE, Browser, Walk, check, free_port, latchkey, parameters, running
 
 TABLES = pathlib.Path("/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3")
 COOKIE = "GLEWLWYD2_OIDC_SID"

@@ -7,7 +7,7 @@ scripts/third-party.
 import json
 import sys
 
-from walk import HERE, Browser, Walk, check, free_port, latchkey, running, submit
+from provider_walk import HERE, Browser, Walk, check, free_port, latchkey, running, submit
 
 USER = {"sub": "user-1", "name": "Jo Doe", "email": "jo@example.org"}
 

@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "Browser"))
 
 from demonstration import demonstration  # noqa: E402
-from walk import check  # noqa: E402
+from provider_walk import check  # noqa: E402
 
 API_KEY = {"X-API-KEY": "demo-key"}
 CLIENT = "demo-app"
