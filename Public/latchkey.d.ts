@@ -26,6 +26,7 @@ export interface Asked {
   acr_values?: string;
   context?: string;
   prompt?: string;
+  max_age?: number;
   login_hint?: string;
   appState?: unknown;
 }

@@ -25,7 +25,7 @@
  * Parameters of a sign-in, named as in GET /auth/{provider}/start; appState is returned with the outcome.
  *
  * @typedef {{ mccmnc?: string, scope?: string, acr_values?: string, context?: string, prompt?: string,
- *   login_hint?: string, appState?: unknown }} Asked
+ *   max_age?: number, login_hint?: string, appState?: unknown }} Asked
  */
 
 /**

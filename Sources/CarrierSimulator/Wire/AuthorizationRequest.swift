@@ -49,6 +49,8 @@ struct AuthorizationRequest: Sendable {
         // RFC 9449 section 10.
         guard !parameters.has("dpop_jkt") || parameters["dpop_jkt"].flatMap({ Base64URL.decode($0) })?.count == 32
         else { throw .invalidRequest("The dpop_jkt is not a thumbprint.") }
+        guard parameters["max_age"].map({ Int64($0).map { $0 >= 0 } ?? false }) ?? true
+        else { throw .invalidRequest("The max_age is not a number of seconds.") }
         let hintedUserID = try hintedUser(parameters, hint)
         let terms = GrantTerms(
             clientID: client.id, redirectURI: returning.redirectURI, codeChallenge: try codeChallenge(parameters),
@@ -85,7 +87,7 @@ struct AuthorizationRequest: Sendable {
 
     private static func prompt(_ parameters: Parameters) throws(Refusal) -> Set<String> {
         let prompt = Set((parameters["prompt"] ?? "").split(separator: " ").map(String.init))
-        guard prompt.isSubset(of: ["none", "login", "consent"])
+        guard prompt.isSubset(of: ["none", "login", "consent", "select_account"])
         else { throw .invalidRequest("The prompt is unknown.") }
         guard !prompt.contains("none") || prompt.count == 1
         else { throw .invalidRequest("A prompt of none excludes other values.") }

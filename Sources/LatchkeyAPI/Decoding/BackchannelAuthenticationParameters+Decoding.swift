@@ -15,7 +15,7 @@ extension BackchannelAuthenticationParameters {
         let redirectURI = reader.redirectURI()
         let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
         let context = reader.context()
-        let prompt = reader.prompt()
+        let prompt = reader.prompt([.noInteraction, .login, .consent])
         let options = reader.visibleText("options", limit: 255, allowingSpaces: true)
         guard reader.problems.isEmpty, let clientID, let loginHint, let network, let redirectURI else {
             throw reader.refusal(correlationID)
@@ -49,15 +49,5 @@ extension FieldReader {
         let scopes = words("scope", limit: 1024)
         if problems.count == before, !scopes.contains("openid") { refuse("scope", "must have openid among its words") }
         return scopes
-    }
-
-    /// OpenID Connect Core section 3.1.2.1: `none` excludes other values.
-    fileprivate mutating func prompt() -> [String] {
-        let words = words("prompt", limit: 64)
-        let isKnown = words.allSatisfy { ["none", "login", "consent"].contains($0) }
-        if !isKnown || (words.contains("none") && words.count > 1) {
-            refuse("prompt", "must be none, login or consent")
-        }
-        return words
     }
 }

@@ -81,6 +81,17 @@ extension FieldReader {
         }
     }
 
+    /// OpenID Connect Core section 3.1.2.1: `none` excludes other values.
+    /// - Parameter known: The values that the kind of sign-in has.
+    mutating func prompt(_ known: [Prompt]) -> [Prompt] {
+        let words = words("prompt", limit: 64)
+        guard let prompt = Prompt.values(words), prompt.allSatisfy(known.contains) else {
+            refuse("prompt", "must be words of \(known.map(\.rawValue).joined(separator: ", ")); none excludes others")
+            return []
+        }
+        return prompt
+    }
+
     /// At most 280 characters, of up to four bytes each.
     mutating func context(required: Bool = false) -> String? {
         guard let text = text("context", limit: 280 * 4, required: required) else { return nil }

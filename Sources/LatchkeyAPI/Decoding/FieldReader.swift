@@ -120,6 +120,15 @@ struct FieldReader {
         return text
     }
 
+    /// A whole number of seconds, which JSON may give as a number or as a text.
+    mutating func seconds(_ name: String, _ aliases: [String] = [], upTo limit: Int64) -> Int64? {
+        guard let value = value(name, aliases, required: false) else { return nil }
+        let isDigits = value.string.map { $0.utf8.allSatisfy { (48...57).contains($0) } } ?? true
+        guard isDigits, let number = value.integer ?? value.string.flatMap({ Int64($0) }), (0...limit).contains(number)
+        else { return refused(sentName(name, aliases), "must be a whole number of seconds from 0 to \(limit)") }
+        return number
+    }
+
     /// The value of a field, also null or empty.
     func raw(_ name: String) -> JSONValue? { fields.raw(name) }
 

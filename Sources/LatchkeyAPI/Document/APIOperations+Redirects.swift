@@ -103,9 +103,16 @@ extension APIOperation {
             .query("client_id", .text("Required if there are several clients.", example: "ccid-example")),
             .query("mccmnc", .text("Selects the carrier.", pattern: "^[0-9]{5,6}$", example: "310410")),
             .query("scope", .text("Words of the client's `scopes`.", example: "openid email")),
-            .query("acr_values", .text("The requested levels of assurance.", example: "a1")),
+            .query(
+                "acr_values",
+                .text("The requested levels of assurance; the ID token's `acr` must be one of them.", example: "a1")),
             .query("context", .text("The text shown to the user: at most 280 characters.")),
-            .query("prompt", .text("As in OpenID Connect.", example: "login")),
+            .query(
+                "prompt",
+                .text(
+                    "Words of `login`, `consent` and `select_account`, or `none` alone. After `login`, the ID token's "
+                        + "`auth_time` must not be before the start.", example: "login")),
+            .query("max_age", .maximumAge),
             .query("login_hint", .text("The expected user.")),
             .query(
                 "code_challenge",

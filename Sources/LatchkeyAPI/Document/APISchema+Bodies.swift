@@ -105,6 +105,10 @@ extension APISchema {
         "The requested levels of assurance; the ID token's `acr` must be one of them. Also `acrValues`.", upTo: 255,
         example: "a1 a3")
 
+    static let maximumAge = integer(
+        "How long ago the user may have authenticated at the provider, in seconds, up to 31536000. The ID token must "
+            + "have an `auth_time` that is as recent. Also `maxAge`.", from: 0, example: 300)
+
     private static let context = text(
         "The text shown to the user: at most 280 characters. The ID token must repeat it.")
 
@@ -148,7 +152,7 @@ extension APISchema {
                 "client_id": clientID,
                 "scope": words("Words of the client's `scopes`.", upTo: 1024, example: "openid email"),
                 "acr_values": acrValues, "context": context,
-                "prompt": words("As in OpenID Connect.", upTo: 64, example: "login"),
+                "prompt": words("As in a start.", upTo: 64, example: "login"), "max_age": maximumAge,
                 "login_hint": text("The expected user."),
                 "tracking_id": visible("In a success; by default the correlation id.", upTo: 128, example: "t-1"),
                 "code_challenge": text("Accepted as in a start; not used here.", pattern: "^[A-Za-z0-9_-]{43}$"),

@@ -29,6 +29,8 @@ public struct RedirectOptions: Sendable, Hashable {
     public var context: String?
     /// The `prompt` of OpenID Connect Core section 3.1.2.1.
     public var prompt: String?
+    /// How long ago the user may have authenticated, in seconds; nil for any time.
+    public var maxAge: Int?
     /// The user's phone number or subject, if known.
     public var loginHint: String?
     /// An identifier for the carrier's and the server's logs.
@@ -53,7 +55,8 @@ extension Latchkey {
                 ("redirect_uri", redirectURI), ("code_challenge", codeVerifier.challenge),
                 ("code_challenge_method", "S256"), ("mccmnc", options.mccmnc), ("scope", options.scopes.words),
                 ("acr_values", options.acrValues.words), ("context", options.context), ("prompt", options.prompt),
-                ("login_hint", options.loginHint), ("correlation_id", options.correlationID),
+                ("max_age", options.maxAge.map(String.init)), ("login_hint", options.loginHint),
+                ("correlation_id", options.correlationID),
             ])
         return RedirectSignIn(url: url, redirectURI: redirectURI, codeVerifier: codeVerifier)
     }

@@ -20,7 +20,7 @@ public struct BackchannelAuthenticationRequest: Sendable {
     /// The text the user is asked to approve.
     public var context: String?
     /// Whether to ask the user again, such as `login`.
-    public var prompt: [String] = []
+    public var prompt: [Prompt] = []
     /// How the carrier's pages look: `dark` or `light`.
     public var options: String?
     /// Names the sign-in in the carrier's logs.
@@ -61,7 +61,7 @@ public struct BackchannelAuthenticationRequest: Sendable {
         json.add("nonce", nonce.exposed)
         if !acrValues.isEmpty { json.add("acr_values", acrValues.joined(separator: " ")) }
         json.add("context", ifPresent: context)
-        if !prompt.isEmpty { json.add("prompt", prompt.joined(separator: " ")) }
+        if !prompt.isEmpty { json.add("prompt", prompt.map(\.rawValue).joined(separator: " ")) }
         json.add("options", ifPresent: options)
         json.add("correlation_id", correlationID.text)
         json.add("client_notification_endpoint", notificationEndpoint.text)

@@ -56,7 +56,10 @@ extension ClaimValidationContext {
     }
 
     var foundAuthTime: String {
-        let found = foundTime("auth_time")
+        var found = foundTime("auth_time")
+        if let since = expectation.authenticatedSince {
+            found += "; the user had to authenticate again, after \(since.secondsSinceEpoch)"
+        }
         guard let maximum = expectation.maximumAuthenticationAge else {
             return "\(found); no maximum age was requested"
         }

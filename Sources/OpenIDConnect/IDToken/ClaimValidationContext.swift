@@ -92,9 +92,14 @@ struct ClaimValidationContext: IssuedClaims {
         return expectation.acrValues.contains(where: acr.hasSameBytes(as:))
     }
 
-    /// If a maximum age was requested, `auth_time` is required (OpenID Connect Core section 2).
+    /// If a maximum age was requested, `auth_time` is required (OpenID Connect Core section 2). After `prompt=login` it
+    /// may be absent, and must not be before the request.
     var hasAuthTime: Bool {
         guard claims["auth_time"] == nil || authTime != nil else { return false }
+        if let since = expectation.authenticatedSince, let authTime {
+            guard authTime >= since.advanced(bySeconds: -rules.clockSkewSeconds), !isInFuture(authTime)
+            else { return false }
+        }
         guard let maximumAge = expectation.maximumAuthenticationAge else { return true }
         let (age, overflow) = maximumAge.addingReportingOverflow(rules.clockSkewSeconds)
         guard let authTime, !overflow, !isInFuture(authTime) else { return false }

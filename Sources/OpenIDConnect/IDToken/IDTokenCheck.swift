@@ -70,7 +70,8 @@ public enum IDTokenCheck: String, TokenCheck, CaseIterable {
         case .nonce: "The ID token must contain the nonce of this sign-in."
         case .requestID: "The ID token's auth_req_id must be that of the request it came for."
         case .acr: "The ID token's acr must be one of the requested acr_values."
-        case .authTime: "The ID token's auth_time is missing or older than the requested max_age allows."
+        case .authTime:
+            "The ID token's auth_time is missing or invalid, or older than the requested max_age or prompt allows."
         case .accessTokenHash: "The ID token's at_hash does not match the access token."
         case .context: "The ID token's context must be the requested one."
         case .userInfoSubject: "The userinfo response must have the same sub as the ID token."

@@ -19,6 +19,8 @@ public struct IDTokenExpectation: Sendable {
     public var acrValues: [String]
     /// How long ago the user may have authenticated, in seconds (`max_age`); nil if it was not limited.
     public var maximumAuthenticationAge: Int64?
+    /// The time before which the user must not have authenticated, if the token says when; nil for any time.
+    public var authenticatedSince: Timestamp?
     /// The text the user was asked to approve; nil if there was none.
     public var context: String?
     /// The access token that came with the ID token, for `at_hash`.

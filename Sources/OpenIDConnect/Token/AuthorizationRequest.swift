@@ -25,8 +25,10 @@ public struct AuthorizationRequest: Sendable {
     public var acrValues: [String] = []
     /// The text the user is asked to approve.
     public var context: String?
-    /// Whether to ask the user again, such as `login`.
-    public var prompt: String?
+    /// What to show the user.
+    public var prompt: [Prompt] = []
+    /// How long ago the user may have authenticated, in seconds (`max_age`); nil for any time.
+    public var maximumAuthenticationAge: Int64?
     /// How the response comes back. A request for ``AuthorizationResponseMode/query``, the default, does not name it.
     public var responseMode = AuthorizationResponseMode.query
     /// The key that the code is bound to: its thumbprint is `dpop_jkt` (RFC 9449 section 10); nil for none.
@@ -82,7 +84,9 @@ public struct AuthorizationRequest: Sendable {
         if let correlationID { items.append(("correlation_id", correlationID.text)) }
         if !acrValues.isEmpty { items.append(("acr_values", acrValues.joined(separator: " "))) }
         for (name, value) in [
-            ("login_hint_token", loginHintToken), ("login_hint", loginHint), ("context", context), ("prompt", prompt),
+            ("login_hint_token", loginHintToken), ("login_hint", loginHint), ("context", context),
+            ("prompt", prompt.isEmpty ? nil : prompt.map(\.rawValue).joined(separator: " ")),
+            ("max_age", maximumAuthenticationAge.map(String.init)),
             ("response_mode", responseMode == .query ? nil : responseMode.rawValue),
             ("dpop_jkt", dpopKey?.thumbprint),
         ] {

@@ -35,7 +35,9 @@ enum RequestObject {
         let key = try provider.check(requestObjectKey: key)
         var claims = claims(of: request.clientID, audience: provider.issuer, id: id, now: now)
         claims.add("nbf", now.secondsSinceEpoch)
-        for item in request.items { claims.add(named: item.name, item.value) }
+        for item in request.items where item.name != "max_age" { claims.add(named: item.name, item.value) }
+        // Numbers are JSON numbers (RFC 9101 section 4).
+        if let age = request.maximumAuthenticationAge { claims.add("max_age", age) }
         return try key.token(type: type, claims: claims.finish())
     }
 }

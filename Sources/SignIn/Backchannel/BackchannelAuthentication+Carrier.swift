@@ -13,7 +13,7 @@ struct BackchannelAuthenticationContext: Sendable {
 
     var scopes: [String] { Self.words(terms.scope) }
     var acrValues: [String] { Self.words(terms.acrValues) }
-    var prompt: [String] { Self.words(terms.prompt) }
+    var prompt: [Prompt] { terms.prompt.map(Prompt.stored) ?? [] }
     /// Whether the user's attributes are asked for.
     var wantsAttributes: Bool { (scopes + client.scopes).contains { $0 != "openid" } }
 

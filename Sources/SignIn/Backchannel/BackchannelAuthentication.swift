@@ -280,7 +280,7 @@ extension BackchannelAuthenticationRecord.Terms {
             loginHint: request.loginHint.text, correlationID: correlationID.text)
         acrValues = request.acrValues.isEmpty ? nil : request.acrValues.joined(separator: " ")
         context = request.context
-        prompt = request.prompt.isEmpty ? nil : request.prompt.joined(separator: " ")
+        prompt = Prompt.text(request.prompt)
         options = request.options
     }
 }

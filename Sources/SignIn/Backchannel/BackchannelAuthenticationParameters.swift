@@ -13,7 +13,7 @@ package struct BackchannelAuthenticationParameters: Sendable {
     package var acrValues: [String] = []
     /// The text the user is asked to approve.
     package var context: String?
-    package var prompt: [String] = []
+    package var prompt: [Prompt] = []
     package var options: String?
     /// The client's id for this sign-in; a random one if nil.
     package var correlationID: CorrelationID?

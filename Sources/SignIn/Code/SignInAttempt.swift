@@ -73,7 +73,8 @@ struct SignInAttempt: Sendable {
     }
 
     /// - Parameters:
-    ///   - maximumAuthenticationAge: How long ago the user may have authenticated, in seconds; nil for any time.
+    ///   - maximumAuthenticationAge: How long ago the user may have authenticated, in seconds; nil if the request alone
+    ///     says that.
     ///   - keyFetch: Called if validation waits for the provider's keys.
     func validate(
         _ tokens: TokenResponse, from provider: ProviderMetadata, maximumAuthenticationAge: Int64? = nil,
@@ -81,8 +82,9 @@ struct SignInAttempt: Sendable {
     ) async throws(SignInError) -> VerifiedIDToken {
         var expectation = IDTokenExpectation(
             clientID: client.id, nonce: request.nonce?.exposed, acrValues: request.acrValues,
-            maximumAuthenticationAge: maximumAuthenticationAge, context: request.context,
-            accessToken: tokens.accessToken)
+            maximumAuthenticationAge: maximumAuthenticationAge ?? request.authentication.maximumAge,
+            context: request.context, accessToken: tokens.accessToken)
+        expectation.authenticatedSince = request.authentication.since
         expectation.signingAlgorithms = client.signingAlgorithms
         guard let idToken = tokens.idToken else { throw .nothingConfirms }
         return try await asked(

@@ -19,6 +19,8 @@ package struct SignInRequest: Sendable {
     package var nonce: Secret?
     /// The authentication contexts asked for. Any of them will do.
     package var acrValues: [String] = []
+    /// How recently the user must have authenticated.
+    var authentication = RequiredAuthentication()
     /// The text the user was asked to approve.
     package var context: String?
     /// The scopes asked for.
@@ -38,7 +40,9 @@ package struct SignInRequest: Sendable {
     var registrationChallenge: String?
 
     /// Whether the request needs an ID token to confirm it.
-    var needsIDToken: Bool { (nonce != nil && !wasStartedHere) || !acrValues.isEmpty || context != nil }
+    var needsIDToken: Bool {
+        (nonce != nil && !wasStartedHere) || !acrValues.isEmpty || context != nil || authentication.maximumAge != nil
+    }
 
     package init(provider: String, clientID: ClientID, code: Secret, network: MCCMNC?, redirectURI: String) {
         self.provider = provider

@@ -37,6 +37,23 @@ package struct CarrierErrorTable {
             "request_denied", .requestDenied,
             "The provider denied the request: code_verifier may not match the authorization request."),
         Row("device_unavailable", .requestDenied, "The user's device cannot be reached."),
+        // OpenID Connect Core section 3.1.2.6.
+        Row(
+            "login_required", .requestDenied,
+            "The provider must ask the user to authenticate, which prompt=none does not allow."),
+        Row(
+            "interaction_required", .requestDenied,
+            "The provider must show the user a page, which prompt=none does not allow."),
+        Row(
+            "consent_required", .requestDenied,
+            "The provider must ask the user for consent, which prompt=none does not allow."),
+        Row(
+            "account_selection_required", .requestDenied,
+            "The provider must ask the user to select an account, which prompt=none does not allow."),
+        // OpenID Connect Core Error Code unmet_authentication_requirements 1.0.
+        Row(
+            "unmet_authentication_requirements", .requestDenied,
+            "The provider cannot authenticate the user as acr_values demand."),
         // RFC 6749 section 5.2. Some carriers say request_denied instead.
         Row(
             "invalid_grant", .requestDenied,
@@ -67,6 +84,9 @@ extension CarrierErrorTable.Row {
     /// Whether the carrier, or this server as its client, is at fault: 502 `carrier_error`. Otherwise the response is
     /// 401 with the carrier's code.
     package var isCarriersFault: Bool { type == .serverError || concernsClient }
+
+    /// Whether the user must do something else to sign in than the request allowed or demanded.
+    var concernsAuthentication: Bool { code.hasSuffix("_required") || code == "unmet_authentication_requirements" }
 
     /// Whether this server's registration with the carrier is at fault.
     var concernsClient: Bool { code == "invalid_client" || code == "unauthorized_client" }

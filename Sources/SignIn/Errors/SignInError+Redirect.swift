@@ -86,9 +86,11 @@ extension SignInError {
 
     private static func refusedAtAuthorization(_ carrierError: String, because cause: OIDCError) -> SignInError {
         let isCode = OIDCError.isErrorCode(carrierError) && !CarrierErrorTable.isReserved(carrierError)
-        let type = ErrorType(carrierError: carrierError)
+        let row = CarrierErrorTable.row(of: carrierError)
+        let type = row.type
         let description =
             switch type {
+            case .requestDenied where row.concernsAuthentication: "\(row.cause) Start a new sign-in."
             case .requestDenied: "The user or the provider denied the request. Start a new sign-in."
             case .requestTimeout: "The user did not approve the request in time. Start a new sign-in."
             case .discoveryStateError: "The carrier does not know this user. Run carrier discovery again."

@@ -29,14 +29,16 @@ extension PendingRedirect {
         writer.add(start.scopes.isEmpty ? nil : start.scopes.joined(separator: " "))
         writer.add(start.acrValues.isEmpty ? nil : start.acrValues.joined(separator: " "))
         writer.add(start.context)
-        writer.add(isAtCarrierChoice ? start.prompt : nil)
+        writer.add(isAtCarrierChoice ? Prompt.text(start.prompt) : nil)
         writer.add(isAtCarrierChoice ? start.loginHint : nil)
         writer.add(start.codeChallenge)
         writer.add(start.trackingID)
         writer.add(start.linkingSession)
         writer.add(start.sessionIDIsSession ? "1" : nil)
-        // Left out where there is none, so that an instance before DPoP reads all other sign-ins.
-        if let dpopKey { writer.add(dpopKey.secret.exposed) }
+        // Left out where there is none, so that an earlier instance reads all other sign-ins. One with a requirement
+        // that it does not know is unknown to it.
+        if dpopKey != nil || !authentication.isEmpty { writer.add(dpopKey?.secret.exposed) }
+        if !authentication.isEmpty { writer.add(authentication.text) }
         return writer.bytes
     }
 
@@ -62,7 +64,7 @@ extension PendingRedirect {
         start.scopes = reader.words()
         start.acrValues = reader.words()
         start.context = reader.text()
-        start.prompt = reader.text()
+        start.prompt = reader.text().map(Prompt.stored) ?? []
         start.loginHint = reader.text()
         start.codeChallenge = reader.text()
         start.trackingID = reader.text()
@@ -70,12 +72,22 @@ extension PendingRedirect {
         start.sessionIDIsSession = reader.text() != nil
         var dpopKey: DPoPKey?
         if !reader.isAtEnd {
-            guard let key = reader.text().flatMap({ DPoPKey(secret: Secret($0)) }) else { return nil }
-            dpopKey = key
+            if let secret = reader.text() {
+                guard let key = DPoPKey(secret: Secret(secret)) else { return nil }
+                dpopKey = key
+            } else if reader.isAtEnd {
+                return nil
+            }
+        }
+        var authentication = RequiredAuthentication()
+        if !reader.isAtEnd {
+            guard let required = reader.text().flatMap(RequiredAuthentication.init) else { return nil }
+            authentication = required
         }
         guard reader.isWhole else { return nil }
         self.init(start: start, clientID: clientID, correlationID: correlationID, browserHash: browserHash)
         self.leg = leg
+        self.authentication = authentication
         self.dpopKey = dpopKey
     }
 }

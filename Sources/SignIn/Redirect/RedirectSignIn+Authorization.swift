@@ -88,6 +88,7 @@ extension RedirectSignIn {
         request.acrValues = start.acrValues
         request.context = start.context
         request.prompt = start.prompt
+        request.maximumAuthenticationAge = pending.authentication.maximumAge
         request.dpopKey = pending.dpopKey
         request.responseMode = configuration.providers[start.provider]?.responseMode ?? .query
         return (pending, request)

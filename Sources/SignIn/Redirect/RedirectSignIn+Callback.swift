@@ -59,6 +59,7 @@ extension RedirectSignIn {
         request.dpopKey = pending.dpopKey
         request.nonce = nonce
         request.acrValues = start.acrValues
+        request.authentication = pending.authentication
         request.context = start.context
         request.scopes = start.scopes
         request.correlationID = pending.correlationID

@@ -15,6 +15,8 @@ extension RedirectSignIn {
             var pending = PendingRedirect(
                 start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
             pending.start.scopes = scopes(of: request, client)
+            pending.authentication = RequiredAuthentication(
+                maximumAge: request.maximumAge, since: request.prompt.contains(.login) ? clock.now() : nil)
             pending.subnet = request.subnet
             let provider = configuration.providers[request.provider]
             guard provider?.kind == .zenkey else {
@@ -53,7 +55,10 @@ extension RedirectSignIn {
             throw request.clientID == nil ? .clientNotNamed : .unknownClient
         }
         guard client.mayReceiveBrowsers(at: request.redirectURI) else { throw .redirectURINotRegistered }
-        guard provider.kind != .oauth2 || (request.acrValues.isEmpty && request.context == nil) else {
+        guard
+            provider.kind != .oauth2
+                || (request.acrValues.isEmpty && request.context == nil && request.maximumAge == nil)
+        else {
             throw .nothingConfirms
         }
         guard request.clientType != .popup || AppRedirectURI.origin(of: request.redirectURI) != nil else {

@@ -17,7 +17,9 @@ package struct RedirectStart: Sendable {
     package var scopes: [String] = []
     package var acrValues: [String] = []
     package var context: String?
-    package var prompt: String?
+    package var prompt: [Prompt] = []
+    /// How long ago the user may have authenticated, in seconds, up to ``RequiredAuthentication/longestMaximumAge``.
+    package var maximumAge: Int64?
     package var loginHint: String?
     /// The S256 challenge of the verifier that the app will present for its session. The carrier gets another one.
     package var codeChallenge: String?

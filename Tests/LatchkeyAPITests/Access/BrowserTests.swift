@@ -134,4 +134,67 @@ import Testing
         #expect(done.headers[.location]?.contains("error=invalid_id_token") == true)
         #expect(done.headers[.setCookie] == nil)
     }
+
+    @Test(
+        "A start may say how recently the user must have authenticated",
+        arguments: [
+            // The query, the auth_time after the start, and whether the user is signed in.
+            ("max_age=300", "\(-360)", true), ("max_age=300", "\(-361)", false), ("max_age=300", nil, false),
+            ("max_age=0", "0", true), ("max_age=0", "-61", false), ("maxAge=31536000", "-31536000", true),
+            ("prompt=login", "0", true), ("prompt=login", "-60", true), ("prompt=login", "-61", false),
+            ("prompt=login", nil, true), ("prompt=login&max_age=300", nil, false),
+            ("prompt=login&max_age=300", "-61", false), ("prompt=consent%20login", "-61", false),
+            ("prompt=consent%20select_account", "-86400", true), ("prompt=none", "-86400", true),
+        ] as [(String, String?, Bool)])
+    func authentication(query: String, authTime: String?, isSignedIn: Bool) async throws {
+        let app = try TestApp()
+        let uri = "https%3A%2F%2Fapp.example%2Fcb"
+        let started = try await app.send(
+            .get, "/auth/zenkey/start?client_type=web&redirect_uri=\(uri)&mccmnc=310410&\(query)", apiKey: nil)
+        let asked = try #require(started.headers[.location])
+        #expect(asked.contains("&max_age=") == query.lowercased().contains("age"))
+        let start = app.clock.now.secondsSinceEpoch
+        app.carrier.script { $0.claims["auth_time"] = authTime.flatMap(Int64.init).map { "\(start + $0)" } }
+        let done = try await app.send(.get, try target(app, started), [.cookie: try pair(started)], apiKey: nil)
+        let location = try #require(done.headers[.location])
+        #expect(location.contains("status=success") == isSignedIn, "\(location)")
+        #expect(location.contains("error=invalid_id_token") == !isSignedIn, "\(location)")
+        #expect(location.contains("auth_time") == !isSignedIn, "\(location)")
+        #expect((app.log.signIns.last?.metadata["outcome"] == "invalid_id_token") == !isSignedIn)
+    }
+
+    @Test("After prompt=login the time counts from the start, however long the user was away")
+    func authenticationAfterWait() async throws {
+        for (offset, isSignedIn) in [(Int64(-61), false), (-60, true), (300, true)] {
+            let app = try TestApp()
+            let uri = "https%3A%2F%2Fapp.example%2Fcb"
+            let started = try await app.send(
+                .get, "/auth/zenkey/start?client_type=web&redirect_uri=\(uri)&mccmnc=310410&prompt=login", apiKey: nil)
+            let start = app.clock.now.secondsSinceEpoch
+            app.clock.advance(bySeconds: 500)
+            app.carrier.script { $0.claims["auth_time"] = "\(start + offset)" }
+            let done = try await app.send(.get, try target(app, started), [.cookie: try pair(started)], apiKey: nil)
+            #expect(done.headers[.location]?.contains("status=success") == isSignedIn, "\(offset)")
+        }
+    }
+
+    @Test(
+        "A malformed demand is 400 and named",
+        arguments: [
+            ("max_age=-1", "max_age"), ("max_age=31536001", "max_age"), ("max_age=1e2", "max_age"),
+            ("max_age=%2B5", "max_age"), ("max_age=99999999999999999999", "max_age"), ("maxAge=x", "maxAge"),
+            ("max_age=1&max_age=1", "max_age"), ("prompt=always", "prompt"), ("prompt=none%20login", "prompt"),
+            ("prompt=Login", "prompt"), ("prompt=\(String(repeating: "login%20", count: 13))", "prompt"),
+            ("acr_values=\(String(repeating: "a", count: 256))", "acr_values"), ("acr_values=%C3%A9", "acr_values"),
+        ])
+    func malformedDemand(query: String, name: String) async throws {
+        let app = try TestApp()
+        let uri = "https%3A%2F%2Fapp.example%2Fcb"
+        let answer = try await app.send(
+            .get, "/auth/zenkey/start?client_type=web&redirect_uri=\(uri)&mccmnc=310410&\(query)",
+            [.accept: "application/json"], apiKey: nil)
+        #expect(answer.status == 400)
+        #expect(answer.error == "invalid_request")
+        #expect(answer.description.hasPrefix(name), "\(answer.description)")
+    }
 }

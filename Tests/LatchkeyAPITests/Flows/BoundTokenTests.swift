@@ -44,7 +44,7 @@ struct BoundTokenTests {
         #expect(kept.accessTokenKey == later)
     }
 
-    @Test("A redirect sign-in keeps its key, and one without is written as before")
+    @Test("A redirect sign-in keeps its key and the required authentication, and one without is written as before")
     func redirect() throws {
         var start = RedirectStart(
             provider: "acme", clientType: .web, redirectURI: "https://a.example/", callbackURL: "https://b.example/")
@@ -65,5 +65,18 @@ struct BoundTokenTests {
         #expect(PendingRedirect(Array(bytes.dropLast())) == nil)
         #expect(PendingRedirect(bytes + [0]) == nil)
         #expect(PendingRedirect(plain + [0]) == nil, "a key that is none")
+        for key in [nil, key] {
+            for (maximumAge, since) in [(300, nil), (nil, 1_800_000_000), (0, 1_800_000_000)] as [(Int64?, Int64?)] {
+                let required = RequiredAuthentication(
+                    maximumAge: maximumAge, since: since.map { Timestamp(secondsSinceEpoch: $0) })
+                pending.dpopKey = key
+                pending.authentication = required
+                let bytes = pending.bytes
+                let read = try #require(PendingRedirect(bytes))
+                #expect(read.authentication == required && read.dpopKey == key)
+                #expect(PendingRedirect(bytes + [0]) == nil && PendingRedirect(Array(bytes.dropLast())) == nil)
+            }
+        }
+        #expect(PendingRedirect(plain + [0, 0]) == nil, "neither a key nor a required authentication")
     }
 }

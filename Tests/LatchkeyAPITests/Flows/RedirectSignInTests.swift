@@ -77,7 +77,9 @@ import Testing
     @Test(
         "The error that a browser brings is a plain code, and none of this API's",
         arguments: [
-            ("login_required", "login_required"), ("sim_swapped", "sim_swapped"),
+            ("login_required", "login_required"), ("interaction_required", "interaction_required"),
+            ("consent_required", "consent_required"), ("account_selection_required", "account_selection_required"),
+            ("unmet_authentication_requirements", "unmet_authentication_requirements"), ("sim_swapped", "sim_swapped"),
             ("user_not_registered", "access_denied"),
             ("invalid_id_token", "access_denied"), ("<script>", "access_denied"), ("a,outcome=ok", "access_denied"),
             ("a b", "access_denied"), (String(repeating: "x", count: 65), "access_denied"),
@@ -177,6 +179,8 @@ import Testing
         start.scopes = ["openid", "email", "phone"]
         start.acrValues = ["a3", "a2"]
         start.context = "Pay \u{20AC}10 to \u{1F600}"
+        start.prompt = [.login, .consent]
+        start.maximumAge = 300
         start.codeChallenge = Base64URL.encode(Array(repeating: 7 as UInt8, count: 32))
         start.trackingID = "track 1"
         let step = try await app.useCases.redirectSignIn.start(start, browser: nil)
@@ -192,6 +196,7 @@ import Testing
         app.carrier.script {
             $0.nonce = nonce
             $0.claims["acr"] = "\"a2\""
+            $0.claims["auth_time"] = "\(app.clock.now.secondsSinceEpoch)"
             $0.claims["context"] = "\"Pay \u{20AC}10 to \u{1F600}\""
         }
         guard

@@ -194,6 +194,28 @@ struct IDTokenClaimsTests {
     func authTime(_ row: TokenCase) throws { try verify(row) }
 
     @Test(
+        "After prompt=login, the user did not authenticate before the request, if the token says when",
+        arguments: [
+            .claim("auth_time", nil, nil, expecting: since), .claim("auth_time", "\(now)", nil, expecting: since),
+            .claim("auth_time", "\(now - 160)", nil, expecting: since),
+            .claim("auth_time", "\(now - 161)", .authTime, expecting: since),
+            .claim("auth_time", "\(now + 60)", nil, expecting: since),
+            .claim("auth_time", "\(now + 61)", .authTime, expecting: since),
+            .claim(
+                "auth_time", nil, .authTime,
+                expecting: {
+                    since(&$0)
+                    $0.maximumAuthenticationAge = 300
+                }),
+        ] as [TokenCase])
+    func authenticatedAgain(_ row: TokenCase) throws { try verify(row) }
+
+    /// The request was 100 seconds ago, and 60 seconds of clock skew are allowed.
+    private static let since: @Sendable (inout IDTokenExpectation) -> Void = {
+        $0.authenticatedSince = Timestamp(secondsSinceEpoch: now - 100)
+    }
+
+    @Test(
         "An access token's hash, if there is one, matches",
         arguments: [
             .claim("at_hash", nil, nil, expecting: { $0.accessToken = accessToken }),

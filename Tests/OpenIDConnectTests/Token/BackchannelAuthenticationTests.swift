@@ -31,7 +31,7 @@ struct BackchannelAuthenticationTests {
             notificationToken: Secret("token-1"))
         request.acrValues = ["a3", "a1"]
         request.context = "Pay $10"
-        request.prompt = ["login"]
+        request.prompt = [.login]
         request.options = "dark"
         let key = try ClientKey(parsing: Secret(key.pemRepresentation)).named("k-1")
         do throws(OIDCError) {

@@ -45,7 +45,8 @@ struct PushedAuthorizationTests {
             request.loginHint = "jane@example.org"
             request.acrValues = ["a3", "a1"]
             request.context = "Pay 10 €"
-            request.prompt = "login"
+            request.prompt = [.login]
+            request.maximumAuthenticationAge = 300
             request.responseMode = .formPost
             return request
         }
@@ -78,7 +79,7 @@ struct PushedAuthorizationTests {
         "scope": "openid email", "state": "state-1", "nonce": "nonce-1", "code_challenge": "challenge-1",
         "code_challenge_method": "S256", "correlation_id": "corr-1", "login_hint_token": "hint-token",
         "login_hint": "jane@example.org", "acr_values": "a3 a1", "context": "Pay 10 €", "prompt": "login",
-        "response_mode": "form_post",
+        "max_age": "300", "response_mode": "form_post",
     ]
 
     @Test(

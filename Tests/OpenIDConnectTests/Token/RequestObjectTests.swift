@@ -41,7 +41,8 @@ struct RequestObjectTests {
             request.loginHint = "jane@example.org"
             request.acrValues = ["a3", "a1"]
             request.context = "Pay 10 €"
-            request.prompt = "login"
+            request.prompt = [.login]
+            request.maximumAuthenticationAge = 300
             request.responseMode = .formPost
             let client = ClientCredentials(clientID: subjects.clientID, clientSecret: Secret("s"))
             do throws(OIDCError) {
@@ -124,10 +125,12 @@ struct RequestObjectTests {
             "acr_values": "a3 a1", "context": "Pay 10 €", "prompt": "login", "response_mode": "form_post",
         ]
         for (name, value) in texts { #expect(object.claims[name]?.string == value, "\(name)") }
-        let times = ["iat": TokenDraft.now, "nbf": TokenDraft.now, "exp": TokenDraft.now + 300]
-        for (name, value) in times { #expect(object.claims[name]?.integer == value, "\(name)") }
+        let numbers = [
+            "iat": TokenDraft.now, "nbf": TokenDraft.now, "exp": TokenDraft.now + 300, "max_age": 300,
+        ]
+        for (name, value) in numbers { #expect(object.claims[name]?.integer == value, "\(name)") }
         #expect(object.claims["jti"]?.string.flatMap(Base64URL.decode)?.count == 16)
-        #expect(Set(object.claims.members.map(\.name)) == Set(texts.keys).union(times.keys).union(["jti"]))
+        #expect(Set(object.claims.members.map(\.name)) == Set(texts.keys).union(numbers.keys).union(["jti"]))
         let proof = try P256.Signing.ECDSASignature(rawRepresentation: object.signature)
         #expect(Self.privateKey.publicKey.isValidSignature(proof, for: object.signed))
         #expect(try await stage.object().claims["jti"] != object.claims["jti"], "each request has its own id")
