@@ -15,7 +15,8 @@ struct LatchkeyCommand: AsyncParsableCommand {
         version: LatchkeyVersion.text,
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, DoctorCommand.self,
-            ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self, UsersCommand.self, APIKeyCommand.self,
-            VaultCommand.self, MigrateCommand.self, BackupCommand.self, RestoreCommand.self, CopyCommand.self,
+            ClientMetadataCommand.self, ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self,
+            UsersCommand.self, APIKeyCommand.self, VaultCommand.self, MigrateCommand.self, BackupCommand.self,
+            RestoreCommand.self, CopyCommand.self,
         ])
 }

@@ -18,7 +18,7 @@ package final class BaseURL: Sendable {
     package func settle(_ url: String) { base.withLock { $0 = $0 ?? Self.withoutSlash(url) } }
 
     /// The URL without a slash at its end.
-    var url: String? { base.withLock { $0 } }
+    package var url: String? { base.withLock { $0 } }
 
     /// Scheme, host and port of ``url``, as browsers write an origin.
     package var origin: String? { url.flatMap(AppRedirectURI.origin) }

@@ -75,7 +75,7 @@ extension SignInConfiguration.Client {
 
     /// Whether a registered redirect URI is for a kind of frontend. Otherwise a link could choose how a page gets its
     /// session: in the address, where others may read it, instead of a cookie.
-    func allows(_ clientType: ClientType, at redirectURI: String) -> Bool {
+    package func allows(_ clientType: ClientType, at redirectURI: String) -> Bool {
         let registered = redirectURIs.first { AppRedirectURI.isRegistered(redirectURI, among: [$0]) }
         let configured = registered.flatMap { clientTypes[$0] }
         return (configured ?? AppRedirectURI.usualClientTypes(at: redirectURI)).contains(clientType)

@@ -1,0 +1,144 @@
+import LatchkeyAPI
+package import LatchkeyConfiguration
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// What an operator registers for a client at its provider: the client metadata of OpenID Connect Dynamic Client
+/// Registration 1.0 section 2 and its extensions.
+///
+/// From the configuration alone, without a request and without secrets. A member is left out if the configuration does
+/// not use it.
+package struct ClientMetadata: Sendable {
+    private let members: [(name: String, value: JSONValue?)]
+
+    /// The metadata of one client.
+    /// - Parameters:
+    ///   - provider: The provider's name in paths.
+    ///   - clientID: Nil if the provider has one client.
+    /// - Throws: `OperatorFailure` if there is no such provider or client, or `public_url` is not set.
+    package init(
+        of clientID: String?, at provider: String, in configuration: Configuration
+    ) throws(OperatorFailure) {
+        guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
+            throw OperatorFailure("public_url is not set; set it, because all URLs of a registration begin with it")
+        }
+        let settings = try Settings(of: provider, in: configuration)
+        let client = try Self.client(clientID, among: settings.clients, of: provider)
+        let path = "\(publicURL)/auth/\(provider)"
+        let hasIDTokens = settings.kind != .oauth2
+        members = [
+            ("client_id", .string(client.id.text)), ("application_type", "web"),
+            (
+                "redirect_uris",
+                .texts([path + "/callback"] + Self.callbacks(of: client, provider, publicURL, configuration))
+            ),
+            ("response_types", ["code"]),
+            ("grant_types", .texts(["authorization_code"] + (settings.storesTokens ? ["refresh_token"] : []))),
+            ("token_endpoint_auth_method", .string(client.authentication.method.rawValue)),
+            ("token_endpoint_auth_signing_alg", client.assertionAlgorithm.map { .string($0.rawValue) }),
+            ("jwks_uri", client.publishedKeys.isEmpty ? nil : .string("\(publicURL)/.well-known/jwks.json")),
+            ("id_token_signed_response_alg", client.idTokenSigningAlgorithm.map { .string($0.rawValue) }),
+            ("userinfo_signed_response_alg", client.userInfoSigningAlgorithm.map { .string($0.rawValue) }),
+            (
+                "request_object_signing_alg",
+                hasIDTokens && settings.signedRequestObjects != .never
+                    ? client.signingKey.map { .string($0.algorithm.rawValue) } : nil
+            ),
+            ("require_signed_request_object", hasIDTokens && settings.signedRequestObjects == .always ? true : nil),
+            (
+                "authorization_signed_response_alg",
+                settings.responseMode.isSigned ? .string(client.responseSigningAlgorithm.rawValue) : nil
+            ),
+            (
+                "require_pushed_authorization_requests",
+                hasIDTokens && settings.pushedAuthorizationRequests == .always ? true : nil
+            ),
+            ("dpop_bound_access_tokens", hasIDTokens && settings.dpop == .always ? true : nil),
+            ("backchannel_logout_uri", settings.endsSessions ? .string(path + "/backchannel-logout") : nil),
+            // A logout token without a sid ends all sessions of its sub.
+            ("backchannel_logout_session_required", settings.endsSessions ? false : nil),
+            ("post_logout_redirect_uris", settings.kind == .oidc ? .texts([path + "/logged-out"]) : nil),
+        ]
+    }
+
+    /// A JSON object with a line for each member.
+    package var json: String {
+        let lines = members.compactMap { member in
+            member.value.map { "  \(JSONValue.string(member.name).text): \($0.text)" }
+        }
+        return "{\n" + lines.joined(separator: ",\n") + "\n}\n"
+    }
+
+    private static func client(
+        _ id: String?, among clients: [Configuration.Client], of provider: String
+    ) throws(OperatorFailure) -> Configuration.Client {
+        guard let id else {
+            guard let only = clients.first, clients.count == 1 else {
+                let ids = clients.map(\.id.text).joined(separator: ", ")
+                throw OperatorFailure("\(provider) has the clients \(ids); name one with --client-id")
+            }
+            return only
+        }
+        guard let client = clients.first(where: { $0.id.text.hasSameBytes(as: id) }) else {
+            throw OperatorFailure("\(provider) has no such client; name a configured one with --client-id")
+        }
+        return client
+    }
+
+    /// The callbacks of frontends made for Zephr, one for each kind of frontend that the client has.
+    private static func callbacks(
+        of client: Configuration.Client, _ provider: String, _ publicURL: String, _ configuration: Configuration
+    ) -> [String] {
+        guard configuration.compatibility.zephr else { return [] }
+        let types = ClientType.allCases.filter { type in
+            client.redirectURIs.contains { client.allows(type, at: $0) }
+        }
+        return ["/zephr", "/blaize"].flatMap { prefix in
+            types.map { "\(publicURL)\(prefix)/oauth/\(provider)/\($0.rawValue)/callback" }
+        }
+    }
+}
+
+/// The settings of the carriers or of a provider that concern a registration.
+private struct Settings {
+    let kind: Configuration.Provider.Kind
+    let clients: [Configuration.Client]
+    var responseMode = AuthorizationResponseMode.query
+    let pushedAuthorizationRequests: PushedAuthorizationRequests
+    let signedRequestObjects: SignedRequestObjects
+    let dpop: DPoPSetting
+    var storesTokens = false
+    var endsSessions = false
+
+    init(of name: String, in configuration: Configuration) throws(OperatorFailure) {
+        if let provider = configuration.providers.first(where: { $0.id == name }) {
+            kind = provider.kind
+            clients = provider.clients
+            responseMode = provider.responseMode
+            pushedAuthorizationRequests = provider.pushedAuthorizationRequests
+            signedRequestObjects = provider.signedRequestObjects
+            dpop = provider.dpop
+            storesTokens = provider.storesTokens
+            endsSessions = provider.kind == .oidc && provider.backchannelLogout
+        } else if name == "zenkey", configuration.zenkey.discoveryURL != nil {
+            kind = .zenkey
+            clients = configuration.zenkey.clients
+            pushedAuthorizationRequests = configuration.zenkey.pushedAuthorizationRequests
+            signedRequestObjects = configuration.zenkey.signedRequestObjects
+            dpop = configuration.zenkey.dpop
+        } else {
+            let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
+            let names = (zenkey + configuration.providers.map(\.id)).joined(separator: ", ")
+            throw OperatorFailure("there is no provider \(name); name one of: \(names)")
+        }
+    }
+}
+
+extension Configuration.Client {
+    /// Signs the client's assertions; nil if it authenticates in another way.
+    fileprivate var assertionAlgorithm: SigningAlgorithm? {
+        guard case .privateKeyJWT(let key, _) = authentication else { return nil }
+        return key.algorithm
+    }
+}

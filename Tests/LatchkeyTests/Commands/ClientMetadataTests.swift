@@ -1,0 +1,196 @@
+import Crypto
+import Foundation
+import LatchkeyAPI
+import LatchkeyConfiguration
+import LatchkeyService
+import OpenIDConnect
+import Primitives
+import SignIn
+import TestSupport
+import Testing
+
+/// `latchkey client-metadata`.
+struct ClientMetadataTests {
+    /// A setting, and the members that it adds to those of a client without any; nil removes one.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let members: [String: String?]
+        let change: @Sendable (inout Configuration) throws -> Void
+
+        init(
+            _ name: String, _ members: [String: String?],
+            _ change: @escaping @Sendable (inout Configuration) throws -> Void
+        ) {
+            testDescription = name
+            self.members = members
+            self.change = change
+        }
+    }
+
+    private static let base = "https://login.example/base"
+    private static let secret = "s3cret-of-the-client"
+
+    private static func configuration() throws -> Configuration {
+        var configuration = Configuration()
+        configuration.publicURL = EndpointURL(base + "/", policy: .httpsOnly)
+        let issuer = try #require(EndpointURL("https://acme.example", policy: .httpsOnly))
+        var client = Configuration.Client(id: try #require(ClientID("client-1")), secret: Secret(secret))
+        client.redirectURIs = ["https://web.example/done", "com.example.app:/done"]
+        configuration.providers = [.init(id: "acme", issuer: issuer, clients: [client])]
+        return configuration
+    }
+
+    /// The members for a client without further settings, as JSON texts.
+    private static let usual = [
+        "client_id": #""client-1""#, "application_type": #""web""#,
+        "redirect_uris": #"["\#(base)/auth/acme/callback"]"#, "response_types": #"["code"]"#,
+        "grant_types": #"["authorization_code"]"#, "token_endpoint_auth_method": #""client_secret_basic""#,
+        "backchannel_logout_uri": #""\#(base)/auth/acme/backchannel-logout""#,
+        "backchannel_logout_session_required": "false",
+        "post_logout_redirect_uris": #"["\#(base)/auth/acme/logged-out"]"#,
+    ]
+
+    private static func members(
+        _ configuration: Configuration, client: String? = nil, at provider: String = "acme"
+    ) throws -> [String: String] {
+        let json = try ClientMetadata(of: client, at: provider, in: configuration).json
+        #expect(!json.contains(secret))
+        let object = try #require(try JSONValue(parsing: Array(json.utf8)).object)
+        return Dictionary(uniqueKeysWithValues: object.members.map { ($0.name, $0.value.text) })
+    }
+
+    private static let key = P256.Signing.PrivateKey().pemRepresentation
+    private static func signingKey() throws -> ClientKey { try ClientKey(parsing: Secret(key)).named("k-1") }
+    private static let keySet = #""\#(base)/.well-known/jwks.json""#
+
+    static let rows: [Row] = [
+        Row("nothing", [:]) { _ in },
+        Row("client_secret_post", ["token_endpoint_auth_method": #""client_secret_post""#]) {
+            $0.providers[0].clients[0].authentication = .clientSecretPost(Secret(secret))
+        },
+        Row("a public client", ["token_endpoint_auth_method": #""none""#]) {
+            $0.providers[0].clients[0].authentication = .publicClient
+        },
+        Row(
+            "private_key_jwt",
+            [
+                "token_endpoint_auth_method": #""private_key_jwt""#, "token_endpoint_auth_signing_alg": #""ES256""#,
+                "jwks_uri": keySet, "request_object_signing_alg": #""ES256""#,
+            ]
+        ) {
+            $0.providers[0].clients[0].authentication = .privateKeyJWT(try signingKey())
+            $0.providers[0].clients[0].signingKey = try signingKey()
+        },
+        Row("a key, and request_object: never", ["jwks_uri": keySet]) {
+            $0.providers[0].clients[0].signingKey = try signingKey()
+            $0.providers[0].signedRequestObjects = .never
+        },
+        Row(
+            "request_object: always",
+            [
+                "jwks_uri": keySet, "request_object_signing_alg": #""ES256""#, "require_signed_request_object": "true",
+            ]
+        ) {
+            $0.providers[0].clients[0].signingKey = try signingKey()
+            $0.providers[0].signedRequestObjects = .always
+        },
+        Row("id_token_signed_response_alg", ["id_token_signed_response_alg": #""PS256""#]) {
+            $0.providers[0].clients[0].idTokenSigningAlgorithm = .ps256
+        },
+        Row("userinfo_signed_response_alg", ["userinfo_signed_response_alg": #""ES256""#]) {
+            $0.providers[0].clients[0].userInfoSigningAlgorithm = .es256
+        },
+        Row("response_mode: jwt", ["authorization_signed_response_alg": #""RS256""#]) {
+            $0.providers[0].responseMode = .jwt
+        },
+        Row("response_mode: form_post", [:]) { $0.providers[0].responseMode = .formPost },
+        Row("par: always", ["require_pushed_authorization_requests": "true"]) {
+            $0.providers[0].pushedAuthorizationRequests = .always
+        },
+        Row("dpop: always", ["dpop_bound_access_tokens": "true"]) { $0.providers[0].dpop = .always },
+        Row("store_tokens", ["grant_types": #"["authorization_code","refresh_token"]"#]) {
+            $0.providers[0].storesTokens = true
+        },
+        Row(
+            "backchannel_logout: off", ["backchannel_logout_uri": nil, "backchannel_logout_session_required": nil]
+        ) { $0.providers[0].backchannelLogout = false },
+        Row(
+            "kind: oauth2",
+            [
+                "backchannel_logout_uri": nil, "backchannel_logout_session_required": nil,
+                "post_logout_redirect_uris": nil,
+            ]
+        ) { $0.providers[0].kind = .oauth2 },
+        Row(
+            "compat.zephr",
+            [
+                "redirect_uris": "[\"\(base)/auth/acme/callback\","
+                    + ["zephr", "blaize"].flatMap { prefix in
+                        ["web", "ios", "android", "popup", "spa"].map {
+                            "\"\(base)/\(prefix)/oauth/acme/\($0)/callback\""
+                        }
+                    }.joined(separator: ",") + "]"
+            ]
+        ) { $0.compatibility.zephr = true },
+    ]
+
+    @Test("Each setting adds its own members, and no secret", arguments: rows)
+    func golden(row: Row) throws {
+        var configuration = try Self.configuration()
+        try row.change(&configuration)
+        var expected = Self.usual
+        for (name, value) in row.members { expected[name] = value }
+        #expect(try Self.members(configuration) == expected)
+    }
+
+    @Test("The carriers' client has the carriers' callback, and no logout")
+    func carriers() throws {
+        var configuration = try Self.configuration()
+        configuration.zenkey.discoveryURL = EndpointURL("https://discovery.example/x", policy: .httpsOnly)
+        configuration.zenkey.clients = configuration.providers[0].clients
+        let members = try Self.members(configuration, at: "zenkey")
+        #expect(members["redirect_uris"] == #"["\#(Self.base)/auth/zenkey/callback"]"#)
+        #expect(members["backchannel_logout_uri"] == nil && members["post_logout_redirect_uris"] == nil)
+    }
+
+    @Test("A client is named where there are several; what is unknown or missing is said")
+    func failures() throws {
+        var configuration = try Self.configuration()
+        func failure(_ client: String? = nil, at provider: String = "acme") throws -> String? {
+            do throws(OperatorFailure) {
+                _ = try ClientMetadata(of: client, at: provider, in: configuration)
+                return nil
+            } catch { return error.description }
+        }
+        #expect(try failure(at: "globex") == "there is no provider globex; name one of: acme")
+        #expect(try failure(at: "zenkey") == "there is no provider zenkey; name one of: acme")
+        #expect(try failure("client-2")?.contains("no such client") == true)
+        configuration.providers[0].clients.append(.init(id: try #require(ClientID("client-2")), secret: Secret("x")))
+        #expect(try failure() == "acme has the clients client-1, client-2; name one with --client-id")
+        #expect(try Self.members(configuration, client: "client-2")["client_id"] == #""client-2""#)
+        configuration.publicURL = nil
+        #expect(try failure("client-1")?.hasPrefix("public_url is not set") == true)
+    }
+
+    @Test("The command prints the metadata, and exits with 64 for an unknown provider")
+    func command() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("latchkey.yaml")
+        let yaml = """
+            public_url: https://login.example
+            api_keys: [\(String(repeating: "k", count: 32))]
+            providers:
+              acme:
+                kind: oidc
+                issuer: https://acme.example
+                clients: [{id: client-1, secret: \(Self.secret), redirect_uris: ['https://web.example/done']}]
+            """
+        try Data(yaml.utf8).write(to: URL(fileURLWithPath: file))
+        let printed = await (try LatchkeyProcess(["client-metadata", "--config", file, "--provider", "acme"])).ending()
+        #expect(printed.status == 0, "\(printed.output)")
+        #expect(printed.output.hasPrefix("{\n  \"client_id\": \"client-1\",\n"), "\(printed.output)")
+        #expect(!printed.output.contains(Self.secret))
+        let unknown = await (try LatchkeyProcess(["client-metadata", "--config", file, "--provider", "x"])).ending()
+        #expect(unknown.status == 64)
+    }
+}
