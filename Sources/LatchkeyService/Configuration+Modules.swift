@@ -175,6 +175,7 @@ extension Configuration {
             var provider = SignInConfiguration.Provider(
                 kind: configured.kind, name: configured.name, clients: configured.clients)
             provider.responseMode = configured.responseMode
+            provider.requiresIssuer = configured.requiresIssuer
             provider.storesTokens = configured.storesTokens
             provider.resources = configured.resources
             provider.endsSessions = configured.backchannelLogout

@@ -40,6 +40,9 @@ public struct SignInConfiguration: Sendable {
         public var name: String
         /// The `response_mode` of authorization requests.
         public var responseMode = AuthorizationResponseMode.query
+        /// Whether every authorization response must name its issuer (RFC 9207 section 2.4), also if the metadata does
+        /// not promise it.
+        public var requiresIssuer = false
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout).
         public var endsSessions = true
         /// Whether logout at the provider names the provider's session by the ID token of the sign-in

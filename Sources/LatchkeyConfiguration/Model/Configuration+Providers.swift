@@ -82,6 +82,8 @@ extension Configuration {
         public var endpoints: Endpoints?
         /// How the provider sends the browser back.
         public var responseMode = AuthorizationResponseMode.query
+        /// Whether every authorization response must name its issuer, also if the metadata does not promise it.
+        public var requiresIssuer = false
         /// Whether authorization requests are pushed; for ``Kind/oidc`` only.
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
         /// Whether tokens are bound to a key; for ``Kind/oidc`` only.

@@ -13,7 +13,7 @@ struct ClientDraft: Sendable {
     var privateKeyID: String?
     var otherPrivateKey: ClientKey?
     var otherPrivateKeyID: String?
-    var assertionAudience = ClientAssertionAudience.tokenEndpoint
+    var assertionAudience: ClientAssertionAudience?
     var secretIssuer: String?
     var secretAudience: EndpointURL?
     var redirectURIs: [String] = []
@@ -66,8 +66,10 @@ struct ClientDraft: Sendable {
             "The kid of other_private_key, as private_key_id."
         ).reloaded(.value),
         Setting(
-            "assertion_audience", .choice, \.assertionAudience,
-            "The audience of a private_key_jwt: the carrier's token endpoint, or its issuer."),
+            "assertion_audience", .optional(.choice), \.assertionAudience,
+            "The audience of a private_key_jwt. issuer: the provider's issuer, the default for OpenID providers; "
+                + "token_endpoint: its token endpoint, the default for carriers and for oauth2; endpoint: the endpoint "
+                + "that the request goes to."),
         Setting(
             "signed_secret.issuer", .optional(.shownName), \.secretIssuer,
             "The iss of a client secret that is a JWT signed with private_key; for Sign in with Apple the team id."),
@@ -134,7 +136,7 @@ struct ClientDraft: Sendable {
     /// The client, or nil after reporting that its id or its credentials are missing.
     func finished(
         _ context: inout ReadingContext, secretRemedy: String = "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS",
-        hasIDTokens: Bool = true
+        hasIDTokens: Bool = true, assertionAudience audience: ClientAssertionAudience = .tokenEndpoint
     ) -> Configuration.Client? {
         guard !isBroken else { return nil }
         guard let id else {
@@ -160,7 +162,10 @@ struct ClientDraft: Sendable {
             return nil
         }
         guard hasFittingClientTypes(&context) else { return nil }
-        guard let authentication = authentication(&context, secretRemedy, hasIDTokens: hasIDTokens) else { return nil }
+        guard
+            let authentication = authentication(
+                &context, secretRemedy, hasIDTokens: hasIDTokens, assertionAudience: audience)
+        else { return nil }
         guard hasFittingEncoding(id, authentication, &context) else { return nil }
         guard hasFittingKeys(authentication, &context) else { return nil }
         var client = Configuration.Client(id: id, authentication: authentication)
@@ -191,7 +196,8 @@ struct ClientDraft: Sendable {
     }
 
     private func authentication(
-        _ context: inout ReadingContext, _ secretRemedy: String, hasIDTokens: Bool
+        _ context: inout ReadingContext, _ secretRemedy: String, hasIDTokens: Bool,
+        assertionAudience audience: ClientAssertionAudience
     ) -> ClientAuthentication? {
         if secretIssuer != nil || secretAudience != nil { return signedSecret(&context) }
         let hasNone = method == nil && secret == nil && privateKey == nil && !hasIDTokens
@@ -203,7 +209,7 @@ struct ClientDraft: Sendable {
                     origin, "has no private_key", "give it or private_key_file, or another way to authenticate")
                 return nil
             }
-            return .privateKeyJWT(key, audience: assertionAudience)
+            return .privateKeyJWT(key, audience: assertionAudience ?? audience)
         }
         guard let secret else {
             context.refuse(origin, "has no secret", secretRemedy)

@@ -13,6 +13,7 @@ struct ProviderDraft: Sendable {
     var subject: UserEndpoint.Member?
     var attributes: [UserAttribute: UserEndpoint.Member] = [:]
     var responseMode = AuthorizationResponseMode.query
+    var requiresIssuer = false
     var pushedAuthorizationRequests: PushedAuthorizationRequests?
     var dpop: DPoPSetting?
     var signedRequestObjects: SignedRequestObjects?
@@ -51,6 +52,10 @@ struct ProviderDraft: Sendable {
             "response_mode", .choice, \.responseMode,
             "form_post: the provider sends the browser back with a form; query: with a redirect; jwt, query.jwt or "
                 + "form_post.jwt: with a signed response (JARM), and no other is accepted; for oidc only."),
+        Setting(
+            "require_iss", .flag(), \.requiresIssuer,
+            "Whether every authorization response must name its issuer (RFC 9207). Otherwise it must if the provider's "
+                + "metadata says that it does."),
         Setting(
             "par", .optional(.choice), \.pushedAuthorizationRequests,
             "Pushed authorization requests (RFC 9126). auto: if the provider's metadata requires them; always: also if "
@@ -147,7 +152,8 @@ struct ProviderDraft: Sendable {
         let clients = clients.enumerated().compactMap { index, draft in
             context.beneath(".clients[\(index)]") { context in
                 draft.finished(
-                    &context, secretRemedy: "give it, or secret_file, or signed_secret", hasIDTokens: kind != .oauth2)
+                    &context, secretRemedy: "give it, or secret_file, or signed_secret", hasIDTokens: kind != .oauth2,
+                    assertionAudience: kind == .oauth2 ? .tokenEndpoint : .issuer)
             }
         }
         guard !isBroken, clients.count == self.clients.count else { return nil }
@@ -157,6 +163,7 @@ struct ProviderDraft: Sendable {
         guard let kind, let issuer, !clients.isEmpty else { return nil }
         var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
         provider.responseMode = responseMode
+        provider.requiresIssuer = requiresIssuer
         provider.storesTokens = storesTokens
         provider.resources = resources
         if !resources.isEmpty, !storesTokens {

@@ -6,9 +6,11 @@ enum ClientAssertion {
     /// In seconds. Short, because it is sent with one request at once.
     static let lifetime: Int64 = 60
 
-    /// - Parameter id: Unique: a provider refuses a second use.
+    /// - Parameters:
+    ///   - tokenType: The header's `typ`.
+    ///   - id: Unique: a provider refuses a second use.
     static func make(
-        _ clientID: ClientID, audience: String, id: String, now: Timestamp, key: ClientKey
+        _ clientID: ClientID, type tokenType: String, audience: String, id: String, now: Timestamp, key: ClientKey
     ) throws(OIDCError) -> Secret {
         var claims = JSONObjectWriter()
         claims.add("iss", clientID.text)
@@ -19,6 +21,6 @@ enum ClientAssertion {
         claims.add("jti", id)
         claims.add("iat", now.secondsSinceEpoch)
         claims.add("exp", now.advanced(bySeconds: lifetime).secondsSinceEpoch)
-        return try key.token(claims: claims.finish())
+        return try key.token(type: tokenType, claims: claims.finish())
     }
 }

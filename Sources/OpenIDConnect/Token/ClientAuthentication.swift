@@ -48,11 +48,17 @@ public enum BasicCredentialsEncoding: String, Sendable, Hashable, CaseIterable {
     case plain
 }
 
-/// The audience of a client assertion. RFC 7523 section 3 allows both; OpenID Connect Core section 9 recommends the
-/// token endpoint, and newer profiles accept the issuer only.
+/// The audience of a client assertion, always a single one. RFC 7523 section 3 leaves it to the provider; OpenID Connect
+/// Core section 9 recommends the token endpoint. The raw value is its name in the configuration.
 public enum ClientAssertionAudience: String, Sendable, Hashable, CaseIterable {
-    /// The token endpoint's URL.
-    case tokenEndpoint = "token_endpoint"
-    /// The provider's issuer.
+    /// The provider's issuer, as RFC 10070 and FAPI 2.0 demand: a provider that names another one's endpoint as its own
+    /// gets no assertion that the other one accepts. The assertion has the type of RFC 10070.
     case issuer
+    /// The token endpoint's URL, at every endpoint.
+    case tokenEndpoint = "token_endpoint"
+    /// The URL of the endpoint that the request goes to.
+    case endpoint
+
+    /// The `typ` of an assertion for this audience. Verifiers that are older than RFC 10070 may know no other than JWT.
+    var assertionType: String { self == .issuer ? "client-authentication+jwt" : "JWT" }
 }

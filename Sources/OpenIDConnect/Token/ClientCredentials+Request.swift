@@ -36,7 +36,8 @@ extension ClientCredentials {
         case .publicClient: break
         case .privateKeyJWT(let key, let audience):
             let assertion = try ClientAssertion.make(
-                clientID, audience: provider.text(of: audience), id: random.token(bytes: 16), now: now, key: key)
+                clientID, type: audience.assertionType, audience: provider.text(of: audience, at: url),
+                id: random.token(bytes: 16), now: now, key: key)
             form += [("client_assertion_type", ClientAssertion.type), ("client_assertion", assertion.exposed)]
         }
         return OutboundRequest(
@@ -77,10 +78,12 @@ extension ClientCredentials {
 }
 
 extension ProviderMetadata {
-    func text(of audience: ClientAssertionAudience) -> String {
+    /// The audience of an assertion in a request to an endpoint.
+    fileprivate func text(of audience: ClientAssertionAudience, at endpoint: EndpointURL) -> String {
         switch audience {
-        case .tokenEndpoint: tokenEndpoint.text
         case .issuer: issuer
+        case .tokenEndpoint: tokenEndpoint.text
+        case .endpoint: endpoint.text
         }
     }
 

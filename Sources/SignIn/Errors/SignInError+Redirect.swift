@@ -41,7 +41,7 @@ extension SignInError {
         "The authorization response names another issuer than the provider's. Start a new sign-in.")
 
     static let issuerNotNamed = carrierError(
-        "The authorization response has no iss, which this provider always sends. Start a new sign-in.")
+        "The authorization response has no iss, which this provider must send. Start a new sign-in.")
 
     static let responseNotSigned = invalidRequest(
         "The authorization response is not signed, and this provider's must be. Start a new sign-in.")

@@ -147,11 +147,10 @@ extension RedirectSignIn {
         guard case .authorization(let asked, _, _) = pending.leg else { return }
         let network = asked ?? (isOfCarriers(pending.start.provider) ? response.network : nil)
         guard let provider = try? await discover(network, for: pending) else { return }
-        try checkIssuer(response.issuer, of: provider)
+        try checkIssuer(response.issuer, of: provider, pending)
     }
 
-    /// A response that names its issuer or its carrier must name the one that was asked. The issuer is required if the
-    /// provider's metadata says that its responses always name it (RFC 9207 section 2.4).
+    /// A response that names its issuer or its carrier must name the one that was asked.
     private func checkIssuer(
         _ response: AuthorizationResponse, _ network: MCCMNC?, _ pending: PendingRedirect
     ) async throws(SignInError) {
@@ -161,12 +160,17 @@ extension RedirectSignIn {
             guard let other = try? await discover(named, for: pending), other.issuer.hasSameBytes(as: provider.issuer)
             else { throw .issuerMixedUp }
         }
-        try checkIssuer(response.issuer, of: provider)
+        try checkIssuer(response.issuer, of: provider, pending)
     }
 
-    private func checkIssuer(_ named: String?, of provider: ProviderMetadata) throws(SignInError) {
+    /// The issuer is required by the configuration, or by metadata that says that responses always name it (RFC 9207
+    /// section 2.4).
+    private func checkIssuer(
+        _ named: String?, of provider: ProviderMetadata, _ pending: PendingRedirect
+    ) throws(SignInError) {
         guard let issuer = named else {
-            guard provider.namesIssuerInResponses else { return }
+            let isRequired = configuration.providers[pending.start.provider]?.requiresIssuer ?? false
+            guard isRequired || provider.namesIssuerInResponses else { return }
             throw .issuerNotNamed
         }
         guard provider.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }

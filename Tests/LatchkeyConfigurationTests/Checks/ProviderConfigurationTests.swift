@@ -235,6 +235,35 @@ struct ProviderConfigurationTests {
         #expect(found.first?.contains(reason) == true, "\(found)")
     }
 
+    @Test("Authorization responses may have to name their issuer")
+    func requiredIssuer() throws {
+        for (text, isRequired) in [("", false), (", require_iss: false", false), (", require_iss: true", true)] {
+            for provider in [Self.acme, Self.oauth2 + ", clients: 'a:b'"] {
+                #expect(
+                    try load("providers: {acme: {\(provider)\(text)}}").configuration.providers[0].requiresIssuer
+                        == isRequired)
+            }
+        }
+    }
+
+    @Test(
+        "A client assertion is for the issuer of an OpenID provider, unless configured otherwise",
+        arguments: [
+            ("oidc", "", ClientAssertionAudience.issuer), ("oidc", "issuer", .issuer),
+            ("oidc", "token_endpoint", .tokenEndpoint), ("oidc", "endpoint", .endpoint), ("oauth2", "", .tokenEndpoint),
+            ("oauth2", "issuer", .issuer),
+        ])
+    func assertionAudience(_ kind: String, _ setting: String, _ expected: ClientAssertionAudience) throws {
+        let provider = kind == "oidc" ? "kind: oidc, issuer: 'https://acme.example'" : Self.oauth2
+        let audience = setting.isEmpty ? "" : ", assertion_audience: \(setting)"
+        let method = "token_endpoint_auth_method: private_key_jwt"
+        let client = "clients: [{id: a, private_key_file: key, \(method)\(audience)}]"
+        let loaded = try load("providers: {acme: {\(provider), \(client)}}", files: ["key": Self.key])
+        let key = try ClientKey(parsing: Secret(Self.key))
+        #expect(
+            loaded.configuration.providers[0].clients[0].authentication == .privateKeyJWT(key, audience: expected))
+    }
+
     @Test("Authorization responses may have to be signed, with the client's algorithm")
     func signedResponses() throws {
         for (text, mode, algorithm) in [

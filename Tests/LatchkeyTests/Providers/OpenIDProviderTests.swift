@@ -217,6 +217,35 @@ import Testing
         }
     }
 
+    @Test("A provider whose metadata does not promise iss must send it if the configuration says so, in errors too")
+    func requiredIssuer() async throws {
+        for isRequired in [true, false] {
+            for isError in [true, false] {
+                try await withHarness(configure: { configuration in
+                    for index in configuration.providers.indices {
+                        configuration.providers[index].requiresIssuer = isRequired
+                    }
+                }) { harness in
+                    harness.simulator.update("acme") {
+                        $0.tampering.objects[.discovery, default: []].append {
+                            $0["authorization_response_iss_parameter_supported"] = nil
+                        }
+                    }
+                    let browser = Browser()
+                    let page = try await start(browser, harness)
+                    harness.simulator.setFaults(
+                        isError ? [.authorizationMissingIssuer, .authorizationDenied] : [.authorizationMissingIssuer],
+                        for: "acme")
+                    _ = try await browser.get(page.location)
+                    let done = try await browser.get(try await approved(browser, page))
+                    let expected: String? = isRequired ? "carrier_error" : isError ? "access_denied" : nil
+                    #expect(done.parameters["error"] == expected, "\(done.location)")
+                    #expect(harness.simulator.log.tokenPosts("acme") == (expected == nil ? 1 : 0))
+                }
+            }
+        }
+    }
+
     @Test("Rotated keys are fetched once")
     func rotation() async throws {
         try await withHarness { harness in

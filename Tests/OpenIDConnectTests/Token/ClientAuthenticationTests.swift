@@ -119,6 +119,18 @@ struct ClientAuthenticationTests {
         #expect(Self.p256.publicKey.isValidSignature(proof, for: signed))
     }
 
+    @Test(
+        "The audience of an assertion is a single text; one for the issuer has the type of RFC 10070",
+        arguments: [
+            (ClientAssertionAudience.issuer, TokenDraft.issuer, "client-authentication+jwt"),
+            (.tokenEndpoint, FakeCarrier.tokenURL, "JWT"), (.endpoint, FakeCarrier.tokenURL, "JWT"),
+        ])
+    func audience(_ audience: ClientAssertionAudience, _ expected: String, _ type: String) async throws {
+        let (header, claims, _, _) = try await sent(.privateKeyJWT(key("k-1"), audience: audience)).assertion()
+        #expect(claims["aud"]?.string == expected)
+        #expect(header["typ"]?.string == type)
+    }
+
     @Test("An RSA key signs RS256, and a key without id has its thumbprint as kid")
     func rsa() async throws {
         guard case .rsa(let key) = TestKey.rsa1.pair else {

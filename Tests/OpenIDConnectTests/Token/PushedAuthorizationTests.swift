@@ -138,13 +138,18 @@ struct PushedAuthorizationTests {
         #expect(sent.headers["Authorization"] == (method == "client_secret_basic" ? "Basic Y2xpZW50LTE6cw==" : nil))
     }
 
-    @Test("The audience of an assertion is that of token requests")
-    func audience() async throws {
+    @Test(
+        "The audience of an assertion is the configured one",
+        arguments: [
+            (ClientAssertionAudience.issuer, TokenDraft.issuer), (.tokenEndpoint, FakeCarrier.tokenURL),
+            (.endpoint, FakeCarrier.pushURL),
+        ])
+    func audience(_ audience: ClientAssertionAudience, _ expected: String) async throws {
         let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
         let stage = try Stage()
-        _ = try await stage.destination(.privateKeyJWT(key, audience: .issuer)).get()
+        _ = try await stage.destination(.privateKeyJWT(key, audience: audience)).get()
         let claims = try SentForm(try #require(stage.pushed.first)).assertion().claims
-        #expect(claims["aud"]?.string == TokenDraft.issuer)
+        #expect(claims["aud"]?.string == expected)
     }
 
     private static func response(_ requestURI: String, _ expiresIn: String = "60") -> String {
