@@ -48,8 +48,8 @@ public enum BasicCredentialsEncoding: String, Sendable, Hashable, CaseIterable {
     case plain
 }
 
-/// The audience of a client assertion, always a single one. RFC 7523 section 3 leaves it to the provider; OpenID Connect
-/// Core section 9 recommends the token endpoint. The raw value is its name in the configuration.
+/// The audience of a client assertion, always a single one. RFC 7523 section 3 leaves it to the provider; OpenID
+/// Connect Core section 9 recommends the token endpoint. The raw value is its name in the configuration.
 public enum ClientAssertionAudience: String, Sendable, Hashable, CaseIterable {
     /// The provider's issuer, as RFC 10070 and FAPI 2.0 demand: a provider that names another one's endpoint as its own
     /// gets no assertion that the other one accepts. The assertion has the type of RFC 10070.
