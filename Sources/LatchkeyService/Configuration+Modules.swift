@@ -176,6 +176,9 @@ extension Configuration {
                 kind: configured.kind, name: configured.name, clients: configured.clients)
             provider.responseMode = configured.responseMode
             provider.requiresIssuer = configured.requiresIssuer
+            provider.loginInitiation = configured.loginInitiationClient.map {
+                .init(issuer: configured.issuer.text, clientID: $0)
+            }
             provider.storesTokens = configured.storesTokens
             provider.resources = configured.resources
             provider.endsSessions = configured.backchannelLogout

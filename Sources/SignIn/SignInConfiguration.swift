@@ -43,6 +43,8 @@ public struct SignInConfiguration: Sendable {
         /// Whether every authorization response must name its issuer (RFC 9207 section 2.4), also if the metadata does
         /// not promise it.
         public var requiresIssuer = false
+        /// Who may initiate sign-ins besides frontends; nil if nobody may.
+        public var loginInitiation: LoginInitiationRules?
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout).
         public var endsSessions = true
         /// Whether logout at the provider names the provider's session by the ID token of the sign-in
@@ -67,6 +69,20 @@ public struct SignInConfiguration: Sendable {
             self.name = name
             self.clients = Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
             self.discoveryUI = discoveryUI
+        }
+    }
+
+    /// The sign-ins that a third party may initiate (OpenID Connect Core section 4).
+    public struct LoginInitiationRules: Sendable, Hashable {
+        /// The provider's issuer, which the third party must name.
+        public var issuer: String
+        /// The client that the sign-ins are for.
+        public var clientID: ClientID
+
+        /// Both are needed.
+        public init(issuer: String, clientID: ClientID) {
+            self.issuer = issuer
+            self.clientID = clientID
         }
     }
 

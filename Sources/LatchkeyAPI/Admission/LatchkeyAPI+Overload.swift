@@ -24,6 +24,7 @@ extension LatchkeyAPI {
     static let overloadPriorities: [(method: HTTPRequest.Method, pattern: String, priority: OverloadPriority)] = [
         (.post, "/auth/zenkey-signin", .beginning), (.post, "/auth/{provider}/sign-in", .beginning),
         (.post, "/auth/{provider}/attempts", .beginning), (.get, "/auth/{provider}/start", .beginning),
+        (.get, "/auth/{provider}/initiate-login", .beginning), (.post, "/auth/{provider}/initiate-login", .beginning),
         (.get, "/zephr/oauth/{provider}", .beginning), (.get, "/blaize/oauth/{provider}", .beginning),
         (.post, "/auth/zenkey-async-signin", .beginning),
         (.get, "/users/me", .always), (.post, "/auth/introspect", .always),

@@ -64,6 +64,23 @@ extension RedirectStart {
     }
 }
 
+extension LoginInitiation {
+    /// The parameters that a third party may send; others are ignored.
+    static let names = ["iss", "login_hint", "target_link_uri"]
+
+    /// Reads a third party's request to sign in (OpenID Connect Core section 4).
+    /// - Throws: 400 that names every missing or malformed parameter.
+    init(_ fields: Query, provider: String) throws(APIError) {
+        var reader = FieldReader(.form(fields))
+        if let name = fields.repeatedName { reader.refuse(name, "is repeated") }
+        let issuer = reader.visibleText("iss", limit: 2048, required: true)
+        let loginHint = reader.text("login_hint", limit: 255)
+        let targetLinkURI = reader.visibleText("target_link_uri", limit: 2048)
+        try reader.check()
+        self.init(provider: provider, issuer: issuer ?? "", loginHint: loginHint, targetLinkURI: targetLinkURI)
+    }
+}
+
 extension AuthorizationResponse {
     /// The parameters that a provider may send.
     static let names = plainNames + [signedName]

@@ -16,7 +16,7 @@ extension APIOperation {
                         {"providers": [{"id": "zenkey", "name": "ZenKey", "kind": "zenkey", \
                         "start_url": "https://login.example.com/auth/zenkey/start"}]}
                         """)
-            ]), start,
+            ]), start, initiate, initiateByForm,
         APIOperation(
             .get, "/sign-in", "signInPage", .redirects, .browser, "The ways to sign in, as a page",
             """
@@ -125,6 +125,27 @@ extension APIOperation {
         ],
         responses: [.redirect(), startLocation],
         refusals: [.providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode])
+
+    private static let initiate = APIOperation(
+        .get, "/auth/{provider}/initiate-login", "initiateLogin", .redirects, .browser,
+        "Begin a sign-in that a third party initiates",
+        """
+        The provider, or another site, sends the browser here (OpenID Connect Core section 4). The sign-in is as one \
+        that begins with `startRedirect` for `client_type=web`. 404 unless `initiate_login_client` is set.
+        """,
+        parameters: [.provider]
+            + APISchema.loginInitiationFields.map { .query($0.name, isRequired: $0.isRequired, $0.schema) },
+        responses: [.redirect(), startLocation], refusals: start.refusals)
+
+    private static let initiateByForm = APIOperation(
+        .post, "/auth/{provider}/initiate-login", "initiateLoginByForm", .redirects, .browser,
+        "Begin a sign-in that a third party initiates, with a form",
+        "Checks the form, and has the browser ask again by `GET`, because it sends no cookie with another site's form.",
+        parameters: [.provider],
+        body: Body(
+            schema: "LoginInitiation", example: #"{"iss": "https://acme.example", "login_hint": "jane@example.com"}"#,
+            isFormOnly: true),
+        responses: [.redirect()], refusals: [.providerUnknown])
 
     private static let finish = APIOperation(
         .get, "/auth/{provider}/callback", "finishRedirect", .redirects, .browser, "End a sign-in in the browser",

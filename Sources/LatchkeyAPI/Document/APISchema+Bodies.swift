@@ -65,6 +65,7 @@ extension APISchema {
                     "id_token": visible("The ID token.", upTo: 32_768),
                     "access_token": visible("For userinfo.", upTo: 8192),
                 ]), oneGroupOf: [["id_token"], ["error"]]),
+        "LoginInitiation": object("A third party's request to sign in.", loginInitiationFields),
         "AuthorizationResponse": object(
             "What the carrier sends with the browser.",
             authorizationResponseFields
@@ -72,6 +73,17 @@ extension APISchema {
                     "sent_again": text("Set by the page that sends the form again.", example: "true")
                 ])),
     ]
+
+    static let loginInitiationFields =
+        fields([
+            "iss": visible("The provider's issuer.", upTo: 2048, example: "https://acme.example")
+        ])
+        + fields(optional: [
+            "login_hint": text("The expected user.", example: "jane@example.com"),
+            "target_link_uri": visible(
+                "Where the sign-in ends: one of the client's `redirect_uris` for pages; by default the first one.",
+                upTo: 2048, example: "https://web.example/done"),
+        ])
 
     static let authorizationResponseFields = fields(optional: [
         "state": visible("Identifies the sign-in.", upTo: 256),

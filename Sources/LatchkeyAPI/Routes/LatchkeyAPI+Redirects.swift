@@ -33,6 +33,30 @@ extension LatchkeyAPI {
             try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
 
+    /// A third party, such as the provider, has sent the browser here to sign in.
+    func initiateLogin(_ request: Request) async throws -> Response {
+        var start = try start(initiatedBy: try request.query, of: request)
+        start.subnet = rates.subnet(of: request)
+        return respond(
+            try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
+    }
+
+    /// A browser sends no `SameSite=Lax` cookie with another site's form, and the cookie of a sign-in that is under way
+    /// would be replaced. So the browser asks again by `GET`.
+    func initiateLoginByForm(_ request: Request) async throws -> Response {
+        guard case .form(let form) = try BodyFields(request) else { throw APIError.notAForm }
+        _ = try start(initiatedBy: form, of: request)
+        let items = LoginInitiation.names.compactMap { name in form[name].map { (name: name, value: $0) } }
+        return .redirect(
+            to: baseURL.path + request.path + "?" + String(decoding: PercentEncoding.form(items), as: UTF8.self))
+    }
+
+    private func start(initiatedBy fields: Query, of request: Request) throws -> RedirectStart {
+        let initiation = try LoginInitiation(fields, provider: request.provider)
+        return try useCases.redirectSignIn.start(
+            initiatedBy: initiation, callbackURL: "\(try publicURL())/auth/\(initiation.provider)/callback")
+    }
+
     /// Only by `POST`, so that a session cookie alone begins nothing; only this browser's session can finish it.
     func startLink(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         guard request.headers.count(of: .authorization) == 0 else { throw APIError.linkNeedsCookie }
@@ -67,9 +91,7 @@ extension LatchkeyAPI {
     /// `response_mode=form_post`: a browser sends no `SameSite=Lax` cookie with another site's form. Then a page of
     /// this server sends the form again, with the cookie. A redirect would put the code into an address.
     func finishRedirectByForm(_ request: Request) async throws -> Response {
-        guard case .form(let form) = try BodyFields(request) else {
-            throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
-        }
+        guard case .form(let form) = try BodyFields(request) else { throw APIError.notAForm }
         _ = try useCases.signIn.provider(named: request.provider)
         if let type = request.parameters["client_type"], ClientType(rawValue: type) == nil {
             throw APIError.unknownClientType
@@ -136,6 +158,9 @@ extension APIError {
         .notFound, "not_found", .invalidRequest,
         "There is no such client_type. Use one of: "
             + ClientType.allCases.map(\.rawValue).joined(separator: ", ") + ".")
+
+    fileprivate static let notAForm = APIError.malformed(
+        "The body is not a form. Send application/x-www-form-urlencoded.")
 
     fileprivate static let linkNeedsCookie = APIError.malformed(
         "This call is for browsers with a session cookie. An app posts its code to /users/me/identities.")

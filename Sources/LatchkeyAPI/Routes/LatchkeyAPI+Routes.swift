@@ -35,6 +35,8 @@ extension LatchkeyAPI {
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/form-post.js") { _ in BrowserPages.formPostScript }
         router.get("/auth/{provider}/start", starting { try await $0.startRedirect($1) })
+        router.get("/auth/{provider}/initiate-login", starting { try await $0.initiateLogin($1) })
+        router.post("/auth/{provider}/initiate-login", paged { try await $0.initiateLoginByForm($1) })
         let startLink = changing { try await $0.startLink($1, $2) }
         router.post("/auth/{provider}/link", paged { try await startLink($1) })
         addCallback("/auth/{provider}/callback", to: &router)

@@ -84,6 +84,9 @@ extension Configuration {
         public var responseMode = AuthorizationResponseMode.query
         /// Whether every authorization response must name its issuer, also if the metadata does not promise it.
         public var requiresIssuer = false
+        /// The client whose sign-ins a third party may initiate (OpenID Connect Core section 4); nil if nobody may. For
+        /// ``Kind/oidc`` only.
+        public var loginInitiationClient: ClientID?
         /// Whether authorization requests are pushed; for ``Kind/oidc`` only.
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
         /// Whether tokens are bound to a key; for ``Kind/oidc`` only.

@@ -14,6 +14,7 @@ struct ProviderDraft: Sendable {
     var attributes: [UserAttribute: UserEndpoint.Member] = [:]
     var responseMode = AuthorizationResponseMode.query
     var requiresIssuer = false
+    var loginInitiationClient: ClientID?
     var pushedAuthorizationRequests: PushedAuthorizationRequests?
     var dpop: DPoPSetting?
     var signedRequestObjects: SignedRequestObjects?
@@ -56,6 +57,10 @@ struct ProviderDraft: Sendable {
             "require_iss", .flag(), \.requiresIssuer,
             "Whether every authorization response must name its issuer (RFC 9207). Otherwise it must if the provider's "
                 + "metadata says that it does."),
+        Setting(
+            "initiate_login_client", .optional(.clientID), \.loginInitiationClient,
+            "The client whose sign-ins the provider or another site may initiate (OpenID Connect Core section 4). By "
+                + "default nobody may. For oidc only."),
         Setting(
             "par", .optional(.choice), \.pushedAuthorizationRequests,
             "Pushed authorization requests (RFC 9126). auto: if the provider's metadata requires them; always: also if "
@@ -164,6 +169,10 @@ struct ProviderDraft: Sendable {
         var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
         provider.responseMode = responseMode
         provider.requiresIssuer = requiresIssuer
+        provider.loginInitiationClient = loginInitiationClient
+        if let problem = loginInitiationProblem(kind, clients) {
+            context.refuse(origin, "has initiate_login_client, but \(problem.reason)", problem.remedy)
+        }
         provider.storesTokens = storesTokens
         provider.resources = resources
         if !resources.isEmpty, !storesTokens {
@@ -212,5 +221,25 @@ struct ProviderDraft: Sendable {
         user.attributes = attributes
         provider.endpoints = .init(authorization: authorizationEndpoint, token: tokenEndpoint, user: user)
         return provider
+    }
+
+    /// Why sign-ins of the named client cannot be initiated.
+    private func loginInitiationProblem(
+        _ kind: Configuration.Provider.Kind, _ clients: [Configuration.Client]
+    ) -> (reason: String, remedy: String)? {
+        guard let id = loginInitiationClient else { return nil }
+        guard kind != .oauth2 else {
+            return ("only an OpenID provider initiates sign-ins", "remove it, or make the kind oidc")
+        }
+        guard let client = clients.first(where: { $0.id == id }) else {
+            return ("it has no client \(id.text)", "give the id of one of its clients")
+        }
+        guard client.redirectURIs.contains(where: { client.allows(.web, at: $0) }) else {
+            return (
+                "\(id.text) has no redirect URI for web, where the browser would arrive",
+                "add one to its redirect_uris, or remove initiate_login_client"
+            )
+        }
+        return nil
     }
 }

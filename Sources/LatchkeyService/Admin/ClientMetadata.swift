@@ -55,6 +55,7 @@ package struct ClientMetadata: Sendable {
                 hasIDTokens && settings.pushedAuthorizationRequests == .always ? true : nil
             ),
             ("dpop_bound_access_tokens", hasIDTokens && settings.dpop == .always ? true : nil),
+            ("initiate_login_uri", settings.initiates(client.id) ? .string(path + "/initiate-login") : nil),
             ("backchannel_logout_uri", settings.endsSessions ? .string(path + "/backchannel-logout") : nil),
             // A logout token without a sid ends all sessions of its sub.
             ("backchannel_logout_session_required", settings.endsSessions ? false : nil),
@@ -110,6 +111,7 @@ private struct Settings {
     let dpop: DPoPSetting
     var storesTokens = false
     var endsSessions = false
+    private var loginInitiationClient: ClientID?
 
     init(of name: String, in configuration: Configuration) throws(OperatorFailure) {
         if let provider = configuration.providers.first(where: { $0.id == name }) {
@@ -121,6 +123,7 @@ private struct Settings {
             dpop = provider.dpop
             storesTokens = provider.storesTokens
             endsSessions = provider.kind == .oidc && provider.backchannelLogout
+            loginInitiationClient = provider.loginInitiationClient
         } else if name == "zenkey", configuration.zenkey.discoveryURL != nil {
             kind = .zenkey
             clients = configuration.zenkey.clients
@@ -133,6 +136,9 @@ private struct Settings {
             throw OperatorFailure("there is no provider \(name); name one of: \(names)")
         }
     }
+
+    /// Whether a third party may initiate sign-ins of a client.
+    func initiates(_ client: ClientID) -> Bool { loginInitiationClient == client }
 }
 
 extension Configuration.Client {

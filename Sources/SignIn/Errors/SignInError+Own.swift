@@ -6,6 +6,17 @@ extension SignInError {
     static let unknownProvider = SignInError(
         .notFound, .invalidRequest, "No sign-in provider of this name is configured. Use the name of a configured one.")
 
+    static let loginNotInitiated = SignInError(
+        .notFound, .invalidRequest,
+        "Sign-ins at this provider are not initiated by third parties. The operator can set initiate_login_client.")
+
+    static let initiatedForAnotherIssuer = invalidRequest(
+        field: "iss", "is not the issuer of this provider. Send the issuer of its metadata.")
+
+    static let targetNotRegistered = invalidRequest(
+        field: "target_link_uri",
+        "is not one of the client's redirect_uris for web pages. Send a registered one, or none.")
+
     static let unknownClient = invalidRequest(
         field: "client_id",
         "is not one of this provider's clients. Use the client_id that is registered for this app.")

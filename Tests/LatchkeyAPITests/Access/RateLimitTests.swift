@@ -132,10 +132,14 @@ struct RateLimitTests {
         #expect(app.carrier.tokenPosts == 0)
     }
 
-    @Test("to start a redirect sign-in have their own limit")
-    func starts() async throws {
+    @Test(
+        "to start a redirect sign-in have their own limit",
+        arguments: [
+            "/auth/zenkey/start?client_type=web&mccmnc=310010&redirect_uri=https%3A%2F%2Fweb.example%2Fdone",
+            "/auth/zenkey/initiate-login?iss=https%3A%2F%2Fop.example",
+        ])
+    func starts(_ path: String) async throws {
         let app = try app { $0.startsPerAddress = .init(count: 2, seconds: 60) }
-        let path = "/auth/zenkey/start?client_type=web&mccmnc=310010&redirect_uri=https%3A%2F%2Fweb.example%2Fdone"
         for _ in 0..<2 { #expect(try await app.send(.get, path, apiKey: nil, from: Self.some).status != 429) }
         let refused = try await app.send(.get, path, apiKey: nil, from: Self.some)
         #expect(refused.status == 429)

@@ -246,6 +246,28 @@ struct ProviderConfigurationTests {
         }
     }
 
+    @Test("A third party may initiate sign-ins of one client, where that can be")
+    func loginInitiation() throws {
+        #expect(try load("providers: {acme: {\(Self.acme)}}").configuration.providers[0].loginInitiationClient == nil)
+        func text(_ provider: String, _ uris: String, _ id: String = "a") -> String {
+            "providers: {acme: {\(provider), initiate_login_client: \(id), "
+                + "clients: [{id: a, secret: b, redirect_uris: [\(uris)]}]}}"
+        }
+        let oidc = "kind: oidc, issuer: 'https://acme.example'"
+        let loaded = try load(text(oidc, "'com.example.app:/in', 'https://web.example/'"))
+        #expect(loaded.configuration.providers[0].loginInitiationClient?.text == "a")
+        for (text, reason) in [
+            (text(oidc, "'https://web.example/'", "b"), "it has no client b"),
+            (text(oidc, "'com.example.app:/in'"), "a has no redirect URI for web"),
+            (text(oidc, ""), "a has no redirect URI for web"),
+            (text(Self.oauth2, "'https://web.example/'"), "only an OpenID provider initiates sign-ins"),
+        ] {
+            let found = problems(text)
+            #expect(found.count == 1, "\(found)")
+            #expect(found.first?.contains(reason) == true, "\(found)")
+        }
+    }
+
     @Test(
         "A client assertion is for the issuer of an OpenID provider, unless configured otherwise",
         arguments: [

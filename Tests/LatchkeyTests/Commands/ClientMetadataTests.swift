@@ -107,6 +107,12 @@ struct ClientMetadataTests {
         Row("par: always", ["require_pushed_authorization_requests": "true"]) {
             $0.providers[0].pushedAuthorizationRequests = .always
         },
+        Row("initiate_login_client", ["initiate_login_uri": #""\#(base)/auth/acme/initiate-login""#]) {
+            $0.providers[0].loginInitiationClient = ClientID("client-1")
+        },
+        Row("initiate_login_client: another", [:]) {
+            $0.providers[0].loginInitiationClient = ClientID("client-2")
+        },
         Row("dpop: always", ["dpop_bound_access_tokens": "true"]) { $0.providers[0].dpop = .always },
         Row("store_tokens", ["grant_types": #"["authorization_code","refresh_token"]"#]) {
             $0.providers[0].storesTokens = true

@@ -3,6 +3,7 @@ import HTTPServer
 import LatchkeyAPI
 import LatchkeyConfiguration
 import LatchkeyService
+import OpenIDConnect
 import Primitives
 import SignIn
 import TestSupport
@@ -127,9 +128,18 @@ import Testing
     /// Sign-ins by redirects, with each kind of frontend.
     private func browsers() async throws {
         try await SignInHarness.with(
-            configure: { $0.zenkey.clients[0].redirectURIs = ["com.example.app:/in", "https://web.example/"] }
+            configure: {
+                $0.zenkey.clients[0].redirectURIs = ["com.example.app:/in", "https://web.example/"]
+                $0.providers[0].clients[0].redirectURIs = ["https://web.example/"]
+                $0.providers[0].loginInitiationClient = ClientID(SignInHarness.clientID)
+            }
         ) { harness in
             let base = "http://127.0.0.1:\(harness.app.port)"
+            let initiation = ["iss": harness.configuration.providers[0].issuer.text]
+            let initiated = base + "/auth/acme/initiate-login?" + App.form(initiation)
+            #expect(try await Browser().get(initiated).status == 303)
+            #expect(try await Browser().get(initiated, headers: ["Accept: application/json"]).status == 200)
+            #expect(try await Browser().post(base + "/auth/acme/initiate-login", form: initiation).status == 303)
             _ = try await harness.app.send("GET", "/auth/providers")
             _ = try await harness.app.send("GET", "/sign-in")
             _ = try await harness.app.send("POST", "/sign-out", headers: ["Sec-Fetch-Site: same-origin"])

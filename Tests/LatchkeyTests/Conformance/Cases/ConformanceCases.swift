@@ -40,7 +40,7 @@ enum ConformanceCases {
     static let noClaimsParameter = "Claims are requested by scope, without the claims parameter."
     static let noCarrierRefresh = "A carrier's tokens are discarded after the sign-in, so none is refreshed."
     static let noThirdParty =
-        "Sign-ins start at /auth/{provider}/start with an mccmnc; a third party cannot name an issuer."
+        "Carriers do not initiate sign-ins; at other providers LoginInitiationTests has the rules."
     static let noFrames =
         "Providers end sessions by back-channel logout: browsers send no cookies into frames of other sites."
 }
