@@ -184,14 +184,15 @@ def claims(token):
 class Walk:
     """A user's way through one provider.
 
-    - answer: Does what the user does on the provider's pages, as in Browser.follow."""
+    - answer: Does what the user does on the provider's pages, as in Browser.follow.
+    - start: Further parameters of a start, such as prompt."""
 
-    def __init__(self, base, provider, answer):
-        self.base, self.provider, self.answer = base, provider, answer
+    def __init__(self, base, provider, answer, **start):
+        self.base, self.provider, self.answer, self.start = base, provider, answer, start
 
     def sign_in(self, browser):
         """From the frontend's link to its redirect URI; the user."""
-        query = urllib.parse.urlencode({"client_type": "web", "redirect_uri": self.base + "/"})
+        query = urllib.parse.urlencode({"client_type": "web", "redirect_uri": self.base + "/", **self.start})
         _, url, text = browser.open(f"{self.base}/auth/{self.provider}/start?{query}")
         check(url and not url.startswith(self.base), "the browser is sent to the provider " + text[:300])
         end = browser.open(browser.follow(url, self.base + "/auth/", self.answer))[1]

@@ -63,7 +63,7 @@ extension VerifiedIDToken {
             issuer: context.issuer, subject: subject, clientID: context.expectation.clientID, issuedAt: issuedAt,
             expiresAt: expiresAt, authTime: context.authTime, acr: claims["acr"]?.string,
             context: claims["context"]?.string, portTokens: Self.portTokens(claims),
-            sessionID: claims["sid"]?.visibleText, claims: claims)
+            sessionID: claims["sid"]?.sessionIDText, claims: claims)
     }
 
     /// At most eight, from an array or a single text. Other values are ignored.

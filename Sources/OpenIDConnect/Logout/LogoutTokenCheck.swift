@@ -52,7 +52,7 @@ public enum LogoutTokenCheck: String, TokenCheck, CaseIterable {
         case .tokenID: "The logout token must have a jti of 1 to 255 visible ASCII characters."
         case .event: "The logout token's events must contain the back-channel logout event, as an object."
         case .nonce: "The logout token must not have a nonce."
-        case .subject: "The logout token must have a sub or a sid, of 1 to 255 visible ASCII characters."
+        case .subject: "The logout token must have a sub of 1 to 255 or a sid of 1 to 1024 visible ASCII characters."
         case .key: "The logout token must be signed with one of the provider's current signing keys."
         case .signature: "The logout token's signature does not verify."
         }

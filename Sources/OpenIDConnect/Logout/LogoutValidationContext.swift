@@ -48,8 +48,10 @@ struct LogoutValidationContext: IssuedClaims {
 
     /// One of the two at least, and both valid.
     var hasSubject: Bool {
-        let named = ["sub", "sid"].filter { claims[$0] != nil }
-        return !named.isEmpty && named.allSatisfy { visibleText($0) != nil }
+        let stated = [
+            claims["sub"].map { $0.visibleText != nil }, claims["sid"].map { $0.sessionIDText != nil },
+        ].compactMap(\.self)
+        return !stated.isEmpty && stated.allSatisfy(\.self)
     }
 
     /// A claim of 1 to 255 visible ASCII characters.
@@ -59,6 +61,10 @@ struct LogoutValidationContext: IssuedClaims {
 extension JSONValue {
     /// A text of 1 to 255 visible ASCII characters.
     var visibleText: String? { string.flatMap { $0.isVisibleASCII(upTo: 255) ? $0 : nil } }
+
+    /// A `sid` of 1 to 1024 visible ASCII characters. OpenID Connect sets no limit, and some providers encrypt what
+    /// they know of the session into it.
+    var sessionIDText: String? { string.flatMap { $0.isVisibleASCII(upTo: 1024) ? $0 : nil } }
 }
 
 extension JSONObject {

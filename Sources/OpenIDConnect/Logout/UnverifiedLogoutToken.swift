@@ -34,7 +34,7 @@ struct UnverifiedLogoutToken: Sendable {
         guard let id = context.visibleText("jti") else { throw .failed(.tokenID) }
         // An expiry, which older providers leave out, can only make it earlier.
         logout = LogoutToken(
-            issuer: requirements.issuer, subject: context.visibleText("sub"), sessionID: context.visibleText("sid"),
+            issuer: requirements.issuer, subject: context.visibleText("sub"), sessionID: claims["sid"]?.sessionIDText,
             id: id, refusedFrom: issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1))
     }
 

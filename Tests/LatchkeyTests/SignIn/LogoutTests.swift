@@ -45,6 +45,20 @@ import Testing
 
     // MARK: Back-channel logout
 
+    @Test("A sid may be long, as that of providers that encrypt their session into it", arguments: [1024, 1025])
+    func longSessionID(_ length: Int) async throws {
+        try await ProviderWalk.with { walk in
+            let long = String(repeating: "s", count: length)
+            walk.harness.simulator.update("acme") {
+                $0.tampering.idTokens.append { $0.claims["sid"] = .string(long) }
+            }
+            let (browser, _) = try await signedIn(walk)
+            let answer = try await post(walk, try await token(walk, sessionID: long))
+            #expect(answer.status == (length <= 1024 ? 200 : 400))
+            #expect(try await isSignedIn(walk, browser) == (length > 1024))
+        }
+    }
+
     @Test("A logout by sid ends the sessions of that provider session at once, and no others")
     func bySessionID() async throws {
         try await ProviderWalk.with { walk in
