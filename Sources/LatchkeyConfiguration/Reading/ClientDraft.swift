@@ -11,8 +11,10 @@ struct ClientDraft: Sendable {
     var basicEncoding: BasicCredentialsEncoding?
     var privateKey: ClientKey?
     var privateKeyID: String?
+    var privateKeyAlgorithm: SigningAlgorithm?
     var otherPrivateKey: ClientKey?
     var otherPrivateKeyID: String?
+    var otherPrivateKeyAlgorithm: SigningAlgorithm?
     var assertionAudience: ClientAssertionAudience?
     var secretIssuer: String?
     var secretAudience: EndpointURL?
@@ -50,12 +52,17 @@ struct ClientDraft: Sendable {
                 + "default; or plain, for a provider that does not decode them."),
         Setting(
             "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
-            "The private key for private_key_jwt and backchannel authentication, in PEM or as a JSON Web Key: RSA of "
-                + "at least 2048 bits (RS256), or P-256 (ES256)."),
+            "The private key for private_key_jwt, signed authorization requests and backchannel authentication, in "
+                + "PEM or as a JSON Web Key: RSA of at least 2048 bits (RS256 or PS256), P-256 (ES256), or Ed25519 "
+                + "(EdDSA)."),
         Setting(
             "private_key_id", .optional(.keyID), \.privateKeyID,
             "The kid of the private key at the carriers; a JSON Web Key may have its own. Otherwise it is the key's "
                 + "thumbprint (RFC 7638)."),
+        Setting(
+            "private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.privateKeyAlgorithm,
+            "What the private key signs with; a JSON Web Key may have its own. The default is RS256 for RSA and EdDSA "
+                + "for Ed25519."),
         Setting(
             "other_private_key", .optional(.clientKey), \.otherPrivateKey, isSecret: true,
             "A second private key, which signs nothing: /.well-known/jwks.json has its public half before it replaces "
@@ -64,6 +71,10 @@ struct ClientDraft: Sendable {
         Setting(
             "other_private_key_id", .optional(.keyID), \.otherPrivateKeyID,
             "The kid of other_private_key, as private_key_id."
+        ).reloaded(.value),
+        Setting(
+            "other_private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.otherPrivateKeyAlgorithm,
+            "What other_private_key signs with, as private_key_alg."
         ).reloaded(.value),
         Setting(
             "assertion_audience", .optional(.choice), \.assertionAudience,
@@ -161,7 +172,7 @@ struct ClientDraft: Sendable {
             context.refuse(origin, "has \(name), but its provider has no ID tokens", "remove it")
             return nil
         }
-        guard hasFittingClientTypes(&context) else { return nil }
+        guard hasFittingClientTypes(&context), hasFittingAlgorithms(&context) else { return nil }
         guard
             let authentication = authentication(
                 &context, secretRemedy, hasIDTokens: hasIDTokens, assertionAudience: audience)
@@ -185,14 +196,15 @@ struct ClientDraft: Sendable {
         return client
     }
 
-    /// The private key with its `kid` at the carriers.
-    private var namedKey: ClientKey? { Self.key(privateKey, privateKeyID) }
+    /// The private key with its `kid` and its algorithm at the carriers. `hasFittingKeys` has checked the algorithm.
+    private var namedKey: ClientKey? { Self.key(privateKey, privateKeyID, privateKeyAlgorithm) }
 
-    private var otherNamedKey: ClientKey? { Self.key(otherPrivateKey, otherPrivateKeyID) }
+    private var otherNamedKey: ClientKey? { Self.key(otherPrivateKey, otherPrivateKeyID, otherPrivateKeyAlgorithm) }
 
-    private static func key(_ key: ClientKey?, _ id: String?) -> ClientKey? {
-        guard let key, let id else { return key }
-        return key.named(id)
+    private static func key(_ key: ClientKey?, _ id: String?, _ algorithm: SigningAlgorithm?) -> ClientKey? {
+        guard let key else { return nil }
+        let signing = algorithm.flatMap { key.signing(with: $0) } ?? key
+        return id.map(signing.named) ?? signing
     }
 
     private func authentication(
@@ -260,6 +272,27 @@ extension ClientDraft {
                 origin, "has client_secret_basic_encoding: plain, and a colon in its id, which would end the id",
                 "use client_secret_post if the provider has it")
             return false
+        }
+        return true
+    }
+
+    /// Whether the algorithms of the private keys fit their types.
+    private func hasFittingAlgorithms(_ context: inout ReadingContext) -> Bool {
+        for (name, key, algorithm) in [
+            ("private_key", privateKey, privateKeyAlgorithm),
+            ("other_private_key", otherPrivateKey, otherPrivateKeyAlgorithm),
+        ] {
+            guard let algorithm else { continue }
+            guard let key else {
+                context.refuse(origin, "has \(name)_alg, but no \(name)", "give it or \(name)_file")
+                return false
+            }
+            guard key.signing(with: algorithm) != nil else {
+                context.refuse(
+                    origin, "has \(name)_alg: \(algorithm.rawValue), which its \(name) cannot sign with",
+                    "remove it, or give a key of its type")
+                return false
+            }
         }
         return true
     }

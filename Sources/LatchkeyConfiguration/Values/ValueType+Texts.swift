@@ -245,7 +245,8 @@ extension ValueType where Value == ClientKey {
                 return try ClientKey(parsing: Secret(text))
             } catch {
                 throw ValueRefusal(
-                    error.reason, "give an RSA key of 2048 bits or more, or one of P-256, in PEM or as a JSON Web Key")
+                    error.reason,
+                    "give an RSA key of 2048 bits or more, or one of P-256 or Ed25519, in PEM or as a JSON Web Key")
             }
         }
     }

@@ -16,6 +16,11 @@ package struct PublicJWK: Sendable {
         ]
     }
 
+    /// An Ed25519 key (RFC 8037 section 2).
+    init(_ key: Curve25519.Signing.PublicKey) {
+        members = [("crv", "Ed25519"), ("kty", "OKP"), ("x", Base64URL.encode(Array(key.rawRepresentation)))]
+    }
+
     /// An RSA key (RFC 7518 section 6.3.1).
     init(_ key: _RSA.Signing.PublicKey) {
         // Every key that was read has its numbers.

@@ -10,7 +10,7 @@ public enum ClientKeyError: Error, Sendable, Hashable, CaseIterable {
     case notPrivate
     /// Encrypted with a passphrase.
     case encrypted
-    /// RSA of fewer than 2048 or more than 8192 bits, a curve other than P-256, another type or use.
+    /// RSA of fewer than 2048 or more than 8192 bits, a curve other than P-256 and Ed25519, another type or use.
     case unsupported
     /// An RSA key without its primes `p` and `q`.
     case primesMissing
@@ -23,7 +23,7 @@ public enum ClientKeyError: Error, Sendable, Hashable, CaseIterable {
         case .notAKey: "is neither PEM nor a JSON Web Key"
         case .notPrivate: "contains a public key or a certificate, but no private key"
         case .encrypted: "is encrypted with a passphrase; store it decrypted"
-        case .unsupported: "is not an RSA key of 2048 to 8192 bits or a P-256 key for signatures"
+        case .unsupported: "is not an RSA key of 2048 to 8192 bits, a P-256 or an Ed25519 key for signatures"
         case .primesMissing: "is an RSA key without its primes p and q"
         case .malformed: "contains numbers that do not make a valid key"
         }
@@ -31,8 +31,8 @@ public enum ClientKeyError: Error, Sendable, Hashable, CaseIterable {
 }
 
 extension ClientKey {
-    /// Reads a private key: PEM (PKCS #8, PKCS #1 or SEC 1) or one JSON Web Key (RFC 7517, RFC 7518 section 6), whose
-    /// `kid` is kept.
+    /// Reads a private key: PEM (PKCS #8, PKCS #1 or SEC 1) or one JSON Web Key (RFC 7517, RFC 7518 section 6, RFC 8037
+    /// section 2), whose `kid` and `alg` are kept.
     ///
     /// - Throws: ``ClientKeyError``.
     public init(parsing text: Secret) throws(ClientKeyError) {
@@ -54,6 +54,7 @@ extension ClientKey {
         if let key = try? P256.Signing.PrivateKey(derRepresentation: bytes) {
             return ClientKey(.p256(key), keyID: nil)
         }
+        if let key = ed25519(pkcs8: Array(bytes)) { return ClientKey(.ed25519(key), keyID: nil) }
         guard let key = try? _RSA.Signing.PrivateKey(unsafeDERRepresentation: bytes), isAccepted(key) else {
             throw .unsupported
         }
@@ -64,11 +65,22 @@ extension ClientKey {
         guard let entry = (try? JSONValue(parsing: Array(text.utf8)))?.object, let kind = entry["kty"]?.string else {
             throw .notAKey
         }
-        guard kind == "RSA" || kind == "EC" else { throw .unsupported }
+        guard ["RSA", "EC", "OKP"].contains(kind) else { throw .unsupported }
         guard entry["d"] != nil else { throw .notPrivate }
         if let use = entry["use"], use.string != "sig" { throw .unsupported }
-        let key = ClientKey(kind == "RSA" ? try rsa(entry) : try p256(entry), keyID: entry["kid"]?.string)
-        if let algorithm = entry["alg"], algorithm.string != key.algorithm.rawValue { throw .unsupported }
+        let material =
+            switch kind {
+            case "RSA": try rsa(entry)
+            case "EC": try p256(entry)
+            default: try ed25519(entry)
+            }
+        let key = ClientKey(material, keyID: entry["kid"]?.string)
+        guard let name = entry["alg"] else { return key }
+        guard let algorithm = name.string.flatMap({ SigningAlgorithm(rawValue: $0) }),
+            let key = key.signing(with: algorithm)
+        else {
+            throw .unsupported
+        }
         return key
     }
 
@@ -93,6 +105,24 @@ extension ClientKey {
             x + y == Array(key.publicKey.rawRepresentation)
         else { throw .malformed }
         return .p256(key)
+    }
+
+    /// RFC 8037 section 2.
+    private static func ed25519(_ entry: JSONObject) throws(ClientKeyError) -> Material {
+        guard entry["crv"]?.string == "Ed25519" else { throw .unsupported }
+        guard let d = entry["d"]?.string.flatMap(Base64URL.decode), d.count == 32,
+            let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: d),
+            entry["x"]?.string.flatMap(Base64URL.decode) == Array(key.publicKey.rawRepresentation)
+        else { throw .malformed }
+        return .ed25519(key)
+    }
+
+    /// The key of a PrivateKeyInfo without attributes (RFC 8410 section 7), as OpenSSL writes it. All have the same 16
+    /// bytes before the key.
+    private static func ed25519(pkcs8 bytes: [UInt8]) -> Curve25519.Signing.PrivateKey? {
+        let start: [UInt8] = [0x30, 0x2E, 2, 1, 0, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22, 4, 0x20]
+        guard bytes.count == start.count + 32, bytes.starts(with: start) else { return nil }
+        return try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes.suffix(32))
     }
 
     private static func isLikePrime(_ number: [UInt8]) -> Bool {

@@ -2,14 +2,28 @@ package import Crypto
 import CryptoExtras
 public import Primitives
 
-/// A client's private key, whose public half providers know: RSA of 2048 to 8192 bits for RS256, or P-256 for ES256.
+/// A client's private key, whose public half providers know: RSA of 2048 to 8192 bits for RS256 or PS256, P-256 for
+/// ES256, or Ed25519 (RFC 8037).
 ///
 /// It prints and reflects as `‹redacted›`.
 public struct ClientKey: Sendable {
     enum Material: Sendable {
         case rsa(_RSA.Signing.PrivateKey)
         case p256(P256.Signing.PrivateKey)
+        case ed25519(Curve25519.Signing.PrivateKey)
+
+        /// The algorithms that fit the key's type; the first is the usual one.
+        var algorithms: [SigningAlgorithm] {
+            switch self {
+            case .rsa: [.rs256, .ps256]
+            case .p256: [.es256]
+            case .ed25519: [.edDSA, .ed25519]
+            }
+        }
     }
+
+    /// The algorithms that a client's key may sign with.
+    public static let algorithms: [SigningAlgorithm] = [.rs256, .ps256, .es256, .edDSA, .ed25519]
 
     /// By what the header of a JWT says which key signed it.
     package enum Reference: Sendable {
@@ -22,30 +36,38 @@ public struct ClientKey: Sendable {
     /// The `kid` under which providers know the key: the configured one, or that of the JSON Web Key, otherwise the
     /// key's thumbprint (RFC 7638).
     public let keyID: String
-    /// The only algorithm that fits the key's type.
+    /// What the key signs with.
     public let algorithm: SigningAlgorithm
     private let material: Material
-    /// SubjectPublicKeyInfo in DER. Equal keys have the same.
+    /// SubjectPublicKeyInfo in DER; for Ed25519 the key alone. Equal keys have the same.
     private let publicKey: [UInt8]
     private let publicJWK: PublicJWK
 
-    init(_ material: Material, keyID: String?) {
+    /// - Parameter algorithm: Of those that fit the key's type; nil for the usual one.
+    init(_ material: Material, keyID: String?, algorithm: SigningAlgorithm? = nil) {
         self.material = material
+        self.algorithm = algorithm ?? material.algorithms[0]
         switch material {
         case .rsa(let key):
-            algorithm = .rs256
             publicJWK = PublicJWK(key.publicKey)
             publicKey = Array(key.publicKey.derRepresentation)
         case .p256(let key):
-            algorithm = .es256
             publicJWK = PublicJWK(key.publicKey)
             publicKey = Array(key.publicKey.derRepresentation)
+        case .ed25519(let key):
+            publicJWK = PublicJWK(key.publicKey)
+            publicKey = Array(key.publicKey.rawRepresentation)
         }
         self.keyID = keyID ?? publicJWK.thumbprint
     }
 
     /// The same key under another `kid`.
-    public func named(_ keyID: String) -> ClientKey { ClientKey(material, keyID: keyID) }
+    public func named(_ keyID: String) -> ClientKey { ClientKey(material, keyID: keyID, algorithm: algorithm) }
+
+    /// The same key with another algorithm; nil if that does not fit the key's type.
+    public func signing(with algorithm: SigningAlgorithm) -> ClientKey? {
+        material.algorithms.contains(algorithm) ? ClientKey(material, keyID: keyID, algorithm: algorithm) : nil
+    }
 
     /// A signed JWT in compact form (RFC 7515 section 7.1).
     ///
@@ -87,28 +109,32 @@ public struct ClientKey: Sendable {
             switch material {
             case .rsa(let key): SymmetricKey(data: key.derRepresentation)
             case .p256(let key): SymmetricKey(data: key.rawRepresentation)
+            case .ed25519(let key): SymmetricKey(data: key.rawRepresentation)
             }
         return HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Array(purpose.utf8), outputByteCount: 32)
     }
 
     private func signature(over bytes: [UInt8]) throws -> [UInt8] {
-        let digest = SHA256.hash(data: bytes)
         switch material {
-        case .rsa(let key): return Array(try key.signature(for: digest, padding: .insecurePKCS1v1_5).rawRepresentation)
-        case .p256(let key): return Array(try key.signature(for: digest).rawRepresentation)
+        case .rsa(let key):
+            let padding: _RSA.Signing.Padding = algorithm == .ps256 ? .PSS : .insecurePKCS1v1_5
+            return Array(try key.signature(for: SHA256.hash(data: bytes), padding: padding).rawRepresentation)
+        case .p256(let key): return Array(try key.signature(for: SHA256.hash(data: bytes)).rawRepresentation)
+        case .ed25519(let key): return Array(try key.signature(for: bytes))
         }
     }
 }
 
 extension ClientKey: Hashable {
-    /// Compares the public halves and the `kid`s.
+    /// Compares the public halves, the `kid`s and the algorithms.
     public static func == (left: ClientKey, right: ClientKey) -> Bool {
-        left.keyID == right.keyID && left.publicKey == right.publicKey
+        left.keyID == right.keyID && left.publicKey == right.publicKey && left.algorithm == right.algorithm
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(keyID)
         hasher.combine(publicKey)
+        hasher.combine(algorithm)
     }
 }
 

@@ -42,6 +42,43 @@ struct ClientAuthenticationTests {
                 == .privateKeyJWT(key.named("k-2"), audience: .issuer))
     }
 
+    /// An Ed25519 key made for this test and used nowhere else.
+    private static let octets = #"""
+        {"kty":"OKP","crv":"Ed25519","kid":"octets","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
+        "x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
+        """#
+
+    @Test(
+        "The algorithm of a private key is the configured one, if its type has it",
+        arguments: [
+            ("private_key_file: octets", SigningAlgorithm.edDSA, nil),
+            ("private_key_file: octets, private_key_alg: Ed25519", .ed25519, nil),
+            ("private_key_file: key, private_key_alg: ES256", .es256, nil),
+            ("private_key_file: key, private_key_alg: PS256", nil, "has private_key_alg: PS256, which"),
+            ("private_key_file: octets, private_key_alg: RS256", nil, "has private_key_alg: RS256, which"),
+            ("private_key_file: key, private_key_alg: HS256", nil, "is not one of its words"),
+            ("private_key_file: key, private_key_alg: ES384", nil, "is not one of its words"),
+            ("secret: s, private_key_alg: PS256", nil, "has private_key_alg, but no private_key"),
+            (
+                "private_key_file: key, other_private_key_file: octets, other_private_key_alg: PS256", nil,
+                "has other_private_key_alg: PS256, which"
+            ),
+            ("private_key_file: key, other_private_key_alg: PS256", nil, "but no other_private_key"),
+        ] as [(String, SigningAlgorithm?, String?)])
+    func algorithm(_ members: String, _ algorithm: SigningAlgorithm?, _ problem: String?) throws {
+        let text = "zenkey: {clients: [{id: one, \(members)}]}"
+        let (environment, files) = (
+            needed.with("LATCHKEY_ZENKEY_CLIENTS", nil), ["key": Self.key, "octets": Self.octets]
+        )
+        if let problem {
+            let found = problems(text, environment: environment, files: files)
+            #expect(found.count == 1 && found.first?.contains(problem) == true, "\(found)")
+        } else {
+            let loaded = try load(text, environment: environment, files: files)
+            #expect(loaded.configuration.zenkey.clients.first?.signingKey?.algorithm == algorithm)
+        }
+    }
+
     @Test("A key beside a secret signs backchannel authentication requests; a world-readable key causes a warning")
     func warnings() throws {
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)

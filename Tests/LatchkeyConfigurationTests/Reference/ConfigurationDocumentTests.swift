@@ -45,7 +45,8 @@ struct ConfigurationDocumentTests {
                 "rate_limit_rules.per_api_key",
                 "rate_limit_rules.changes_per_user", "rate_limit_rules.prompts_per_user", "http.trusted_proxies",
                 "http.forwarded_field", "http.limits.max_concurrent_requests",
-                "zenkey.clients[].other_private_key", "zenkey.clients[].other_private_key_id", "log.level",
+                "zenkey.clients[].other_private_key", "zenkey.clients[].other_private_key_id",
+                "zenkey.clients[].other_private_key_alg", "log.level",
             ])
         #expect(names(.contentsOfFile) == ["tls.certificate_file", "tls.private_key_file", "tls.client_ca_file"])
     }

@@ -1,6 +1,7 @@
 import CarrierSimulator
 import Crypto
 import CryptoExtras
+import Foundation
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
@@ -38,14 +39,23 @@ import Testing
         #expect(try await status(.clientSecretPost(secret), registered: .clientSecretPost) == (200, nil))
     }
 
-    @Test("private_key_jwt signs in, with RS256 and ES256, for the token endpoint and for the issuer")
+    @Test("private_key_jwt signs in, with every algorithm of a client's key, for every audience")
     func assertion() async throws {
         let rsa = try _RSA.Signing.PrivateKey(keySize: .bits2048)
-        for (text, pem) in [
-            (rsa.pemRepresentation, rsa.publicKey.pemRepresentation),
-            (Self.p256.pemRepresentation, Self.p256.publicKey.pemRepresentation),
+        let ed25519 = Curve25519.Signing.PrivateKey()
+        let start: [UInt8] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00]
+        let published = (start + Array(ed25519.publicKey.rawRepresentation)).withUnsafeBytes { Data($0) }
+        let jwk = """
+            {"kty":"OKP","crv":"Ed25519","d":"\(Base64URL.encode(Array(ed25519.rawRepresentation)))",\
+            "x":"\(Base64URL.encode(Array(ed25519.publicKey.rawRepresentation)))"}
+            """
+        for (text, pem, algorithm) in [
+            (rsa.pemRepresentation, rsa.publicKey.pemRepresentation, SigningAlgorithm.rs256),
+            (rsa.pemRepresentation, rsa.publicKey.pemRepresentation, .ps256),
+            (Self.p256.pemRepresentation, Self.p256.publicKey.pemRepresentation, .es256),
+            (jwk, "-----BEGIN PUBLIC KEY-----\n\(published.base64EncodedString())\n-----END PUBLIC KEY-----\n", .edDSA),
         ] {
-            let key = try ClientKey(parsing: Secret(text)).named("k-1")
+            let key = try #require(ClientKey(parsing: Secret(text)).named("k-1").signing(with: algorithm))
             for audience in ClientAssertionAudience.allCases {
                 #expect(
                     try await status(

@@ -33,6 +33,19 @@ enum PrivateKeyTexts {
         ]
     }
 
+    /// As OpenSSL's `genpkey` writes it (RFC 8410 section 10.3).
+    static func pkcs8(_ key: Curve25519.Signing.PrivateKey, _ rest: [UInt8] = []) -> String {
+        let start: [UInt8] = [0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70]
+        return pem("PRIVATE KEY", start + [0x04, 0x22, 0x04, 0x20] + Array(key.rawRepresentation) + rest)
+    }
+
+    static func jwk(_ key: Curve25519.Signing.PrivateKey) -> JSONDraft {
+        [
+            ("kty", "\"OKP\""), ("crv", "\"Ed25519\""), ("x", quoted(Array(key.publicKey.rawRepresentation))),
+            ("d", quoted(Array(key.rawRepresentation))),
+        ]
+    }
+
     static func jwk(_ key: _RSA.Signing.PrivateKey) -> JSONDraft {
         let numbers = integers(inPKCS1: Array(key.derRepresentation))
         let names = ["n", "e", "d", "p", "q"]

@@ -8,6 +8,7 @@ import Testing
 @Suite("Client keys")
 struct ClientKeyTests {
     private static let p256 = P256.Signing.PrivateKey()
+    private static let ed25519 = Curve25519.Signing.PrivateKey()
     private static let rsa: _RSA.Signing.PrivateKey? = {
         guard case .rsa(let key) = TestKey.rsa1.pair else { return nil }
         return key
@@ -41,6 +42,12 @@ struct ClientKeyTests {
                     PrivateKeyTexts.jwk(Self.p256).with("alg", "\"ES256\"").text,
                 ], .es256
             ),
+            (
+                [
+                    PrivateKeyTexts.pkcs8(Self.ed25519), PrivateKeyTexts.jwk(Self.ed25519).text,
+                    PrivateKeyTexts.jwk(Self.ed25519).with("alg", "\"EdDSA\"").text,
+                ], .edDSA
+            ),
         ] {
             let keys = try texts.map { try ClientKey(parsing: Secret($0)) }
             for key in keys {
@@ -49,6 +56,62 @@ struct ClientKeyTests {
                 #expect(key.keyID == keys[0].keyID, "the thumbprint is of the numbers, and not of their form")
             }
         }
+    }
+
+    @Test("A key signs with the usual algorithm of its type, that of its JSON Web Key, or the operator's")
+    func algorithm() throws {
+        let rsa = PrivateKeyTexts.jwk(try #require(Self.rsa))
+        let (ec, octets) = (PrivateKeyTexts.jwk(Self.p256), PrivateKeyTexts.jwk(Self.ed25519))
+        for (jwk, usual, fitting) in [
+            (rsa, SigningAlgorithm.rs256, [.rs256, .ps256] as Set<SigningAlgorithm>), (ec, .es256, [.es256]),
+            (octets, .edDSA, [.edDSA, .ed25519]),
+        ] {
+            let key = try ClientKey(parsing: Secret(jwk.text))
+            #expect(key.algorithm == usual)
+            for algorithm in SigningAlgorithm.allCases {
+                let isFitting = fitting.contains(algorithm)
+                let named = jwk.with("alg", "\"\(algorithm.rawValue)\"").text
+                #expect(refusal(of: named) == (isFitting ? nil : .unsupported), "\(algorithm)")
+                let other = key.signing(with: algorithm)
+                #expect(other?.algorithm == (isFitting ? algorithm : nil))
+                #expect(other?.named("k-1").algorithm == other?.algorithm)
+                guard let other, isFitting else { continue }
+                #expect(try ClientKey(parsing: Secret(named)) == other)
+                #expect((other == key) == (algorithm == usual))
+                #expect(other.keyID == key.keyID)
+                try verify(other)
+            }
+        }
+    }
+
+    /// The signature of a JWT is valid for the published key, by another implementation.
+    private func verify(_ key: ClientKey) throws {
+        let token = try key.token(claims: Array("{}".utf8)).exposed
+        let parts = token.split(separator: ".").map(String.init)
+        let signed = Data("\(parts[0]).\(parts[1])".utf8)
+        let signature = Data(try #require(Base64URL.decode(parts[2])))
+        let header = try JSONValue(parsing: try #require(Base64URL.decode(parts[0]))).object
+        #expect(header?["alg"]?.string == key.algorithm.rawValue)
+        switch key.algorithm {
+        case .rs256, .ps256:
+            let padding: _RSA.Signing.Padding = key.algorithm == .ps256 ? .PSS : .insecurePKCS1v1_5
+            let isValid = Self.rsa?.publicKey.isValidSignature(
+                .init(rawRepresentation: signature), for: SHA256.hash(data: signed), padding: padding)
+            #expect(isValid == true)
+        case .es256:
+            let proof = try P256.Signing.ECDSASignature(rawRepresentation: signature)
+            #expect(Self.p256.publicKey.isValidSignature(proof, for: signed))
+        default: #expect(Self.ed25519.publicKey.isValidSignature(signature, for: signed))
+        }
+    }
+
+    @Test("The thumbprint of an Ed25519 key is that of the example of RFC 8037 appendix A.3")
+    func octetThumbprint() throws {
+        let jwk: JSONDraft = [
+            ("kty", "\"OKP\""), ("crv", "\"Ed25519\""), ("d", "\"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A\""),
+            ("x", "\"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo\""),
+        ]
+        #expect(try ClientKey(parsing: Secret(jwk.text)).keyID == "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k")
     }
 
     @Test("A JSON Web Key has its own id, which the operator's id overrides")
@@ -76,6 +139,7 @@ struct ClientKeyTests {
         for (jwk, members) in [
             (PrivateKeyTexts.jwk(try #require(Self.rsa)), ["e", "kty", "n", "use", "alg", "kid"]),
             (PrivateKeyTexts.jwk(Self.p256), ["crv", "kty", "x", "y", "use", "alg", "kid"]),
+            (PrivateKeyTexts.jwk(Self.ed25519), ["crv", "kty", "x", "use", "alg", "kid"]),
         ] {
             let key = try ClientKey(parsing: Secret(jwk.text)).named("k-1")
             var json = JSONObjectWriter()
@@ -96,6 +160,7 @@ struct ClientKeyTests {
         let other = P256.Signing.PrivateKey()
         let ec = PrivateKeyTexts.jwk(Self.p256)
         let jwk = PrivateKeyTexts.jwk(rsa)
+        let octets = PrivateKeyTexts.jwk(Self.ed25519)
         let rows: [(String, String, ClientKeyError)] = [
             ("nothing", "", .notAKey), ("a word", "secret", .notAKey), ("an empty object", "{}", .notAKey),
             ("an array", "[\(ec.text)]", .notAKey), ("half an object", String(ec.text.dropLast()), .notAKey),
@@ -118,7 +183,14 @@ struct ClientKeyTests {
             ("another curve in JSON", ec.with("crv", "\"P-384\"").text, .unsupported),
             ("another kind", ec.with("kty", "\"oct\"").text, .unsupported),
             ("an encryption key", ec.with("use", "\"enc\"").text, .unsupported),
-            ("another algorithm", jwk.with("alg", "\"PS256\"").text, .unsupported),
+            ("an algorithm that is no text", jwk.with("alg", "256").text, .unsupported),
+            ("Ed448", octets.with("crv", "\"Ed448\"").text, .unsupported),
+            ("X25519", octets.with("crv", "\"X25519\"").text, .unsupported),
+            ("another public key", octets.with("x", octets["d"]).text, .malformed),
+            ("no public key", octets.with("x", nil).text, .malformed),
+            ("a short key", octets.with("d", "\"AQ\"").text, .malformed),
+            ("Ed25519, public", octets.with("d", nil).text, .notPrivate),
+            ("Ed25519 with a byte more", PrivateKeyTexts.pkcs8(Self.ed25519, [0]), .unsupported),
             ("no primes", jwk.with("p", nil).text, .primesMissing),
             ("a prime that is null", jwk.with("q", "null").text, .malformed),
             ("a prime of zero", jwk.with("p", "\"AA\"").text, .malformed),
