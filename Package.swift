@@ -226,7 +226,7 @@ let package = Package(
             name: "LatchkeyConfigurationTests",
             dependencies: [
                 "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "OpenIDConnect", "Primitives", "SignIn",
-                "TestSupport",
+                "TestSupport", .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "LatchkeyTests",

@@ -121,8 +121,10 @@ public struct SignInConfiguration: Sendable {
         /// The lifetimes of this client's sessions, where they differ from ``SignInConfiguration/lifetimes``.
         public var sessions = SessionTimes()
         /// What the provider signs this client's ID tokens and logout tokens with, if the client's registration says so
-        /// (`id_token_signed_response_alg`). By default `SigningAlgorithm.standard`, as the metadata lists them.
+        /// (`id_token_signed_response_alg`). By default ``usualSigningAlgorithms``, as the metadata lists them.
         public var idTokenSigningAlgorithm: SigningAlgorithm?
+        /// What is accepted without ``idTokenSigningAlgorithm``.
+        public var usualSigningAlgorithms = SigningAlgorithm.standard
         /// What the provider signs userinfo responses with, if the client's registration says so
         /// (`userinfo_signed_response_alg`). By default a response need not be signed.
         public var userInfoSigningAlgorithm: SigningAlgorithm?
@@ -143,7 +145,7 @@ public struct SignInConfiguration: Sendable {
 
         /// What the client's ID tokens and logout tokens may be signed with.
         package var signingAlgorithms: Set<SigningAlgorithm> {
-            idTokenSigningAlgorithm.map { [$0] } ?? SigningAlgorithm.standard
+            idTokenSigningAlgorithm.map { [$0] } ?? usualSigningAlgorithms
         }
 
         /// The keys whose public halves are published. A signed secret's key was issued by the provider, which needs no

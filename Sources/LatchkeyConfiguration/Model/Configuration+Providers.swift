@@ -80,6 +80,8 @@ extension Configuration {
         public var issuer: EndpointURL
         /// For ``Kind/oauth2`` only.
         public var endpoints: Endpoints?
+        /// The security profile whose demands the other settings meet.
+        public var profile: SecurityProfile?
         /// How the provider sends the browser back.
         public var responseMode = AuthorizationResponseMode.query
         /// Whether every authorization response must name its issuer, also if the metadata does not promise it.

@@ -30,6 +30,8 @@ struct ClientDraft: Sendable {
     var idTokenSigningAlgorithm: SigningAlgorithm?
     var userInfoSigningAlgorithm: SigningAlgorithm?
     var responseSigningAlgorithm: SigningAlgorithm?
+    /// What ID tokens may be signed with if the client's algorithm is not given.
+    var usualSigningAlgorithms = SigningAlgorithm.standard
     var sessions = SignInConfiguration.SessionTimes()
     /// The place of the client's entry.
     var origin = ConfigurationOrigin.none
@@ -188,6 +190,7 @@ struct ClientDraft: Sendable {
         client.pkce = pkce
         client.nonce = nonce
         client.idTokenSigningAlgorithm = idTokenSigningAlgorithm
+        client.usualSigningAlgorithms = usualSigningAlgorithms
         client.userInfoSigningAlgorithm = userInfoSigningAlgorithm
         client.responseSigningAlgorithm = responseSigningAlgorithm ?? client.responseSigningAlgorithm
         client.sessions = sessions

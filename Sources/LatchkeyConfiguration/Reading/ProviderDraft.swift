@@ -12,8 +12,9 @@ struct ProviderDraft: Sendable {
     var userEndpoint: EndpointURL?
     var subject: UserEndpoint.Member?
     var attributes: [UserAttribute: UserEndpoint.Member] = [:]
-    var responseMode = AuthorizationResponseMode.query
-    var requiresIssuer = false
+    var profile: SecurityProfile?
+    var responseMode: AuthorizationResponseMode?
+    var requiresIssuer: Bool?
     var loginInitiationClient: ClientID?
     var pushedAuthorizationRequests: PushedAuthorizationRequests?
     var dpop: DPoPSetting?
@@ -50,13 +51,19 @@ struct ProviderDraft: Sendable {
             "The members of the user's JSON for name, given_name, family_name, email, phone_number and postal_code, if "
                 + "they have other names; data.email is the member email of the object data. For oauth2 only."),
         Setting(
-            "response_mode", .choice, \.responseMode,
-            "form_post: the provider sends the browser back with a form; query: with a redirect; jwt, query.jwt or "
-                + "form_post.jwt: with a signed response (JARM), and no other is accepted; for oidc only."),
+            "profile", .optional(.choice), \.profile,
+            "A security profile. fapi2: FAPI 2.0 Security Profile; fapi2-message-signing: also with signed "
+                + "authorization requests and responses. It sets par, dpop, require_iss and more; a setting that "
+                + "contradicts it is refused. For oidc only."),
         Setting(
-            "require_iss", .flag(), \.requiresIssuer,
-            "Whether every authorization response must name its issuer (RFC 9207). Otherwise it must if the provider's "
-                + "metadata says that it does."),
+            "response_mode", .optional(.choice), \.responseMode,
+            "form_post: the provider sends the browser back with a form; query: with a redirect; jwt, query.jwt or "
+                + "form_post.jwt: with a signed response (JARM), and no other is accepted; for oidc only. The default "
+                + "is query."),
+        Setting(
+            "require_iss", .optional(.flag()), \.requiresIssuer,
+            "Whether every authorization response must name its issuer (RFC 9207). By default it must if the "
+                + "provider's metadata says that it does."),
         Setting(
             "initiate_login_client", .optional(.clientID), \.loginInitiationClient,
             "The client whose sign-ins the provider or another site may initiate (OpenID Connect Core section 4). By "
@@ -151,9 +158,14 @@ struct ProviderDraft: Sendable {
     }
 
     /// The provider, or nil after reporting what is missing.
-    private func finished(
+    private mutating func finished(
         id: String, _ origin: ConfigurationOrigin, isBroken: Bool, _ context: inout ReadingContext
     ) -> Configuration.Provider? {
+        if let profile {
+            let before = context.problems.count
+            meet(profile, origin, &context)
+            guard context.problems.count == before else { return nil }
+        }
         let clients = clients.enumerated().compactMap { index, draft in
             context.beneath(".clients[\(index)]") { context in
                 draft.finished(
@@ -167,8 +179,9 @@ struct ProviderDraft: Sendable {
         if clients.isEmpty { context.refuse(origin, "has no clients", "give the app's client id and secret") }
         guard let kind, let issuer, !clients.isEmpty else { return nil }
         var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
-        provider.responseMode = responseMode
-        provider.requiresIssuer = requiresIssuer
+        provider.profile = profile
+        provider.responseMode = responseMode ?? .query
+        provider.requiresIssuer = requiresIssuer ?? false
         provider.loginInitiationClient = loginInitiationClient
         if let problem = loginInitiationProblem(kind, clients) {
             context.refuse(origin, "has initiate_login_client, but \(problem.reason)", problem.remedy)
@@ -183,9 +196,9 @@ struct ProviderDraft: Sendable {
         provider.idTokenTypes = idTokenTypes ?? provider.idTokenTypes
         provider.pushedAuthorizationRequests = pushedAuthorizationRequests ?? .auto
         provider.signedRequestObjects = signedRequestObjects ?? .auto
-        if kind == .oauth2, responseMode.isSigned {
+        if kind == .oauth2, provider.responseMode.isSigned {
             context.refuse(
-                origin, "has response_mode: \(responseMode.rawValue), but no metadata that names the keys",
+                origin, "has response_mode: \(provider.responseMode.rawValue), but no metadata that names the keys",
                 "make it query or form_post, or make the kind oidc")
         }
         if kind == .oauth2, signedRequestObjects != nil {

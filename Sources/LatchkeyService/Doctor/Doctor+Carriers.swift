@@ -95,8 +95,11 @@ extension Doctor {
                 }
                 findings += examineDemands(
                     of: provider, known.id, configuration.relyingParty(of: known), of: known.clients,
-                    responseMode: known.responseMode,
+                    responseMode: known.responseMode, requiresIssuer: known.requiresIssuer,
                     key: "providers.\(known.id)")
+                if let profile = known.profile {
+                    findings.append(.ok(.metadata, known.id, "the settings meet the profile \(profile.rawValue)"))
+                }
                 if provider.jwksURI != nil {
                     findings += await examineKeys(
                         of: provider, for: known.clients, known.id, relyingParty, recorder)

@@ -9,10 +9,12 @@ extension Doctor {
     ///   - configured: The relying party's settings for the provider.
     ///   - clients: Those that are registered with the provider.
     ///   - responseMode: As configured.
+    ///   - requiresIssuer: As configured.
     ///   - key: Where the provider's settings are.
     func examineDemands(
         of provider: ProviderMetadata, _ subject: String, _ configured: RelyingParty.Configuration,
-        of clients: [Configuration.Client], responseMode: AuthorizationResponseMode, key: String
+        of clients: [Configuration.Client], responseMode: AuthorizationResponseMode, requiresIssuer: Bool = false,
+        key: String
     ) -> [Finding] {
         let demands = provider.demands
         var findings = [
@@ -40,6 +42,15 @@ extension Doctor {
                         : "set response_mode of \(key) to \(others)"))
         }
         findings += signedResponses(of: provider, subject, responseMode, clients)
+        if requiresIssuer, !provider.namesIssuerInResponses, !responseMode.isSigned {
+            findings.append(
+                .warning(
+                    .metadata, subject,
+                    "require_iss is set, and the metadata does not have "
+                        + "authorization_response_iss_parameter_supported: sign-ins by redirects fail unless the "
+                        + "provider sends iss all the same",
+                    fix: "ask the provider whether its authorization responses have iss (RFC 9207)"))
+        }
         if !demands.acceptsS256 {
             findings.append(
                 .problem(
@@ -105,7 +116,7 @@ extension Doctor {
                     error.reason + " Sign-ins by redirects fail",
                     fix: client.signingKey == nil
                         ? "give the client a private_key_file, and the provider its public half"
-                        : "give the client a private_key_file of another kind: RSA for RS256, P-256 for ES256")
+                        : "set private_key_alg of the client, or give it a private_key_file of another type")
             }
         }
         guard problems.isEmpty else { return problems }

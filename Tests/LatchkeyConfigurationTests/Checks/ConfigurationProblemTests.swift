@@ -280,7 +280,7 @@ struct ConfigurationProblemTests {
             (
                 "- {id: a, private_key_file: f}",
                 "zenkey.clients[0].private_key: is neither PEM nor a JSON Web Key; give an RSA key of 2048 bits or "
-                    + "more, or one of P-256, in PEM or as a JSON Web Key"
+                    + "more, or one of P-256 or Ed25519, in PEM or as a JSON Web Key"
             ),
             (
                 "- {id: a, secret: hidden, token_endpoint_auth_method: private_key_jwt}",

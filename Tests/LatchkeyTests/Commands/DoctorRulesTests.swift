@@ -131,15 +131,21 @@ struct DoctorRulesTests {
         var signed = SignedRequestObjects.auto
         /// Whether the client has a private key: of P-256.
         var hasKey = false
+        var requiresIssuer = false
+        var profile: SecurityProfile?
         var testDescription: String {
-            "\(metadata) \(requests.rawValue) \(responseMode.rawValue) \(dpop.rawValue) \(signed.rawValue) \(hasKey)"
+            "\(metadata) \(requests.rawValue) \(responseMode.rawValue) \(dpop.rawValue) \(signed.rawValue) \(hasKey) "
+                + "\(requiresIssuer) \(profile?.rawValue ?? "")"
         }
 
         init(
             _ metadata: String, _ severity: DoctorReport.Finding.Severity?, _ says: String = "",
             par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
-            dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false
+            dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false,
+            requiresIssuer: Bool = false, profile: SecurityProfile? = nil
         ) {
+            self.requiresIssuer = requiresIssuer
+            self.profile = profile
             self.signed = signed
             self.hasKey = hasKey
             self.metadata = metadata
@@ -197,6 +203,10 @@ struct DoctorRulesTests {
             #""response_modes_supported":["fragment","form_post"]"#, .problem, "set response_mode of providers.acme"),
         Demand(#""response_modes_supported":["query"]"#, .problem, "does not list form_post", .formPost),
         Demand(#""response_modes_supported":7"#, nil),
+        Demand(none, .warning, "unless the provider sends iss all the same", requiresIssuer: true),
+        Demand(none, .ok, "must be signed", .jwt, requiresIssuer: true),
+        Demand(#""authorization_response_iss_parameter_supported":true"#, nil, requiresIssuer: true),
+        Demand(none, .ok, "the settings meet the profile fapi2", profile: .fapi2),
         Demand(#""code_challenge_methods_supported":["plain"]"#, .problem, "S256"),
         Demand(#""code_challenge_methods_supported":["plain","S256"]"#, nil),
         Demand(#""code_challenge_methods_supported":{}"#, nil),
@@ -229,6 +239,8 @@ struct DoctorRulesTests {
         provider.responseMode = row.responseMode
         provider.dpop = row.dpop
         provider.signedRequestObjects = row.signed
+        provider.requiresIssuer = row.requiresIssuer
+        provider.profile = row.profile
         var configuration = Configuration()
         configuration.providers = [provider]
         let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock

@@ -1,0 +1,95 @@
+internal import OpenIDConnect
+internal import Primitives
+internal import SignIn
+
+// A profile sets what the file leaves out. A setting that contradicts the profile is refused, so that a provider never
+// has less than its profile says.
+
+extension ProviderDraft {
+    /// Sets what a profile demands of the provider and its clients, after reporting every setting that contradicts it.
+    mutating func meet(_ profile: SecurityProfile, _ origin: ConfigurationOrigin, _ context: inout ReadingContext) {
+        var demands = ProfileDemands(profile: profile, origin: origin)
+        if kind == .oauth2 {
+            context.refuse(
+                origin, "has profile: \(profile.rawValue), which is for OpenID providers",
+                "remove it, or make the kind oidc")
+            return
+        }
+        demands.set("par", &pushedAuthorizationRequests, to: .always, &context)
+        demands.set("dpop", &dpop, to: .always, &context)
+        demands.set("require_iss", &requiresIssuer, to: true, &context)
+        if profile.signsMessages {
+            demands.set("request_object", &signedRequestObjects, to: .always, &context)
+            let signed = AuthorizationResponseMode.allCases.filter(\.isSigned)
+            demands.check("response_mode", &responseMode, isOneOf: signed, usually: .jwt, &context)
+        }
+        for index in clients.indices {
+            demands.origin = clients[index].origin
+            context.beneath(".clients[\(index)]") { clients[index].meet(&demands, &$0) }
+        }
+    }
+}
+
+extension ClientDraft {
+    /// Sets what a profile demands of a client.
+    fileprivate mutating func meet(_ demands: inout ProfileDemands, _ context: inout ReadingContext) {
+        if secret != nil || secretIssuer != nil || secretAudience != nil {
+            demands.refuse("a secret", instead: "private_key", &context)
+        }
+        demands.set("token_endpoint_auth_method", &method, to: .privateKeyJWT, &context)
+        demands.set("assertion_audience", &assertionAudience, to: .issuer, &context)
+        let algorithms = ClientKey.algorithms.filter(SecurityProfile.signingAlgorithms.contains)
+        demands.check(
+            "private_key_alg", &privateKeyAlgorithm, isOneOf: algorithms,
+            usually: privateKey?.signing(with: .ps256).map { _ in .ps256 }, &context)
+        demands.check(
+            "other_private_key_alg", &otherPrivateKeyAlgorithm, isOneOf: algorithms,
+            usually: otherPrivateKey?.signing(with: .ps256).map { _ in .ps256 }, &context)
+        let accepted = SigningAlgorithm.allCases.filter(SecurityProfile.signingAlgorithms.contains)
+        usualSigningAlgorithms = SecurityProfile.signingAlgorithms
+        demands.check("id_token_signed_response_alg", &idTokenSigningAlgorithm, isOneOf: accepted, &context)
+        demands.check("userinfo_signed_response_alg", &userInfoSigningAlgorithm, isOneOf: accepted, &context)
+        demands.check(
+            "authorization_signed_response_alg", &responseSigningAlgorithm, isOneOf: accepted,
+            usually: .ps256, &context)
+        if pkce == .optional { demands.refuse("pkce: optional", instead: "pkce: required", &context) }
+    }
+}
+
+/// What a profile demands, and the place of the settings that must meet it.
+private struct ProfileDemands {
+    let profile: SecurityProfile
+    var origin: ConfigurationOrigin
+
+    /// Sets a value that is left out, and reports another one.
+    func set<Value: Equatable & SendableMetatype>(
+        _ name: String, _ value: inout Value?, to demanded: Value, _ context: inout ReadingContext
+    ) {
+        check(name, &value, isOneOf: [demanded], usually: demanded, &context)
+    }
+
+    /// Sets a value that is left out to the usual one, and reports one that is not allowed.
+    func check<Value: Equatable & SendableMetatype>(
+        _ name: String, _ value: inout Value?, isOneOf allowed: [Value], usually usual: Value? = nil,
+        _ context: inout ReadingContext
+    ) {
+        guard let given = value else {
+            value = usual
+            return
+        }
+        guard !allowed.contains(given) else { return }
+        let words = allowed.map(Self.word).joined(separator: " or ")
+        refuse("\(name): \(Self.word(given))", instead: "\(name): \(words)", &context)
+    }
+
+    func refuse(_ given: String, instead demanded: String, _ context: inout ReadingContext) {
+        context.refuse(
+            origin, "has \(given), but profile: \(profile.rawValue) demands \(demanded)",
+            "give that, or remove profile and set its parts one by one")
+    }
+
+    /// As it is written in the file.
+    private static func word(_ value: some Any) -> String {
+        (value as? any RawRepresentable<String>)?.rawValue ?? "\(value)"
+    }
+}
