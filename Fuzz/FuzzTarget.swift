@@ -11,6 +11,7 @@ enum FuzzTarget: String, CaseIterable {
     case configuration
     case connection
     case dpop
+    case encryptedToken = "encrypted-token"
     case idToken = "id-token"
     case jwks
     case metadata
@@ -30,6 +31,7 @@ enum FuzzTarget: String, CaseIterable {
         case .configuration: ConfigurationTarget.read(bytes)
         case .connection: ConnectionTarget.read(bytes)
         case .dpop: DPoPTarget.read(bytes)
+        case .encryptedToken: EncryptedTokenTarget.read(bytes)
         case .idToken: IDTokenTarget.read(bytes)
         case .jwks: JWKSTarget.read(bytes)
         case .metadata: MetadataTarget.read(bytes)

@@ -35,6 +35,8 @@ package final class LatchkeyAPI: Sendable {
     let statusWatchers = CountLimit(maximum: 16)
     /// The keys of clients whose public halves are published.
     private let clientKeys: Mutex<[ClientKey]>
+    /// The keys for encrypted ID tokens whose public halves are published.
+    let decryptionKeys: [DecryptionKey]
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins, which need no API key.
@@ -42,6 +44,7 @@ package final class LatchkeyAPI: Sendable {
     ///   - files: Served at `/` and on paths without a route.
     ///   - baseURL: The URL of this server; redirects and backchannel authentication need it.
     ///   - clientKeys: The keys of clients whose public halves are published.
+    ///   - decryptionKeys: The keys for encrypted ID tokens whose public halves are published.
     ///   - limits: None by default.
     ///   - compatibility: Where responses follow the published example API rather than docs/.
     ///   - operatorPages: Pages for operators only.
@@ -50,7 +53,7 @@ package final class LatchkeyAPI: Sendable {
     ///   - tracer: Gets each request as a span; nil for no tracing.
     package init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
-        clientKeys: [ClientKey] = [], files: StaticFiles? = nil,
+        clientKeys: [ClientKey] = [], decryptionKeys: [DecryptionKey] = [], files: StaticFiles? = nil,
         baseURL: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), operatorPages: OperatorPages = OperatorPages(),
         uptime: Uptime = .system, version: String = "unreleased", demonstration: Demonstration? = nil,
@@ -60,6 +63,7 @@ package final class LatchkeyAPI: Sendable {
         self.apiKeys = apiKeys
         crossOrigin = CrossOrigin(allowedOrigins, clientOrigins: clientOrigins, keys: apiKeys, stored: useCases.apiKeys)
         self.clientKeys = Mutex(clientKeys)
+        self.decryptionKeys = decryptionKeys
         self.files = files
         self.baseURL = baseURL
         accessLog = AccessLog(logger: logger)

@@ -85,7 +85,7 @@ public final class LatchkeyService: Sendable {
         api = LatchkeyAPI(
             useCases: useCases, apiKeys: configuration.acceptedKeys,
             allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
-            clientKeys: configuration.publishedKeys,
+            clientKeys: configuration.publishedKeys, decryptionKeys: configuration.publishedDecryptionKeys,
             files: LatchkeyService.pages(demonstration, logger), baseURL: baseURL,
             compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
             operatorPages: configuration.operatorPages(

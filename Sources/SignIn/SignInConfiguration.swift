@@ -125,6 +125,9 @@ public struct SignInConfiguration: Sendable {
         public var idTokenSigningAlgorithm: SigningAlgorithm?
         /// What is accepted without ``idTokenSigningAlgorithm``.
         public var usualSigningAlgorithms = SigningAlgorithm.standard
+        /// How the provider encrypts this client's ID tokens, if the client's registration says so
+        /// (`id_token_encrypted_response_alg`). By default they are not encrypted.
+        public var idTokenDecryption: IDTokenDecryption?
         /// What the provider signs userinfo responses with, if the client's registration says so
         /// (`userinfo_signed_response_alg`). By default a response need not be signed.
         public var userInfoSigningAlgorithm: SigningAlgorithm?
@@ -146,6 +149,11 @@ public struct SignInConfiguration: Sendable {
         /// What the client's ID tokens and logout tokens may be signed with.
         package var signingAlgorithms: Set<SigningAlgorithm> {
             idTokenSigningAlgorithm.map { [$0] } ?? usualSigningAlgorithms
+        }
+
+        /// What token requests of the client need.
+        package var credentials: ClientCredentials {
+            ClientCredentials(clientID: id, authentication: authentication, idTokenDecryption: idTokenDecryption)
         }
 
         /// The keys whose public halves are published. A signed secret's key was issued by the provider, which needs no

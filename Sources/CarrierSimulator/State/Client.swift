@@ -17,6 +17,8 @@ extension CarrierSimulator {
         /// The public key (RSA or P-256, in PEM) that verifies the client's request objects; nil for the one that
         /// authenticates the client, if there is one.
         public var publicKeyPEM: String?
+        /// How the client's ID tokens are encrypted; nil if they are not.
+        public var idTokenEncryption: IDTokenEncryption?
 
         var requestObjectPEM: String? {
             guard publicKeyPEM == nil, case .privateKeyJWT(let pem, _) = authentication else { return publicKeyPEM }

@@ -42,10 +42,12 @@ struct IDTokenIssuer: Sendable {
                 unpublishedKey: needsUnpublishedKey ? try await keys.unpublished() : key, secret: client.secret))
         for edit in site.carrier.tampering.idTokens { edit(&draft) }
         var token = TokenDraft.changeForm(try draft.serialized(), site.carrier.faults)
-        for edit in site.carrier.tampering.compactForms { edit(&token) }
         if !site.carrier.isCarrier, !isRefreshed {
+            // A relying party brings it back without its encryption (OpenID Connect Core section 3.1.2.1).
             simulator.withState { [token] in $0.latestIDTokens[site.mccmnc] = token }
         }
+        if let encryption = client.idTokenEncryption { token = try encryption.encrypted(token) }
+        for edit in site.carrier.tampering.compactForms { edit(&token) }
         return token
     }
 

@@ -222,21 +222,32 @@ extension APISchema {
         "A public key",
         [
             object(
-                "For ES256",
+                "Of P-256: for signatures, or of clients for encrypted ID tokens",
                 [
                     "kty": always(.string("EC"), ""), "crv": always(.string("P-256"), ""), "x": text("In base64url"),
-                    "y": text("In base64url"), "use": always(.string("sig"), ""), "alg": always(.string("ES256"), ""),
+                    "y": text("In base64url"), "use": keyUse,
+                    "alg": text("The algorithm.", choices: ["ES256", "ECDH-ES"]),
                     "kid": keyID,
                 ]),
             object(
-                "For RS256; of clients only",
+                "RSA, of clients only: for signatures, or for encrypted ID tokens",
                 [
                     "kty": always(.string("RSA"), ""), "n": text("In base64url"), "e": text("In base64url"),
-                    "use": always(.string("sig"), ""), "alg": always(.string("RS256"), ""), "kid": keyID,
+                    "use": keyUse, "alg": text("The algorithm.", choices: ["RS256", "PS256", "RSA-OAEP-256"]),
+                    "kid": keyID,
+                ]),
+            object(
+                "Ed25519, of clients only: for signatures",
+                [
+                    "kty": always(.string("OKP"), ""), "crv": always(.string("Ed25519"), ""),
+                    "x": text("In base64url"), "use": always(.string("sig"), ""),
+                    "alg": text("The algorithm.", choices: ["EdDSA", "Ed25519"]), "kid": keyID,
                 ]),
         ])
 
-    private static let keyID = text("As in the header of what the key signs.")
+    private static let keyUse = text("For signatures, or for encryption.", choices: ["sig", "enc"])
+
+    private static let keyID = text("As in the header of what the key signs, or what is encrypted for it.")
 
     private static let backchannelHandle = text(
         "The server's handle; valid for this API key only.", example: APIExample.handle)

@@ -27,7 +27,7 @@ extension LatchkeyAPI {
     func showSigningKeys(_ request: Request) async throws -> Response {
         let keys =
             try await useCases.signingKeys.published().map(PublishedKey.ofReceipts)
-            + publishedClientKeys.map(PublishedKey.ofClient)
+            + publishedClientKeys.map(PublishedKey.ofClient) + decryptionKeys.map(PublishedKey.forEncryption)
         var json = JSONObjectWriter(capacity: 1024)
         json.add("keys", objects: keys) { key, json in key.write(to: &json) }
         let body = json.finish()
@@ -46,10 +46,12 @@ extension LatchkeyAPI {
 private enum PublishedKey {
     case ofReceipts(PublicSigningKey)
     case ofClient(ClientKey)
+    case forEncryption(DecryptionKey)
 
     func write(to json: inout JSONObjectWriter) {
         switch self {
         case .ofClient(let key): key.writePublicKey(to: &json)
+        case .forEncryption(let key): key.writePublicKey(to: &json)
         case .ofReceipts(let key):
             json.add("kty", "EC")
             json.add("crv", "P-256")

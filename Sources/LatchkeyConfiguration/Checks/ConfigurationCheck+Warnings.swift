@@ -123,14 +123,22 @@ extension ConfigurationCheck {
     /// All keys are published in one set. A verifier that looks for a `kid` there may take the wrong key.
     private mutating func warnOfSharedKeyIDs() {
         var seen: Set<String> = []
-        for key in configuration.publishedKeys where !seen.insert(key.keyID).inserted {
-            let names =
-                configuration.zenkey.clients.contains { $0.publishedKeys.contains(key) }
-                ? "zenkey.clients" : "providers"
+        let keys =
+            configuration.publishedKeys.map { key in
+                (id: key.keyID, isOfCarriers: configuration.zenkey.clients.contains { $0.publishedKeys.contains(key) })
+            }
+            + configuration.publishedDecryptionKeys.map { key in
+                (
+                    id: key.keyID,
+                    isOfCarriers: configuration.zenkey.clients.contains { $0.idTokenDecryption?.key == key }
+                )
+            }
+        for key in keys where !seen.insert(key.id).inserted {
             warn(
-                names,
-                "two private keys have the kid \(Printable.word(key.keyID) ?? "of another"), and "
-                    + "/.well-known/jwks.json has both", "give each key a private_key_id of its own")
+                key.isOfCarriers ? "zenkey.clients" : "providers",
+                "two private keys have the kid \(Printable.word(key.id) ?? "of another"), and "
+                    + "/.well-known/jwks.json has both",
+                "give each key a private_key_id or decryption_key_id of its own")
         }
     }
 

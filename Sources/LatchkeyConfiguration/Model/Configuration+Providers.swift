@@ -14,6 +14,12 @@ extension Configuration {
         return allClients.flatMap(\.publishedKeys).filter { seen.insert($0).inserted }
     }
 
+    /// The keys for encrypted ID tokens whose public halves are published, each once.
+    public var publishedDecryptionKeys: [DecryptionKey] {
+        var seen: Set<DecryptionKey> = []
+        return allClients.compactMap { $0.idTokenDecryption?.key }.filter { seen.insert($0).inserted }
+    }
+
     /// The mobile carriers behind ZenKey's discovery.
     public struct ZenKey: Sendable {
         /// Returns the OpenID configuration of a network's carrier. Set in every configuration loaded for serving that

@@ -29,6 +29,12 @@ struct ClientDraft: Sendable {
     var nonce = Configuration.Client.Nonce.client
     var idTokenSigningAlgorithm: SigningAlgorithm?
     var userInfoSigningAlgorithm: SigningAlgorithm?
+    var idTokenKeyManagement: KeyManagementAlgorithm?
+    var idTokenEncryption: ContentEncryption?
+    var decryptionKey: DecryptionKey?
+    var decryptionKeyID: String?
+    var otherDecryptionKey: DecryptionKey?
+    var otherDecryptionKeyID: String?
     var responseSigningAlgorithm: SigningAlgorithm?
     /// What ID tokens may be signed with if the client's algorithm is not given.
     var usualSigningAlgorithms = SigningAlgorithm.standard
@@ -116,6 +122,26 @@ struct ClientDraft: Sendable {
             "The only algorithm that the client's ID tokens and logout tokens may be signed with. By default RS256 and "
                 + "ES256 are accepted, as far as the provider's metadata lists them."),
         Setting(
+            "id_token_encrypted_response_alg", .optional(.choice), \.idTokenKeyManagement,
+            "How the client's ID tokens are encrypted: RSA-OAEP-256 with an RSA decryption_key, ECDH-ES with one of "
+                + "P-256. Then no other is accepted. By default none is encrypted."),
+        Setting(
+            "id_token_encrypted_response_enc", .optional(.choice), \.idTokenEncryption,
+            "How the content of encrypted ID tokens is encrypted. The default is A256GCM."),
+        Setting(
+            "decryption_key", .optional(.decryptionKey), \.decryptionKey, isSecret: true,
+            "The private key that decrypts ID tokens, in PEM or as a JSON Web Key: RSA of at least 2048 bits, or "
+                + "P-256. /.well-known/jwks.json has its public half."),
+        Setting(
+            "decryption_key_id", .optional(.keyID), \.decryptionKeyID,
+            "The kid of decryption_key, as private_key_id."),
+        Setting(
+            "other_decryption_key", .optional(.decryptionKey), \.otherDecryptionKey, isSecret: true,
+            "A second key that decrypts ID tokens and is not published: the next decryption_key, or the one before."),
+        Setting(
+            "other_decryption_key_id", .optional(.keyID), \.otherDecryptionKeyID,
+            "The kid of other_decryption_key, as private_key_id."),
+        Setting(
             "userinfo_signed_response_alg", .optional(.choice), \.userInfoSigningAlgorithm,
             "The algorithm that userinfo responses must be signed with. By default a response may be plain JSON, or "
                 + "signed with RS256 or ES256."),
@@ -181,7 +207,9 @@ struct ClientDraft: Sendable {
         else { return nil }
         guard hasFittingEncoding(id, authentication, &context) else { return nil }
         guard hasFittingKeys(authentication, &context) else { return nil }
+        guard hasFittingDecryption(&context, hasIDTokens: hasIDTokens) else { return nil }
         var client = Configuration.Client(id: id, authentication: authentication)
+        client.idTokenDecryption = idTokenDecryption
         client.redirectURIs = redirectURIs
         client.clientTypes = clientTypes
         client.requiresCodeChallenge = requiresCodeChallenge
@@ -296,6 +324,66 @@ extension ClientDraft {
                     "remove it, or give a key of its type")
                 return false
             }
+        }
+        return true
+    }
+
+    /// How ID tokens are encrypted, if they are.
+    private var idTokenDecryption: IDTokenDecryption? {
+        guard idTokenKeyManagement != nil, let key = Self.named(decryptionKey, decryptionKeyID) else { return nil }
+        return IDTokenDecryption(
+            key: key, otherKey: Self.named(otherDecryptionKey, otherDecryptionKeyID),
+            encryption: idTokenEncryption ?? .a256GCM)
+    }
+
+    private static func named(_ key: DecryptionKey?, _ id: String?) -> DecryptionKey? {
+        guard let key, let id else { return key }
+        return key.named(id)
+    }
+
+    /// Whether the settings of encrypted ID tokens fit each other.
+    private func hasFittingDecryption(_ context: inout ReadingContext, hasIDTokens: Bool) -> Bool {
+        let settings: [(name: String, isGiven: Bool)] = [
+            ("id_token_encrypted_response_alg", idTokenKeyManagement != nil),
+            ("id_token_encrypted_response_enc", idTokenEncryption != nil), ("decryption_key", decryptionKey != nil),
+            ("decryption_key_id", decryptionKeyID != nil), ("other_decryption_key", otherDecryptionKey != nil),
+            ("other_decryption_key_id", otherDecryptionKeyID != nil),
+        ]
+        guard let given = settings.first(where: \.isGiven) else { return true }
+        guard hasIDTokens else {
+            context.refuse(origin, "has \(given.name), but its provider has no ID tokens", "remove it")
+            return false
+        }
+        guard let algorithm = idTokenKeyManagement else {
+            context.refuse(
+                origin, "has \(given.name), but no id_token_encrypted_response_alg",
+                "give it as the client is registered, or remove the settings of encryption")
+            return false
+        }
+        guard let decryptionKey else {
+            context.refuse(
+                origin, "has id_token_encrypted_response_alg, but no decryption_key",
+                "give it or decryption_key_file, or remove the algorithm")
+            return false
+        }
+        guard otherDecryptionKey != nil || otherDecryptionKeyID == nil else {
+            context.refuse(
+                origin, "has other_decryption_key_id, but no other_decryption_key",
+                "give it or other_decryption_key_file")
+            return false
+        }
+        for (name, key) in [("decryption_key", decryptionKey), ("other_decryption_key", otherDecryptionKey)] {
+            guard let key, key.algorithm != algorithm else { continue }
+            context.refuse(
+                origin, "has id_token_encrypted_response_alg: \(algorithm.rawValue), which its \(name) is not for",
+                "make it \(key.algorithm.rawValue), or give a key of its type")
+            return false
+        }
+        guard let idTokenDecryption, idTokenDecryption.key.keyID != idTokenDecryption.otherKey?.keyID else {
+            context.refuse(
+                origin, "has one kid for decryption_key and other_decryption_key",
+                "give two different keys, each with its own kid")
+            return false
         }
         return true
     }

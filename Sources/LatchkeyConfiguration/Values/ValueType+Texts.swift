@@ -239,14 +239,31 @@ extension ValueType where Value == EncryptionKey {
 extension ValueType where Value == ClientKey {
     /// A private key to sign with.
     static var clientKey: ValueType<ClientKey> {
+        .privateKey("give an RSA key of 2048 bits or more, or one of P-256 or Ed25519, in PEM or as a JSON Web Key") {
+            (text) throws(ClientKeyError) in try ClientKey(parsing: text)
+        }
+    }
+}
+
+extension ValueType where Value == DecryptionKey {
+    /// A private key to decrypt with.
+    static var decryptionKey: ValueType<DecryptionKey> {
+        .privateKey("give an RSA key of 2048 bits or more, or one of P-256, in PEM or as a JSON Web Key") {
+            (text) throws(ClientKeyError) in try DecryptionKey(parsing: text)
+        }
+    }
+}
+
+extension ValueType {
+    fileprivate static func privateKey(
+        _ remedy: String, _ parse: @escaping @Sendable (Secret) throws(ClientKeyError) -> Value
+    ) -> ValueType {
         .scalar("a private key in PEM or as a JSON Web Key", show: { _ in "‹redacted›" }) {
             (text, _) throws(ValueRefusal) in
             do throws(ClientKeyError) {
-                return try ClientKey(parsing: Secret(text))
+                return try parse(Secret(text))
             } catch {
-                throw ValueRefusal(
-                    error.reason,
-                    "give an RSA key of 2048 bits or more, or one of P-256 or Ed25519, in PEM or as a JSON Web Key")
+                throw ValueRefusal(error.reason, remedy)
             }
         }
     }

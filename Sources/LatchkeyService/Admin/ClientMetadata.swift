@@ -37,8 +37,16 @@ package struct ClientMetadata: Sendable {
             ("grant_types", .texts(["authorization_code"] + (settings.storesTokens ? ["refresh_token"] : []))),
             ("token_endpoint_auth_method", .string(client.authentication.method.rawValue)),
             ("token_endpoint_auth_signing_alg", client.assertionAlgorithm.map { .string($0.rawValue) }),
-            ("jwks_uri", client.publishedKeys.isEmpty ? nil : .string("\(publicURL)/.well-known/jwks.json")),
+            (
+                "jwks_uri",
+                client.publishedKeys.isEmpty && client.idTokenDecryption == nil
+                    ? nil : .string("\(publicURL)/.well-known/jwks.json")
+            ),
             ("id_token_signed_response_alg", client.idTokenSigningAlgorithm.map { .string($0.rawValue) }),
+            (
+                "id_token_encrypted_response_alg",
+                client.idTokenDecryption.map { .string($0.key.algorithm.rawValue) }
+            ), ("id_token_encrypted_response_enc", client.idTokenDecryption.map { .string($0.encryption.rawValue) }),
             ("userinfo_signed_response_alg", client.userInfoSigningAlgorithm.map { .string($0.rawValue) }),
             (
                 "request_object_signing_alg",

@@ -64,7 +64,7 @@ package struct TokenExplainer: Sendable {
 
     /// What a token is checked against.
     private enum Demand {
-        case idToken(IDTokenExpectation)
+        case idToken(IDTokenExpectation, isEncrypted: Bool)
         case logoutToken(of: [ClientID: Set<SigningAlgorithm>])
     }
 
@@ -76,6 +76,7 @@ package struct TokenExplainer: Sendable {
         let source = try question.provider == "zenkey" ? carrier(question) : provider(question)
         let moment = try moment(question)
         let demand = try demand(question, kind, source)
+        let token = kind == .idToken ? try signedToken(in: token, question, source) : token
         let client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let relyingParty = RelyingParty(configuration: source.relyingParty, http: client, clock: clock)
         let result: Result<TokenReport, OIDCError>
@@ -96,14 +97,16 @@ package struct TokenExplainer: Sendable {
     ) async throws(OIDCError) -> TokenReport {
         let time = UTCTime.text(moment) + (isNow ? " (now)" : "")
         switch demand {
-        case .idToken(let expectation):
+        case .idToken(let expectation, let isEncrypted):
             let client = expectation.clientID
             let provider = try await relyingParty.provider(
                 for: source.network, clientID: client, correlationID: .random(from: .system))
             let explanation = await relyingParty.explain(
                 idToken: token, expecting: expectation, provider: provider, at: moment)
             return TokenReport(
-                explanation, heading: "An ID token for client \(client.text) from \(provider.issuer), at \(time):")
+                explanation,
+                heading: (isEncrypted ? "An encrypted" : "An")
+                    + " ID token for client \(client.text) from \(provider.issuer), at \(time):")
         case .logoutToken(let clients):
             guard let client = clients.keys.first else { throw OIDCError(.clientRefused, reason: "there is no client") }
             let provider = try await relyingParty.provider(
@@ -113,6 +116,16 @@ package struct TokenExplainer: Sendable {
             return TokenReport(
                 explanation, heading: "A logout token from \(provider.issuer), at \(time):",
                 caution: "A logout token is valid once; whether it was used before is not checked here.")
+        }
+    }
+
+    /// What an encrypted ID token contains, if the client's are encrypted.
+    private func signedToken(in token: Secret, _ question: Question, _ source: Source) throws -> Secret {
+        let credentials = try client(question, source).credentials
+        do throws(OIDCError) {
+            return try credentials.signedToken(in: token, rules: source.relyingParty.idTokenRules)
+        } catch {
+            throw Failure(code: .usage, description: "a sign-in refuses the token before any check: \(error.reason)")
         }
     }
 
@@ -190,7 +203,9 @@ package struct TokenExplainer: Sendable {
 
     private func demand(_ question: Question, _ kind: Question.Kind, _ source: Source) throws -> Demand {
         switch kind {
-        case .idToken: return .idToken(try expectation(question, source))
+        case .idToken:
+            return .idToken(
+                try expectation(question, source), isEncrypted: try client(question, source).idTokenDecryption != nil)
         // A provider may send it for any client.
         case .logoutToken:
             let clients = question.clientID == nil ? source.clients : [try client(question, source)]

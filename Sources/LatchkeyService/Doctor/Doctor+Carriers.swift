@@ -140,7 +140,7 @@ extension Doctor {
         guard let client else { return [] }
         do throws(OIDCError) {
             try provider.check(client.authentication)
-            let credentials = ClientCredentials(clientID: client.id, authentication: client.authentication)
+            let credentials = client.credentials
             guard credentials.dependOnEncoding else { return [] }
             return [
                 .warning(

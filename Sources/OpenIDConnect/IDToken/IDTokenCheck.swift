@@ -1,6 +1,8 @@
 /// The checks an ID token must pass: those of OpenID Connect Core section 3.1.3.7 and RFC 8725, in the order in which
 /// they are made. The raw values are stable names for error responses, logs and metrics.
 public enum IDTokenCheck: String, TokenCheck, CaseIterable {
+    /// Encrypted as the client is registered, for one of its keys; only where encryption is registered.
+    case encryption
     /// Strict compact form (RFC 7515 section 7.1), of at most the allowed size.
     case format
     /// No header extension that changes how the token is read.
@@ -50,6 +52,9 @@ public enum IDTokenCheck: String, TokenCheck, CaseIterable {
 
     public var demand: String {
         switch self {
+        case .encryption:
+            "The ID token must be encrypted for the client's decryption_key, as id_token_encrypted_response_alg and "
+                + "id_token_encrypted_response_enc say."
         case .format: "The ID token must be a signed JWT in compact form, of at most the allowed size."
         case .criticalHeader: "The ID token's header must not contain crit or b64."
         case .type: "The ID token's typ must be one of the provider's id_token_types."

@@ -190,7 +190,7 @@ public final class RelyingParty: Sendable {
             discovery.distrust(provider)
             throw error.at(.init(to: provider.tokenEndpoint))
         }
-        return try await send("The token request", provingPossessionOf: key, codeMayBeSpent: nil) {
+        let tokens = try await send("The token request", provingPossessionOf: key, codeMayBeSpent: nil) {
             () throws(OIDCError) in
             var outbound = try request.outbound(
                 to: provider, limits: configuration.limits, now: clock.now(), random: random)
@@ -204,6 +204,12 @@ public final class RelyingParty: Sendable {
             } catch {
                 throw client.explained(error)
             }
+        }
+        guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
+        do throws(OIDCError) {
+            return tokens.with(idToken: try client.signedToken(in: idToken, rules: configuration.idTokenRules))
+        } catch {
+            throw error.at(.init(to: provider.tokenEndpoint))
         }
     }
 

@@ -36,15 +36,54 @@ extension ClientKey {
     ///
     /// - Throws: ``ClientKeyError``.
     public init(parsing text: Secret) throws(ClientKeyError) {
-        let text = text.exposed
-        if text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
-            self = try Self.jsonWebKey(text)
-        } else {
-            self = try Self.pem(text)
+        let read = try PrivateKeyText(text, use: "sig")
+        let key = ClientKey(read.material, keyID: read.keyID)
+        guard let name = read.algorithm else {
+            self = key
+            return
         }
+        guard let algorithm = name.string.flatMap({ SigningAlgorithm(rawValue: $0) }),
+            let key = key.signing(with: algorithm)
+        else { throw .unsupported }
+        self = key
+    }
+}
+
+/// A private key as operators write it.
+struct PrivateKeyText {
+    typealias Material = ClientKey.Material
+
+    let material: Material
+    /// The `kid` and the `alg` of a JSON Web Key.
+    var keyID: String?
+    var algorithm: JSONValue?
+
+    /// Reads PEM (PKCS #8, PKCS #1 or SEC 1) or one JSON Web Key.
+    /// - Parameter use: What a JSON Web Key's `use` must be, if it has one.
+    /// - Throws: ``ClientKeyError``.
+    init(_ text: Secret, use: String) throws(ClientKeyError) {
+        let text = text.exposed
+        guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else {
+            material = try Self.pem(text)
+            return
+        }
+        guard let entry = (try? JSONValue(parsing: Array(text.utf8)))?.object, let kind = entry["kty"]?.string else {
+            throw .notAKey
+        }
+        guard ["RSA", "EC", "OKP"].contains(kind) else { throw .unsupported }
+        guard entry["d"] != nil else { throw .notPrivate }
+        if let stated = entry["use"], stated.string != use { throw .unsupported }
+        material =
+            switch kind {
+            case "RSA": try Self.rsa(entry)
+            case "EC": try Self.p256(entry)
+            default: try Self.ed25519(entry)
+            }
+        keyID = entry["kid"]?.string
+        algorithm = entry["alg"]
     }
 
-    private static func pem(_ text: String) throws(ClientKeyError) -> ClientKey {
+    private static func pem(_ text: String) throws(ClientKeyError) -> Material {
         let blocks = PEMBlock.all(in: text)
         guard let block = blocks.first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
             throw blocks.isEmpty ? .notAKey : .notPrivate
@@ -52,36 +91,13 @@ extension ClientKey {
         guard !block.isEncrypted else { throw .encrypted }
         guard let bytes = block.bytes else { throw .malformed }
         if let key = try? P256.Signing.PrivateKey(derRepresentation: bytes) {
-            return ClientKey(.p256(key), keyID: nil)
+            return .p256(key)
         }
-        if let key = ed25519(pkcs8: Array(bytes)) { return ClientKey(.ed25519(key), keyID: nil) }
+        if let key = ed25519(pkcs8: Array(bytes)) { return .ed25519(key) }
         guard let key = try? _RSA.Signing.PrivateKey(unsafeDERRepresentation: bytes), isAccepted(key) else {
             throw .unsupported
         }
-        return ClientKey(.rsa(key), keyID: nil)
-    }
-
-    private static func jsonWebKey(_ text: String) throws(ClientKeyError) -> ClientKey {
-        guard let entry = (try? JSONValue(parsing: Array(text.utf8)))?.object, let kind = entry["kty"]?.string else {
-            throw .notAKey
-        }
-        guard ["RSA", "EC", "OKP"].contains(kind) else { throw .unsupported }
-        guard entry["d"] != nil else { throw .notPrivate }
-        if let use = entry["use"], use.string != "sig" { throw .unsupported }
-        let material =
-            switch kind {
-            case "RSA": try rsa(entry)
-            case "EC": try p256(entry)
-            default: try ed25519(entry)
-            }
-        let key = ClientKey(material, keyID: entry["kid"]?.string)
-        guard let name = entry["alg"] else { return key }
-        guard let algorithm = name.string.flatMap({ SigningAlgorithm(rawValue: $0) }),
-            let key = key.signing(with: algorithm)
-        else {
-            throw .unsupported
-        }
-        return key
+        return .rsa(key)
     }
 
     private static func rsa(_ entry: JSONObject) throws(ClientKeyError) -> Material {

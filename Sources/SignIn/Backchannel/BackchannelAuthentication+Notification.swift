@@ -119,8 +119,9 @@ extension BackchannelAuthenticationContext {
         expectation.nonceMayBeMissing = true
         expectation.requestID = requestID
         log.begin(.validate)
+        let signed = try client.credentials.signedToken(in: idToken, rules: relyingParty.idTokenRules)
         let verified = try await relyingParty.validate(
-            idToken: idToken, expecting: expectation, provider: carrier, correlationID: correlationID
+            idToken: signed, expecting: expectation, provider: carrier, correlationID: correlationID
         ) { log.note($0) }
         guard wantsAttributes, let accessToken else { return VerifiedSignIn(verified, nil) }
         log.begin(.userinfo)

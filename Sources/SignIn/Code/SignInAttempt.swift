@@ -68,7 +68,7 @@ struct SignInAttempt: Sendable {
         try await asked(
             await relyingParty.exchange(
                 code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
-                client: ClientCredentials(clientID: client.id, authentication: client.authentication),
+                client: client.credentials,
                 boundTo: request.dpopKey, provider: provider, correlationID: correlationID))
     }
 

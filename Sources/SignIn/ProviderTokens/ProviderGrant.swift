@@ -122,7 +122,7 @@ struct ProviderGrant: Sendable {
         do throws(OIDCError) {
             response = try await relyingParty.refresh(
                 refreshToken,
-                client: ClientCredentials(clientID: client.id, authentication: client.authentication),
+                client: client.credentials,
                 of: tokens.original(of: record.binding.identity), boundTo: tokens.refreshTokenKey,
                 signedWith: client.signingAlgorithms, provider: metadata, correlationID: correlationID)
         } catch {

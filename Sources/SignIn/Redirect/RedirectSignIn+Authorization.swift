@@ -39,7 +39,7 @@ extension RedirectSignIn {
         do throws(OIDCError) {
             times.begin(.pushedAuthorization)
             let destination = try await relyingParty.destination(
-                of: request, client: ClientCredentials(clientID: client.id, authentication: client.authentication),
+                of: request, client: client.credentials,
                 signedWith: client.signingKey, provider: provider, correlationID: pending.correlationID)
             return .goOn(
                 to: destination.url.text, withinSeconds: min(destination.expiresIn ?? Self.lifetime, Self.lifetime),

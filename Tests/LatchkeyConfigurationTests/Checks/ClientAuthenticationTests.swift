@@ -79,6 +79,59 @@ struct ClientAuthenticationTests {
         }
     }
 
+    @Test(
+        "How ID tokens are encrypted fits the key",
+        arguments: [
+            ("", nil, nil),
+            ("id_token_encrypted_response_alg: ECDH-ES, decryption_key_file: key", ContentEncryption.a256GCM, nil),
+            (
+                "id_token_encrypted_response_alg: ECDH-ES, id_token_encrypted_response_enc: A128GCM, "
+                    + "decryption_key_file: key", .a128GCM, nil
+            ),
+            (
+                "id_token_encrypted_response_alg: ECDH-ES, decryption_key_file: key, other_decryption_key_file: other",
+                .a256GCM, nil
+            ),
+            ("decryption_key_file: key", nil, "has decryption_key, but no id_token_encrypted_response_alg"),
+            ("id_token_encrypted_response_enc: A256GCM", nil, "has id_token_encrypted_response_enc, but no"),
+            ("id_token_encrypted_response_alg: ECDH-ES", nil, "but no decryption_key"),
+            (
+                "id_token_encrypted_response_alg: RSA-OAEP-256, decryption_key_file: key", nil,
+                "has id_token_encrypted_response_alg: RSA-OAEP-256, which its decryption_key is not for"
+            ),
+            ("id_token_encrypted_response_alg: RSA1_5, decryption_key_file: key", nil, "is not one of its words"),
+            (
+                "id_token_encrypted_response_alg: ECDH-ES, id_token_encrypted_response_enc: A128CBC-HS256, "
+                    + "decryption_key_file: key", nil, "is not one of its words"
+            ),
+            (
+                "id_token_encrypted_response_alg: ECDH-ES, decryption_key_file: octets", nil,
+                "is not an RSA key of 2048 to 8192 bits"
+            ),
+            (
+                "id_token_encrypted_response_alg: ECDH-ES, decryption_key_file: key, other_decryption_key_id: x", nil,
+                "has other_decryption_key_id, but no other_decryption_key"
+            ),
+            (
+                "id_token_encrypted_response_alg: ECDH-ES, decryption_key_file: key, decryption_key_id: x, "
+                    + "other_decryption_key_file: other, other_decryption_key_id: x", nil,
+                "has one kid for decryption_key"
+            ),
+        ] as [(String, ContentEncryption?, String?)])
+    func encryption(_ members: String, _ encryption: ContentEncryption?, _ problem: String?) throws {
+        let text = "zenkey: {clients: [{id: one, secret: s, \(members)}]}"
+        let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
+        let files = ["key": Self.key, "other": Self.otherKey, "octets": Self.octets]
+        if let problem {
+            let found = problems(text, environment: environment, files: files)
+            #expect(found.count == 1 && found.first?.contains(problem) == true, "\(found)")
+        } else {
+            let client = try load(text, environment: environment, files: files).configuration.zenkey.clients[0]
+            #expect(client.idTokenDecryption?.encryption == encryption)
+            #expect((client.idTokenDecryption?.otherKey != nil) == members.contains("other_"))
+        }
+    }
+
     @Test("A key beside a secret signs backchannel authentication requests; a world-readable key causes a warning")
     func warnings() throws {
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)

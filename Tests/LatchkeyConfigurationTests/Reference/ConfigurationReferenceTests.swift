@@ -100,7 +100,8 @@ struct ConfigurationReferenceTests {
         #expect(
             secrets == [
                 "database.url", "api_keys", "api_keys[].key", "zenkey.clients", "zenkey.clients[].secret",
-                "zenkey.clients[].private_key", "zenkey.clients[].other_private_key", "providers",
+                "zenkey.clients[].private_key", "zenkey.clients[].other_private_key",
+                "zenkey.clients[].decryption_key", "zenkey.clients[].other_decryption_key", "providers",
                 "providers[].clients", "vault.encryption_keys",
                 "transactions.encryption_keys", "outbound.proxy",
             ])

@@ -12,11 +12,14 @@ struct AdminHarness: Sendable {
     let simulator: CarrierSimulator
     let directory: TemporaryDirectory
 
-    static func with(_ body: (AdminHarness) async throws -> Void) async throws {
-        let simulator = CarrierSimulator(
-            clients: [
-                .init(id: SignInHarness.clientID, secret: Secret(secret), redirectURIs: [SignInHarness.redirectURI])
-            ])
+    /// - Parameter register: Changes the carriers' registration of the client.
+    static func with(
+        register: (inout CarrierSimulator.Client) -> Void = { _ in }, _ body: (AdminHarness) async throws -> Void
+    ) async throws {
+        var client = CarrierSimulator.Client(
+            id: SignInHarness.clientID, secret: Secret(secret), redirectURIs: [SignInHarness.redirectURI])
+        register(&client)
+        let simulator = CarrierSimulator(clients: [client])
         let running = try simulator.start()
         let harness = AdminHarness(simulator: simulator, directory: try TemporaryDirectory())
         do { try await body(harness) } catch {

@@ -100,6 +100,16 @@ struct ClientMetadataTests {
         Row("userinfo_signed_response_alg", ["userinfo_signed_response_alg": #""ES256""#]) {
             $0.providers[0].clients[0].userInfoSigningAlgorithm = .es256
         },
+        Row(
+            "id_token_encrypted_response_alg",
+            [
+                "jwks_uri": keySet, "id_token_encrypted_response_alg": #""ECDH-ES""#,
+                "id_token_encrypted_response_enc": #""A256GCM""#,
+            ]
+        ) {
+            $0.providers[0].clients[0].idTokenDecryption = IDTokenDecryption(
+                key: try DecryptionKey(parsing: Secret(key)), encryption: .a256GCM)
+        },
         Row("response_mode: jwt", ["authorization_signed_response_alg": #""RS256""#]) {
             $0.providers[0].responseMode = .jwt
         },

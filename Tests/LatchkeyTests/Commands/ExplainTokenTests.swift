@@ -1,4 +1,5 @@
 import CarrierSimulator
+import Crypto
 import Foundation
 import TestSupport
 import Testing
@@ -89,6 +90,35 @@ import Testing
             for entry in log.entries where entry.endpoint != .token {
                 for parameter in entry.parameters { #expect(!token.contains(parameter.value) || parameter.value == "") }
                 #expect(entry.authorization == nil)
+            }
+        }
+    }
+
+    @Test("An encrypted token is opened first; one that is not, where it must be, is refused before any check")
+    func encrypted() async throws {
+        let key = P256.Signing.PrivateKey()
+        let encryption = CarrierSimulator.Client.IDTokenEncryption(
+            .ecdhES, .a256GCM, publicKeyPEM: key.publicKey.pemRepresentation)
+        for isEncrypted in [true, false] {
+            try await AdminHarness.with(register: { if isEncrypted { $0.idTokenEncryption = encryption } }) { harness in
+                _ = try harness.write(key.pemRepresentation, as: "key.pem")
+                let file = try harness.write(
+                    """
+                    providers:
+                      acme:
+                        kind: oidc
+                        issuer: \(try #require(harness.simulator.issuer(of: "acme")))
+                        clients:
+                          - id: \(SignInHarness.clientID)
+                            secret: \(AdminHarness.secret)
+                            id_token_encrypted_response_alg: ECDH-ES
+                            decryption_key_file: \(harness.directory.file("key.pem"))
+                    """, as: "latchkey.yaml")
+                let token = try await harness.tokens(of: "acme").idToken
+                let arguments = ["explain-token", "--config", file, "--provider", "acme"]
+                let ending = try await harness.run(arguments, input: token)
+                #expect(ending.status == (isEncrypted ? 0 : 64), "\(ending.output)")
+                #expect(ending.output.contains(isEncrypted ? "An encrypted ID token" : "must be encrypted"))
             }
         }
     }

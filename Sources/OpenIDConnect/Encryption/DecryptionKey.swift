@@ -1,0 +1,102 @@
+import Crypto
+import CryptoExtras
+public import Primitives
+
+/// A client's private key that decrypts tokens, whose public half providers know: RSA of 2048 to 8192 bits for
+/// RSA-OAEP-256, or P-256 for ECDH-ES.
+///
+/// It prints and reflects as `‹redacted›`.
+public struct DecryptionKey: Sendable {
+    private enum Material: Sendable {
+        /// In DER: the type of such keys may not be shared by threads.
+        case rsa([UInt8], modulusBytes: Int)
+        case p256(P256.KeyAgreement.PrivateKey)
+    }
+
+    /// The `kid` of the published half: the configured one, or that of the JSON Web Key, otherwise the key's thumbprint
+    /// (RFC 7638).
+    public let keyID: String
+    /// The only algorithm that fits the key's type.
+    public let algorithm: KeyManagementAlgorithm
+    private let material: Material
+    private let publicJWK: PublicJWK
+
+    /// Reads a private key: PEM (PKCS #8, PKCS #1 or SEC 1) or one JSON Web Key, whose `kid` is kept.
+    ///
+    /// - Throws: ``ClientKeyError``.
+    public init(parsing text: Secret) throws(ClientKeyError) {
+        let read = try PrivateKeyText(text, use: "enc")
+        switch read.material {
+        case .rsa(let key):
+            material = .rsa(Array(key.derRepresentation), modulusBytes: (key.keySizeInBits + 7) / 8)
+            publicJWK = PublicJWK(key.publicKey)
+            algorithm = .rsaOAEP256
+        case .p256(let key):
+            guard let agreeing = try? P256.KeyAgreement.PrivateKey(rawRepresentation: key.rawRepresentation) else {
+                throw .malformed
+            }
+            material = .p256(agreeing)
+            publicJWK = PublicJWK(key.publicKey)
+            algorithm = .ecdhES
+        case .ed25519: throw .unsupported
+        }
+        guard read.algorithm == nil || read.algorithm == .string(algorithm.rawValue) else { throw .unsupported }
+        keyID = read.keyID ?? publicJWK.thumbprint
+    }
+
+    private init(_ other: DecryptionKey, keyID: String) {
+        self.keyID = keyID
+        algorithm = other.algorithm
+        material = other.material
+        publicJWK = other.publicJWK
+    }
+
+    /// The same key under another `kid`.
+    public func named(_ keyID: String) -> DecryptionKey { DecryptionKey(self, keyID: keyID) }
+
+    /// Writes the public half as a JSON Web Key (RFC 7517 section 4) for encryption.
+    package func writePublicKey(to json: inout JSONObjectWriter) {
+        publicJWK.write(to: &json)
+        json.add("use", "enc")
+        json.add("alg", algorithm.rawValue)
+        json.add("kid", keyID)
+    }
+
+    /// The content of a token; nil if it was not encrypted for this key, or was changed.
+    func open(_ token: EncryptedToken) -> [UInt8]? {
+        guard let key = contentKey(of: token) else { return nil }
+        let content = try? AES.GCM.open(token.content, using: key, authenticating: token.protectedHeader)
+        return content.map(Array.init)
+    }
+
+    /// Nil if the token's algorithm is not the key's.
+    private func contentKey(of token: EncryptedToken) -> SymmetricKey? {
+        switch (material, token.keyManagement) {
+        case (.rsa(let der, let modulusBytes), .rsaOAEP256(let encryptedKey)):
+            guard encryptedKey.count == modulusBytes else { return nil }
+            // Without a good key, a random one: a forger must not see whether the padding was right (RFC 7516 section
+            // 11.5).
+            let random = SymmetricKey(size: .init(bitCount: token.encryption.keyBytes * 8))
+            guard let key = try? _RSA.Encryption.PrivateKey(unsafeDERRepresentation: der),
+                let found = try? key.decrypt(encryptedKey, padding: .PKCS1_OAEP_SHA256),
+                found.count == token.encryption.keyBytes
+            else { return random }
+            return SymmetricKey(data: found)
+        case (.p256(let key), .ecdhES(let ephemeral, let apu, let apv)):
+            guard let secret = try? key.sharedSecretFromKeyAgreement(with: ephemeral) else { return nil }
+            return ConcatKDF.key(from: secret, for: token.encryption, apu: apu, apv: apv)
+        default: return nil
+        }
+    }
+}
+
+extension DecryptionKey: Hashable {
+    /// Compares the public halves and the `kid`s.
+    public static func == (left: DecryptionKey, right: DecryptionKey) -> Bool {
+        left.keyID == right.keyID && left.publicJWK.thumbprint == right.publicJWK.thumbprint
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(keyID) }
+}
+
+extension DecryptionKey: Redacted {}
