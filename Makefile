@@ -4,7 +4,7 @@ swift_files := Sources Tests Fuzz Examples Package.swift
 
 .PHONY: help run build test embedding browser openapi third-party conformance conformance-table guides \
 	configuration-reference deployment-check image-check tls-check soak chaos network-faults overload sanitizers fuzz \
-	bench bench-peers instructions scaling docs lint format clean
+	bench bench-peers redirect-costs instructions scaling docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -107,6 +107,10 @@ bench: build  ## measure the release build
 	Benchmarks/run $(BENCH_FLAGS)
 
 PEERS := go,hummingbird
+
+redirect-costs: build  ## measure sign-ins by redirects, plain and with PAR, DPoP and JARM (REDIRECT_FLAGS=--check 2.2)
+	@scripts/setup --bench
+	Benchmarks/redirects $(REDIRECT_FLAGS)
 
 bench-peers: build  ## measure the release build beside other servers (PEERS=go,hummingbird,python)
 	@scripts/setup --bench-peers
