@@ -227,7 +227,7 @@ struct ClientDraft: Sendable {
         return client
     }
 
-    /// The private key with its `kid` and its algorithm at the carriers. `hasFittingKeys` has checked the algorithm.
+    /// The private key with its `kid` and its algorithm at the carriers. `hasFittingAlgorithms` has checked the latter.
     private var namedKey: ClientKey? { Self.key(privateKey, privateKeyID, privateKeyAlgorithm) }
 
     private var otherNamedKey: ClientKey? { Self.key(otherPrivateKey, otherPrivateKeyID, otherPrivateKeyAlgorithm) }

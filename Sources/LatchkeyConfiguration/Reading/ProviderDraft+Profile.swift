@@ -25,14 +25,14 @@ extension ProviderDraft {
         }
         for index in clients.indices {
             demands.origin = clients[index].origin
-            context.beneath(".clients[\(index)]") { clients[index].meet(&demands, &$0) }
+            context.beneath(".clients[\(index)]") { clients[index].meet(demands, &$0) }
         }
     }
 }
 
 extension ClientDraft {
     /// Sets what a profile demands of a client.
-    fileprivate mutating func meet(_ demands: inout ProfileDemands, _ context: inout ReadingContext) {
+    fileprivate mutating func meet(_ demands: ProfileDemands, _ context: inout ReadingContext) {
         if secret != nil || secretIssuer != nil || secretAudience != nil {
             demands.refuse("a secret", instead: "private_key", &context)
         }
