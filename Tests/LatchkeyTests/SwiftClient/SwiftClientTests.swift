@@ -253,6 +253,38 @@ import Testing
         return options
     }
 
+    @Test("Every option of a start is a parameter of its URL, and one that is left out is none")
+    func startOptions() throws {
+        let url = try #require(URL(string: "https://login.example.com/base"))
+        let latchkey = Latchkey(
+            .init(baseURL: url, clientID: "client-1", apiKey: "key"), tokens: MemoryTokenStore())
+        let always: [String: String] = [
+            "client_type": "ios", "client_id": "client-1", "redirect_uri": Self.appURI, "code_challenge_method": "S256",
+        ]
+        let rows: [(String, String?, (inout RedirectOptions) -> Void)] = [
+            ("nothing", nil, { _ in }), ("mccmnc", "310410", { $0.mccmnc = "310410" }),
+            ("scope", "openid email", { $0.scopes = ["openid", "email"] }),
+            ("acr_values", "a3 a2", { $0.acrValues = ["a3", "a2"] }),
+            ("context", "Pay €10", { $0.context = "Pay €10" }),
+            ("prompt", "login", { $0.prompt = "login" }), ("max_age", "0", { $0.maxAge = 0 }),
+            ("login_hint", "+12025550123", { $0.loginHint = "+12025550123" }),
+            ("correlation_id", "c-1", { $0.correlationID = "c-1" }),
+            ("client_type", "android", { $0.clientType = .android }),
+        ]
+        for (name, value, set) in rows {
+            var options = RedirectOptions()
+            set(&options)
+            let started = latchkey.startRedirect(to: Self.appURI, options)
+            #expect(started.url.path == "/base/auth/zenkey/start")
+            let items = URLComponents(url: started.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+            var found = Dictionary(items.map { ($0.name, $0.value ?? "") }) { $0 + $1 }
+            #expect(found.removeValue(forKey: "code_challenge")?.utf8.count == 43)
+            var expected = always
+            if let value { expected[name] = value }
+            #expect(found == expected, "\(name)")
+        }
+    }
+
     @Test("A browser signs the user in only for the app that started the sign-in")
     func redirects() async throws {
         try await SignInHarness.with(configure: { $0.zenkey.clients[0].redirectURIs.append(Self.appURI) }) { harness in
