@@ -23,6 +23,8 @@ final class ConformanceHarness: Sendable {
     /// Clients that do not authenticate with HTTP Basic.
     static let postClient = "ccid-post"
     static let keyClient = "ccid-key"
+    /// A client whose ID tokens must be encrypted, which the carriers do not know.
+    static let encryptedClient = "ccid-encrypted"
     static let webURI = "https://web.example/done"
 
     let simulator: CarrierSimulator
@@ -143,6 +145,7 @@ final class ConformanceHarness: Sendable {
         let ways: [(String, CarrierSimulator.Client.Authentication)] = [
             (SignInHarness.clientID, .clientSecretBasic), (postClient, .clientSecretPost),
             (keyClient, .privateKeyJWT(publicKeyPEM: publicKeyPEM, keyID: "k-1")),
+            (encryptedClient, .clientSecretBasic),
         ]
         return ways.map { id, authentication in
             var client = CarrierSimulator.Client(
@@ -171,6 +174,10 @@ final class ConformanceHarness: Sendable {
                 "redirect_uris": redirectURIs,
             ],
             ["id": keyClient, "private_key": keyPEM, "private_key_id": "k-1", "redirect_uris": redirectURIs],
+            [
+                "id": encryptedClient, "secret": secret, "redirect_uris": redirectURIs,
+                "id_token_encrypted_response_alg": "ECDH-ES", "decryption_key": keyPEM, "decryption_key_id": "enc-1",
+            ],
         ]
         return try JSONSerialization.data(withJSONObject: [
             "zenkey": ["clients": clients],

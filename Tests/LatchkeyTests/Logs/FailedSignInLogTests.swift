@@ -152,6 +152,7 @@ import Testing
     }
 
     static let checks: [(check: IDTokenCheck, row: Row)] = [
+        (.encryption, Row("token: check encryption", .client(ConformanceHarness.encryptedClient))),
         checked(.format, .fault(.idTokenFiveParts)), checked(.criticalHeader, .fault(.idTokenCritical)),
         checked(.idTokenClaims, .header("typ", "at+jwt"), .claim("scope", "openid")),
         checked(.type, .header("typ", "logout+jwt")), checked(.algorithm, .fault(.idTokenPS256)),

@@ -78,6 +78,6 @@ func failedCheck(
 }
 
 extension IDTokenCheck {
-    /// The checks of a token by itself; the others compare it with something else.
-    static let ofToken = allCases.filter { $0 != .userInfoSubject && $0 != .sameUser }
+    /// The checks of a signed token by itself; the others compare it with something else, or open what it is in.
+    static let ofToken = allCases.filter { ![.encryption, .userInfoSubject, .sameUser].contains($0) }
 }
