@@ -18,13 +18,15 @@ extension RelyingParty {
     ///   - key: The key that the access token is bound to; nil for a Bearer token.
     ///   - algorithm: The client's `userinfo_signed_response_alg` (OpenID Connect Dynamic Client Registration section
     ///     2). A response that is not signed with it is refused. Nil if the client is registered with none: then a
-    ///     response is plain JSON, or signed with one of ``SigningAlgorithm/standard``.
+    ///     response is plain JSON, or signed with one of the usual ones.
+    ///   - usual: The usual algorithms of the client.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
     ///   subject; ``OIDCError/Code/metadataRefused`` if a carrier has no userinfo endpoint;
     ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
     public func userInfo(
         accessToken: Secret, boundTo key: DPoPKey? = nil, about idToken: VerifiedIDToken,
         signedWith algorithm: SigningAlgorithm? = nil,
+        orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> UserInfo {
         guard let endpoint = provider.userInfoEndpoint else {
@@ -40,7 +42,7 @@ extension RelyingParty {
             "The userinfo request", provingPossessionOf: key, accessToken: accessToken, codeMayBeSpent: true,
             { request }
         ) { (response) throws(OIDCError) in
-            try UserInfoResponse(response, signedWith: algorithm, limits: configuration.limits)
+            try UserInfoResponse(response, signedWith: algorithm, orAnyOf: usual, limits: configuration.limits)
         }
         do throws(OIDCError) {
             switch response {

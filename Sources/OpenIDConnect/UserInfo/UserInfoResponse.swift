@@ -7,14 +7,17 @@ enum UserInfoResponse: Sendable {
     /// A JWT.
     case signed(SignedUserInfo)
 
-    /// - Parameter algorithm: What the response must be signed with; nil if it need not be signed.
+    /// - Parameters:
+    ///   - algorithm: What the response must be signed with; nil if it need not be signed.
+    ///   - usual: What one that need not be signed may be signed with.
     /// - Throws: ``OIDCError/Code/unusableResponse`` if it is neither, or not what it must be.
     init(
-        _ response: OutboundResponse, signedWith algorithm: SigningAlgorithm?, limits: OutboundLimits
+        _ response: OutboundResponse, signedWith algorithm: SigningAlgorithm?,
+        orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard, limits: OutboundLimits
     ) throws(OIDCError) {
         if response.status == 200, ProviderResponse.mediaType(response) == "application/jwt" {
             let text = String(decoding: response.body, as: UTF8.self)
-            let algorithms = algorithm.map { [$0] } ?? SigningAlgorithm.standard
+            let algorithms = algorithm.map { [$0] } ?? usual
             self = .signed(try SignedUserInfo(Secret(text), algorithms: algorithms, limits: limits))
             return
         }

@@ -126,8 +126,8 @@ extension BackchannelAuthenticationContext {
         guard wantsAttributes, let accessToken else { return VerifiedSignIn(verified, nil) }
         log.begin(.userinfo)
         var userInfo = try await relyingParty.userInfo(
-            accessToken: accessToken, about: verified, signedWith: client.userInfoSigningAlgorithm, provider: carrier,
-            correlationID: correlationID)
+            accessToken: accessToken, about: verified, signedWith: client.userInfoSigningAlgorithm,
+            orAnyOf: client.usualSigningAlgorithms, provider: carrier, correlationID: correlationID)
         userInfo.claims = userInfo.claims.requested(by: scopes + client.scopes)
         return VerifiedSignIn(verified, userInfo)
     }

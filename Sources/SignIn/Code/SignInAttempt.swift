@@ -120,7 +120,8 @@ struct SignInAttempt: Sendable {
             try await asked(
                 await relyingParty.userInfo(
                     accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, about: idToken,
-                    signedWith: client.userInfoSigningAlgorithm, provider: provider, correlationID: correlationID),
+                    signedWith: client.userInfoSigningAlgorithm, orAnyOf: client.usualSigningAlgorithms,
+                    provider: provider, correlationID: correlationID),
                 codeWasPosted: true))
     }
 }

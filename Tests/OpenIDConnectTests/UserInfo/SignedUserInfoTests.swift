@@ -10,6 +10,7 @@ struct SignedUserInfoTests {
         let name: String
         var key = TestKey.rsa1
         var registered: SigningAlgorithm?
+        var usual = SigningAlgorithm.standard
         /// A part of the error's reason; nil if the response is accepted.
         let refusal: String?
         var change: @Sendable (inout TokenDraft) -> Void = { _ in }
@@ -43,6 +44,7 @@ struct SignedUserInfoTests {
         Row(name: "an exp to come", refusal: nil) { $0.claims["exp"] = "\(TokenDraft.now + 1)" },
         Row(name: "plain JSON", refusal: nil, plain: json),
         Row(name: "the registered algorithm", key: .ec1, registered: .es256, refusal: nil),
+        Row(name: "one of the client's usual algorithms", key: .ec1, usual: [.ps256, .es256], refusal: nil),
     ]
 
     private static let refused = [
@@ -65,6 +67,9 @@ struct SignedUserInfoTests {
         Row(name: "a logout token", refusal: "compact form") { $0.header["typ"] = "\"logout+jwt\"" },
         Row(name: "encrypted", refusal: "encrypted") { $0.finish = { $0 + ".AAAA.AAAA" } },
         Row(name: "not an object", refusal: "JSON object") { $0.payload = "[]" },
+        Row(
+            name: "none of the client's usual algorithms", usual: [.ps256, .es256],
+            refusal: "signed with ES256 or PS256"),
         Row(name: "another algorithm than the registered", registered: .es256, refusal: "signed with ES256,"),
         Row(name: "plain JSON for a registered algorithm", registered: .rs256, refusal: "is not signed", plain: json),
     ]
@@ -82,8 +87,8 @@ struct SignedUserInfoTests {
             idToken: Secret(TokenDraft().text), expecting: expectation(), provider: provider)
         do throws(OIDCError) {
             let info = try await relyingParty.userInfo(
-                accessToken: Secret("access-1"), about: verified, signedWith: row.registered, provider: provider,
-                correlationID: subjects.correlationID)
+                accessToken: Secret("access-1"), about: verified, signedWith: row.registered, orAnyOf: row.usual,
+                provider: provider, correlationID: subjects.correlationID)
             #expect(row.refusal == nil)
             #expect(info.attributes[.email] == "jane@example.com")
         } catch {
