@@ -23,7 +23,8 @@ struct YAMLDocument {
         }
     }
 
-    private let path: String
+    /// The place of a value, by the number of its line.
+    private let place: @Sendable (Int?) -> ConfigurationOrigin
     private var nodes = 0
 
     /// The entries of the mapping at the top of a text; none if the text has only comments.
@@ -33,14 +34,24 @@ struct YAMLDocument {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Refusal(nil, "is not UTF-8", "save it in UTF-8")
         }
+        return try mapping(value(of: text) { .file(path: path, line: $0) })
+    }
+
+    /// The value that a text is in YAML or JSON; ``ConfigurationNode/Value/empty`` if the text has only comments.
+    ///
+    /// - Parameter place: The place of a value, by the number of its line.
+    static func value(
+        of text: String, place: @escaping @Sendable (Int?) -> ConfigurationOrigin
+    ) throws(Refusal) -> ConfigurationNode {
         try refuseManyAliases(text)
-        var document = YAMLDocument(path: path)
+        var document = YAMLDocument(place: place)
         do {
             let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
-            guard let root = try parser.singleRoot() else { return [] }
-            let node = try document.convert(root, depth: 0)
+            guard let root = try parser.singleRoot() else {
+                return ConfigurationNode(value: .empty, origin: place(nil))
+            }
             // A node holds its anchor weakly; the parser owns it.
-            return try withExtendedLifetime(parser) { () throws(Refusal) in try mapping(node) }
+            return try withExtendedLifetime(parser) { () throws(Refusal) in try document.convert(root, depth: 0) }
         } catch let refusal as Refusal {
             throw refusal
         } catch let error as YamlError {
@@ -50,7 +61,7 @@ struct YAMLDocument {
         }
     }
 
-    private init(path: String) { self.path = path }
+    private init(place: @escaping @Sendable (Int?) -> ConfigurationOrigin) { self.place = place }
 
     private static func mapping(_ node: ConfigurationNode) throws(Refusal) -> [ConfigurationEntry] {
         switch node.value {
@@ -69,7 +80,7 @@ struct YAMLDocument {
         guard node.anchor == nil else {
             throw Refusal(line, "has an anchor or alias (&, *), which are not supported", "write the value out")
         }
-        let origin = ConfigurationOrigin.file(path: path, line: line)
+        let origin = place(line)
         switch node {
         case .scalar(let scalar):
             try refuseTag(scalar.tag, line)
@@ -93,7 +104,7 @@ struct YAMLDocument {
         guard case .text(let name) = try convert(key, depth: depth).value else {
             throw Refusal(key.mark?.line, "has a key that is not a name", "give each value a name")
         }
-        let origin = ConfigurationOrigin.file(path: path, line: key.mark?.line)
+        let origin = place(key.mark?.line)
         return ConfigurationEntry(name: name, origin: origin, node: try convert(value, depth: depth))
     }
 

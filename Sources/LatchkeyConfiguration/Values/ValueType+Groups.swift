@@ -37,6 +37,7 @@ extension ValueType {
     private static func pairs(
         of node: ConfigurationNode, _ description: String, _ context: inout ReadingContext
     ) -> [ConfigurationEntry]? {
+        guard let node = ListText.structured(node, &context) else { return nil }
         if let entries = node.entries { return entries }
         guard case .text = node.value, let items = ListText.items(of: node, description, &context) else {
             if case .list = node.value { context.refuse(node.origin, "is a list", "give \(description)") }

@@ -81,11 +81,12 @@ struct ValueType<Value: Sendable>: Sendable {
 
 /// Lists as one text.
 enum ListText {
-    /// The items of a list, or of a text that separates them with commas (in a file of its own also with line breaks);
-    /// nil after reporting that it is neither.
+    /// The items of a list, or of a text that separates them with commas (in a file of its own also with line breaks)
+    /// or is a list in YAML or JSON; nil after reporting that it is neither.
     static func items(
         of node: ConfigurationNode, _ description: String, _ context: inout ReadingContext
     ) -> [ConfigurationNode]? {
+        guard let node = structured(node, &context) else { return nil }
         switch node.value {
         case .list(let items): return items
         case .text(let text):
@@ -104,6 +105,29 @@ enum ListText {
             context.refuse(node.origin, "is \(node.kind)", "give \(description)")
             return nil
         }
+    }
+
+    /// The list or group that a text is in YAML or JSON, as a variable or a file of its own can hold it. Any other
+    /// value is returned as it is. Nil after reporting that the text begins as one and is none.
+    static func structured(_ node: ConfigurationNode, _ context: inout ReadingContext) -> ConfigurationNode? {
+        guard case .text(let text) = node.value, beginsLikeYAML(text) else { return node }
+        let origin = node.origin
+        do throws(YAMLDocument.Refusal) {
+            return try YAMLDocument.value(of: text) { _ in origin }
+        } catch {
+            let line = error.line.map { "; see its line \($0)" } ?? ""
+            context.refuse(origin, "begins like YAML or JSON and \(error.reason)\(line)", error.remedy)
+            return nil
+        }
+    }
+
+    /// Whether a text begins like a group or a list: with `{` or `- `, or with `[` before a quoted item, a group, a
+    /// list or its end. `[::1]` is an address.
+    private static func beginsLikeYAML(_ text: String) -> Bool {
+        let isBlank: (UInt8) -> Bool = { [0x09, 0x0A, 0x0D, 0x20].contains($0) }
+        let start = text.utf8.drop(while: isBlank)
+        guard start.first == UInt8(ascii: "[") else { return ["{", "- "].contains { start.starts(with: $0.utf8) } }
+        return start.dropFirst().drop(while: isBlank).first.map("\"'{[]".utf8.contains) ?? true
     }
 
     private static func isSeparator(_ byte: UInt8, in node: ConfigurationNode) -> Bool {

@@ -503,4 +503,19 @@ struct ConfigurationProblemTests {
         #expect(error.omitted == 4900)
         #expect(error.description.hasSuffix("… and 4900 more"))
     }
+
+    @Test(
+        "A variable that begins like YAML or JSON and is none is refused",
+        arguments: [
+            (#"[{"id": "one", "secret": "s"}"#, "begins like YAML or JSON and is not YAML or JSON"),
+            (#"{"id": "one", "secret": "s"}"#, "is a group of keys; give a list of clients"),
+            (#"[{"id": "one", "id": "one"}]"#, "has the key id more than once in one group; see its line 1"),
+            (#"[{"id": &a "one", "secret": *a}]"#, "has an anchor or alias"),
+            (#"[{"id": "one", "secret": "s", "nonsense": 1}]"#, "zenkey.clients[0].nonsense"),
+            (String(repeating: "[", count: 40), "begins like YAML or JSON and "),
+        ])
+    func structuredText(_ text: String, _ problem: String) {
+        let found = problems(environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", text))
+        #expect(found.count == 1 && found.first?.contains(problem) == true, "\(found)")
+    }
 }

@@ -111,6 +111,38 @@ struct ConfigurationLoaderTests {
                 == [.clientSecretBasic(Secret("a:b::c")), .clientSecretBasic(Secret("d"))])
     }
 
+    @Test(
+        "A variable, and the file that one names, may hold a list in JSON or YAML",
+        arguments: [
+            #"[{"id": "one", "secret": "a,b", "redirect_uris": ["com.example.app://callback"]}]"#,
+            "\n - id: one\n   secret: 'a,b'\n   redirect_uris: ['com.example.app://callback']\n",
+        ])
+    func structuredText(_ text: String) throws {
+        let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
+        for (environment, files) in [
+            (environment.with("LATCHKEY_ZENKEY_CLIENTS", text), [:]),
+            (environment.with("LATCHKEY_ZENKEY_CLIENTS_FILE", "clients"), ["clients": text]),
+        ] {
+            let clients = try load(environment: environment, files: files).configuration.zenkey.clients
+            #expect(clients.map(\.id.text) == ["one"])
+            #expect(clients.first?.authentication == .clientSecretBasic(Secret("a,b")))
+            #expect(clients.first?.redirectURIs == ["com.example.app://callback"])
+        }
+    }
+
+    @Test("Other lists and groups may be JSON in a variable")
+    func structuredLists() throws {
+        let environment =
+            needed
+            .with("LATCHKEY_API_KEYS", #"[{"name": "app", "key": "a-key-of-the-app-0123"}]"#)
+            .with("LATCHKEY_ALLOWED_ORIGINS", #"["https://a.example", "https://b.example"]"#)
+            .with("LATCHKEY_ZENKEY_ISSUERS", #"{"310410": "https://carrier.myzenkey.com"}"#)
+        let configuration = try load(environment: environment).configuration
+        #expect(configuration.apiKeys.map(\.name) == ["app"])
+        #expect(configuration.allowedOrigins.map(\.text) == ["https://a.example", "https://b.example"])
+        #expect(configuration.zenkey.issuers.map(\.key.text) == ["310410"])
+    }
+
     @Test("A secret file's last line break is not part of the secret")
     func secretFiles() throws {
         let text = "zenkey: {clients: [{id: ccid-1, secret_file: one}]}\napi_keys_file: keys"

@@ -93,6 +93,9 @@ struct ConfigurationSecrecyTests {
         arguments: [
             ("LATCHKEY_API_KEYS", "HIDDEN key"), ("LATCHKEY_API_KEYS", "sha256:HIDDEN"),
             ("LATCHKEY_ZENKEY_CLIENTS", "HIDDEN"), ("LATCHKEY_ZENKEY_CLIENTS", "one:HIDDEN,two:HIDDEN\u{E9}"),
+            ("LATCHKEY_ZENKEY_CLIENTS", #"[{"id": "one", "secret": "HIDDEN""#),
+            ("LATCHKEY_ZENKEY_CLIENTS", #"[{"id": "one", "HIDDEN": "s", "HIDDEN": "s"}]"#),
+            ("LATCHKEY_API_KEYS", "[HIDDEN, {key: HIDDEN"),
             ("LATCHKEY_OUTBOUND_PROXY", "HIDDEN"), ("LATCHKEY_DATABASE_URL", "postgres://user:HIDDEN@db@"),
         ])
     func problemsOfEnvironment(name: String, value: String) throws {

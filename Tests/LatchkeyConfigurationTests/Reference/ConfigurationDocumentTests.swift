@@ -101,7 +101,8 @@ enum ConfigurationDocument {
         All keys, as listed by `latchkey check-config --keys`. Copy `Config/latchkey.example.yaml`, which has every
         key with its default. Environment variables override the file. For a secret, the key with the suffix `_file`
         and the variable with the suffix `_FILE` give the path of a file that holds it. A `–` in the column of
-        variables: in the file only.
+        variables: in the file only. A variable, or the file that one names, gives a list with commas, or in YAML or
+        JSON: `LATCHKEY_ZENKEY_CLIENTS='[{"id": "…", "secret": "…", "redirect_uris": ["…"]}]'`.
 
         At SIGHUP a running server reads its configuration again. The keys marked below take effect; other changed
         keys are named in the log and take effect at the next start. A configuration with a problem changes nothing.
