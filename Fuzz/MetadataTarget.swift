@@ -20,14 +20,17 @@ enum MetadataTarget {
         if let issuer = EndpointURL("https://carrier.example", policy: .httpsOnly) {
             _ = try? IssuerMetadata(document, issuer: issuer, requirements: requirements)
         }
-        let metadata = try? ProviderMetadata(document, network: network, requirements: requirements)
-        if let metadata { check(metadata) }
+        for network in [network, nil] {
+            let metadata = try? ProviderMetadata(document, network: network, requirements: requirements)
+            if let metadata { check(metadata) }
+        }
     }
 
     private static func check(_ metadata: ProviderMetadata) {
         let endpoints = [
             metadata.authorizationEndpoint, metadata.tokenEndpoint, metadata.userInfoEndpoint, metadata.jwksURI,
-            metadata.backchannelAuthenticationEndpoint, metadata.pushedAuthorizationRequestEndpoint,
+            metadata.serverInitiatedAuthorizationEndpoint, metadata.pushedAuthorizationRequestEndpoint,
+            metadata.backchannelAuthentication?.endpoint, metadata.endSessionEndpoint,
         ]
         for endpoint in endpoints.compactMap(\.self) {
             demand(requirements.trustedHosts.contains(endpoint.host), "every endpoint is on a trusted host")

@@ -21,7 +21,16 @@ enum TokenResponseTarget {
         } catch {
             demand(error.codeMayBeSpent, "after an answer the code is not sent again")
         }
-        _ = try? BackchannelAuthenticationResponse(response, limits: OutboundLimits())
+        if let started = try? BackchannelAuthenticationResponse(response, limits: OutboundLimits()) {
+            demand(!isRefusal, "a refusal starts no authentication")
+            demand(
+                started.requestID.exposed.utf8.allSatisfy { (0x21...0x7E).contains($0) },
+                "an auth_req_id is visible ASCII")
+            let bounds = 1...BackchannelAuthenticationResponse.longestLifetime
+            demand(
+                bounds.contains(started.expiresIn) && bounds.contains(started.interval),
+                "the times of polls are bounded")
+        }
         let created = OutboundResponse(status: isRefusal ? 400 : 201, body: response.body)
         if let pushed = try? PushedAuthorizationResponse(created, limits: OutboundLimits()) {
             demand(!isRefusal, "a refusal gives no request_uri")

@@ -199,6 +199,7 @@ extension OutboundRequest.Destination.Step {
         case .userInfo: "userinfo"
         case .resource: "resource"
         case .pushedAuthorization: "par"
+        case .backchannelAuthentication: "ciba"
         }
     }
 }

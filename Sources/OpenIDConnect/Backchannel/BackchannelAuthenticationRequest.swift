@@ -1,89 +1,107 @@
 public import Primitives
 
-/// A sign-in that the server starts at a carrier, without a browser: the carrier asks the user on the phone, and sends
-/// the result to the notification endpoint (ZenKey's server-initiated flow, `response_type=async_token`).
+/// A request to a provider to authenticate a user on their own device, without a browser (CIBA Core section 7.1).
 public struct BackchannelAuthenticationRequest: Sendable {
-    /// The client.
-    public var clientID: ClientID
-    /// The client's registered redirect URI. No browser is sent there.
-    public var redirectURI: String
-    /// The user's phone number, or the carrier's subject of the user.
-    public var loginHint: Secret
-    /// The requested scopes.
+    /// Says who the user is: exactly one of three parameters.
+    public enum Hint: Sendable, Hashable {
+        /// A text that the provider knows the user by, such as a phone number or an e-mail address.
+        case loginHint(Secret)
+        /// A token about the user, whose form the provider defines.
+        case loginHintToken(Secret)
+        /// An ID token that the provider issued for the user.
+        case idTokenHint(Secret)
+    }
+
+    /// The requested scopes, with `openid`.
     public var scopes: [String]
-    /// Comes back with the notification.
-    public var state: Secret
-    /// Comes back in the ID token.
-    public var nonce: Secret
-    /// The requested authentication contexts.
+    /// The user.
+    public var hint: Hint
+    /// The text that the user compares on both devices.
+    public var bindingMessage: BindingMessage?
+    /// The requested authentication contexts, the preferred one first.
     public var acrValues: [String] = []
-    /// The text the user is asked to approve.
-    public var context: String?
-    /// Whether to ask the user again, such as `login`.
-    public var prompt: [Prompt] = []
-    /// How the carrier's pages look: `dark` or `light`.
-    public var options: String?
-    /// Names the sign-in in the carrier's logs.
-    public var correlationID: CorrelationID
-    /// Where the carrier sends the result.
-    public var notificationEndpoint: EndpointURL
-    /// The bearer token that the carrier must send there.
-    public var notificationToken: Secret
+    /// For how many seconds the request shall be valid; nil leaves it to the provider.
+    public var requestedExpiry: Int64?
+    /// The user's secret against unwanted prompts.
+    public var userCode: Secret?
+    /// The bearer token of the provider's notification: 22 to 1024 characters of RFC 6750 section 2.1, with at least
+    /// 128 random bits. Required for ``BackchannelTokenDeliveryMode/ping``, nil for
+    /// ``BackchannelTokenDeliveryMode/poll``.
+    public var notificationToken: Secret?
 
     /// A request without optional parameters.
-    public init(
-        clientID: ClientID, redirectURI: String, loginHint: Secret, scopes: [String], state: Secret, nonce: Secret,
-        correlationID: CorrelationID, notificationEndpoint: EndpointURL, notificationToken: Secret
-    ) {
-        self.clientID = clientID
-        self.redirectURI = redirectURI
-        self.loginHint = loginHint
+    public init(scopes: [String], hint: Hint) {
         self.scopes = scopes
-        self.state = state
-        self.nonce = nonce
-        self.correlationID = correlationID
-        self.notificationEndpoint = notificationEndpoint
-        self.notificationToken = notificationToken
+        self.hint = hint
     }
 
-    /// The request object's claims (OpenID Connect Core section 6.1).
+    /// The parameters, besides those that authenticate the client.
+    var items: [(name: String, value: String)] {
+        var items = [(name: "scope", value: scopes.joined(separator: " ")), hint.item]
+        for (name, value) in [
+            ("client_notification_token", notificationToken?.exposed), ("binding_message", bindingMessage?.text),
+            ("acr_values", acrValues.isEmpty ? nil : acrValues.joined(separator: " ")),
+            ("user_code", userCode?.exposed), (Self.requestedExpiryName, requestedExpiry.map(String.init)),
+        ] {
+            if let value { items.append((name, value)) }
+        }
+        return items
+    }
+
+    /// The signed authentication request: a JWT with all parameters (CIBA Core section 7.1.1). It has `nbf`, which is
+    /// required here.
+    /// - Parameter id: Unique: a provider refuses a second use.
+    func object(
+        of clientID: ClientID, signedWith key: ClientKey, provider: ProviderMetadata, id: String, now: Timestamp
+    ) throws(OIDCError) -> Secret {
+        var claims = RequestObject.claims(of: clientID, audience: provider.issuer, id: id, now: now)
+        claims.add("nbf", now.secondsSinceEpoch)
+        for item in items where item.name != Self.requestedExpiryName { claims.add(named: item.name, item.value) }
+        if let requestedExpiry { claims.add("requested_expiry", requestedExpiry) }
+        return try key.token(type: RequestObject.type, claims: claims.finish())
+    }
+
+    private static let requestedExpiryName = "requested_expiry"
+}
+
+extension BackchannelAuthenticationRequest.Hint {
+    fileprivate var item: (name: String, value: String) {
+        switch self {
+        case .loginHint(let hint): ("login_hint", hint.exposed)
+        case .loginHintToken(let token): ("login_hint_token", token.exposed)
+        case .idTokenHint(let token): ("id_token_hint", token.exposed)
+        }
+    }
+}
+
+extension SignedRequestObjects {
+    /// The key that signs an authentication request; nil if it is not signed. The setting ``auto`` signs where the
+    /// provider lists the algorithm of the client's key: without a list, it accepts no signed requests (CIBA Core
+    /// section 4).
     ///
-    /// The notification endpoint has two names: `client_notification_endpoint` as in CIBA's metadata, and
-    /// `notification_uri` as in Mobile Connect's server-initiated profile.
-    func claims(audience: String, tokenID: String, now: Timestamp) -> [UInt8] {
-        var json = RequestObject.claims(of: clientID, audience: audience, id: tokenID, now: now)
-        json.add("client_id", clientID.text)
-        json.add("response_type", Self.responseType)
-        json.add("redirect_uri", redirectURI)
-        json.add("scope", scopes.joined(separator: " "))
-        json.add("login_hint", loginHint.exposed)
-        json.add("state", state.exposed)
-        json.add("nonce", nonce.exposed)
-        if !acrValues.isEmpty { json.add("acr_values", acrValues.joined(separator: " ")) }
-        json.add("context", ifPresent: context)
-        if !prompt.isEmpty { json.add("prompt", prompt.map(\.rawValue).joined(separator: " ")) }
-        json.add("options", ifPresent: options)
-        json.add("correlation_id", correlationID.text)
-        json.add("client_notification_endpoint", notificationEndpoint.text)
-        json.add("notification_uri", notificationEndpoint.text)
-        json.add("client_notification_token", notificationToken.exposed)
-        return json.finish()
+    /// - Throws: ``OIDCError/Code/clientRefused`` if it must be signed, and there is no key, or none with an algorithm
+    ///   that the provider lists.
+    func backchannelKey(
+        _ key: ClientKey?, _ metadata: BackchannelAuthenticationMetadata
+    ) throws(OIDCError) -> ClientKey? {
+        let listed = metadata.signingAlgorithms ?? []
+        switch self {
+        case .never: return nil
+        case .auto: return key.flatMap { listed.contains($0.algorithm) ? $0 : nil }
+        case .always:
+            guard let key else {
+                throw OIDCError(
+                    .clientRefused,
+                    reason: "Authentication requests to the provider must be signed, and the client has no private key."
+                )
+            }
+            guard listed.contains(key.algorithm) else {
+                throw OIDCError(
+                    .clientRefused,
+                    reason: "The provider does not list \(key.algorithm.rawValue) in "
+                        + "backchannel_authentication_request_signing_alg_values_supported.")
+            }
+            return key
+        }
     }
-
-    /// The request, in JSON: the request object, and the parameters that OAuth requires outside it (OpenID Connect Core
-    /// section 6.1).
-    func outbound(to endpoint: EndpointURL, requestObject: Secret, limits: OutboundLimits) -> OutboundRequest {
-        var json = JSONObjectWriter(capacity: 2048)
-        json.add("client_id", clientID.text)
-        json.add("response_type", Self.responseType)
-        json.add("scope", scopes.joined(separator: " "))
-        json.add("correlation_id", correlationID.text)
-        json.add("request", requestObject.exposed)
-        return OutboundRequest(
-            method: .post, url: endpoint,
-            headers: [("Content-Type", "application/json"), ("Accept", "application/json")],
-            body: json.finish(), timeout: limits.tokenTimeout, maximumBodyBytes: limits.tokenBytes)
-    }
-
-    private static let responseType = "async_token"
 }

@@ -1,16 +1,21 @@
 public import Primitives
 
-/// A carrier's response to a ``BackchannelAuthenticationRequest`` that it accepted.
+/// A provider's response to a ``BackchannelAuthenticationRequest`` that it accepted (CIBA Core section 7.3), or to a
+/// ``ServerInitiatedAuthorizationRequest``.
 public struct BackchannelAuthenticationResponse: Sendable, Hashable {
-    /// The carrier's id of the request: `auth_req_id`.
+    /// The provider's id of the request: `auth_req_id`.
     public let requestID: Secret
     /// Seconds within which the user may approve: 1 to ``longestLifetime``.
     public let expiresIn: Int64
+    /// Seconds that must be between two polls: 1 to ``longestLifetime``.
+    public let interval: Int64
 
-    /// The upper bound of ``expiresIn``, in seconds.
+    /// The upper bound of ``expiresIn`` and ``interval``, in seconds.
     public static let longestLifetime: Int64 = 3600
-    /// ``expiresIn`` if the carrier names no time, in seconds.
+    /// ``expiresIn`` if the provider names no time, in seconds.
     public static let usualLifetime: Int64 = 300
+    /// ``interval`` if the provider names none, in seconds.
+    public static let usualInterval: Int64 = 5
 
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the carrier's error code;
     ///   ``OIDCError/Code/unusableResponse``.
@@ -31,6 +36,7 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
         }
         requestID = Secret(id)
         expiresIn = try Self.lifetime(object["expires_in"])
+        interval = try Self.interval(object["interval"])
     }
 
     private static func lifetime(_ value: JSONValue?) throws(OIDCError) -> Int64 {
@@ -39,6 +45,15 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
             throw unusable("has an expires_in that is not a number of seconds")
         }
         return min(seconds, longestLifetime)
+    }
+
+    /// An interval of 0 is one of a second, so that polls have a pace.
+    private static func interval(_ value: JSONValue?) throws(OIDCError) -> Int64 {
+        guard let value, !value.isNull else { return usualInterval }
+        guard let seconds = ProviderResponse.seconds(value) else {
+            throw unusable("has an interval that is not a number of seconds")
+        }
+        return min(max(seconds, 1), longestLifetime)
     }
 
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {

@@ -28,7 +28,7 @@ extension ProviderMetadata {
     fileprivate var endpointHosts: Set<String> {
         Set(
             [
-                authorizationEndpoint, tokenEndpoint, userInfoEndpoint, backchannelAuthenticationEndpoint,
+                authorizationEndpoint, tokenEndpoint, userInfoEndpoint, serverInitiatedAuthorizationEndpoint,
                 pushedAuthorizationRequestEndpoint,
             ].compactMap { $0?.authority })
     }

@@ -18,7 +18,9 @@ public struct ProviderMetadata: Sendable, Hashable {
     /// The endpoint that names the user; nil for a provider with ID tokens.
     public let userEndpoint: UserEndpoint?
     /// ZenKey's server-initiated authorization endpoint; nil if the carrier has none.
-    public let backchannelAuthenticationEndpoint: EndpointURL?
+    public let serverInitiatedAuthorizationEndpoint: EndpointURL?
+    /// Backchannel authentication (CIBA Core section 4); nil if the provider does not support it.
+    public let backchannelAuthentication: BackchannelAuthenticationMetadata?
     /// Where authorization requests are pushed (RFC 9126 section 5); nil if the provider has no such endpoint, or not
     /// on a trusted host.
     public let pushedAuthorizationRequestEndpoint: EndpointURL?
@@ -47,7 +49,8 @@ extension ProviderMetadata {
     init(issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint) {
         self.init(
             issuer: issuer, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
-            userInfoEndpoint: nil, jwksURI: nil, userEndpoint: userEndpoint, backchannelAuthenticationEndpoint: nil,
+            userInfoEndpoint: nil, jwksURI: nil, userEndpoint: userEndpoint,
+            serverInitiatedAuthorizationEndpoint: nil, backchannelAuthentication: nil,
             pushedAuthorizationRequestEndpoint: nil, demands: .none, signingAlgorithms: [],
             clientAuthenticationMethods: nil, assertionAlgorithms: nil,
             requestObjectAlgorithms: nil, namesIssuerInResponses: false, endSessionEndpoint: nil)
@@ -73,7 +76,9 @@ extension ProviderMetadata {
         userInfoEndpoint = try reader.optionalEndpoint("userinfo_endpoint")
         jwksURI = try reader.endpoint("jwks_uri")
         userEndpoint = nil
-        backchannelAuthenticationEndpoint = try reader.optionalEndpoint("server_initiated_authorization_endpoint")
+        serverInitiatedAuthorizationEndpoint = try reader.optionalEndpoint("server_initiated_authorization_endpoint")
+        // Carriers have ZenKey's server-initiated authorization instead.
+        backchannelAuthentication = network == nil ? BackchannelAuthenticationMetadata(reader) : nil
         // Only sign-ins by redirects need it, so a bad one does not keep other users from signing in.
         pushedAuthorizationRequestEndpoint =
             (try? reader.optionalEndpoint("pushed_authorization_request_endpoint")) ?? nil

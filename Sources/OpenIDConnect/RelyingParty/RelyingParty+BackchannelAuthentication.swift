@@ -1,26 +1,102 @@
-import Primitives
+public import Primitives
 
+/// Client-initiated backchannel authentication (OpenID Connect CIBA Core 1.0), in the modes poll and ping.
+///
+/// ```swift
+/// let started = try await relyingParty.authenticate(request, client: client, provider: provider, …)
+/// // After `started.interval` seconds, and then again and again, never faster:
+/// switch try await relyingParty.poll(started.requestID, client: client, provider: provider, …) {
+/// case .tokens(let tokens): …
+/// case .pending, .slowDown: …
+/// }
+/// ```
 extension RelyingParty {
-    /// Asks a carrier to have its user sign in, by one request that is never repeated.
+    /// Asks a provider to authenticate a user, by one request that is never repeated.
     ///
-    /// - Parameter key: The client's key, whose public half the carrier knows. It signs the request object.
-    /// - Throws: ``OIDCError/Code/metadataRefused`` if the carrier has no such endpoint;
-    ///   ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the carrier's error code;
-    ///   ``OIDCError/Code/unusableResponse``, or a transport code. After these the user may have been asked
+    /// The request is signed if the provider lists the algorithm of the client's key, or the configuration demands it
+    /// (CIBA Core section 7.1.1). The client authenticates as at the token endpoint. The audience of its assertion is
+    /// the configured one, any of which the provider must accept (section 7.1).
+    ///
+    /// - Parameter key: The client's private key; nil if it has none.
+    /// - Throws: ``OIDCError/Code/metadataRefused`` if the provider has no backchannel authentication endpoint, or does
+    ///   not accept a `user_code` that the request has; ``OIDCError/Code/carrierRefused`` or
+    ///   ``OIDCError/Code/clientRefused`` with the provider's error code (section 13);
+    ///   ``OIDCError/Code/clientRefused`` without one if the provider's metadata does not list the client's
+    ///   authentication method, or if the request cannot be signed, and nothing was sent;
+    ///   ``OIDCError/Code/unusableResponse``, or a transport code. After these two the user may have been asked
     ///   nevertheless.
-    public func start(
-        _ request: BackchannelAuthenticationRequest, signedWith key: ClientKey, provider: ProviderMetadata
+    public func authenticate(
+        _ request: BackchannelAuthenticationRequest, client: ClientCredentials, signedWith key: ClientKey? = nil,
+        provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
-        guard let endpoint = provider.backchannelAuthenticationEndpoint else {
-            throw OIDCError(.metadataRefused, reason: "The carrier has no backchannel authentication endpoint.")
+        let metadata: BackchannelAuthenticationMetadata
+        let signingKey: ClientKey?
+        do throws(OIDCError) {
+            metadata = try provider.metadataForBackchannelAuthentication()
+            guard request.userCode == nil || metadata.acceptsUserCode else {
+                throw MetadataReader.refused("backchannel_user_code_parameter_supported")
+            }
+            try provider.check(client.authentication)
+            signingKey = try configuration.signedRequestObjects.backchannelKey(key, metadata)
+        } catch {
+            discovery.distrust(provider)
+            throw error.at(.init(to: provider.backchannelAuthentication?.endpoint ?? provider.tokenEndpoint))
         }
-        let claims = request.claims(audience: provider.issuer, tokenID: random.token(bytes: 16), now: clock.now())
-        let object = try key.token(type: RequestObject.type, claims: claims)
-        var outbound = request.outbound(to: endpoint, requestObject: object, limits: configuration.limits)
-        outbound.correlationID = request.correlationID
+        var items = request.items
+        if let signingKey {
+            // Nothing but the client's authentication is beside a signed request.
+            let object = try request.object(
+                of: client.clientID, signedWith: signingKey, provider: provider, id: random.token(bytes: 16),
+                now: clock.now())
+            items = [("request", object.exposed)]
+        }
+        var outbound = try client.request(
+            items, to: metadata.endpoint, step: .backchannelAuthentication, of: provider, limits: configuration.limits,
+            now: clock.now(), random: random)
+        outbound.correlationID = correlationID
         return try await bulkhead.send(outbound, "The backchannel authentication request", codeMayBeSpent: false) {
             (response) throws(OIDCError) in
-            try BackchannelAuthenticationResponse(response, limits: configuration.limits)
+            do throws(OIDCError) {
+                return try BackchannelAuthenticationResponse(response, limits: configuration.limits)
+            } catch {
+                throw client.explained(error)
+            }
         }
+    }
+
+    /// Asks the token endpoint once for the tokens of an authentication request (CIBA Core section 10.1). The caller
+    /// waits at least the interval between two calls, and longer after ``BackchannelTokenResponse/slowDown``.
+    ///
+    /// - Parameters:
+    ///   - requestID: The provider's `auth_req_id`.
+    ///   - key: The key that the tokens are bound to; nil for a new key, if the provider's tokens are bound at all.
+    ///   - requiresIDToken: Whether tokens without an ID token are refused.
+    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code,
+    ///   such as `expired_token`, `access_denied` or `transaction_failed`, and the request has ended; also
+    ///   ``OIDCError/Code/clientRefused`` without one if the provider's metadata does not list the client's
+    ///   authentication method. ``OIDCError/Code/unusableResponse`` or a transport code, and the request may still be
+    ///   pending.
+    public func poll(
+        _ requestID: Secret, client: ClientCredentials, boundTo key: DPoPKey? = nil, requiresIDToken: Bool = true,
+        provider: ProviderMetadata, correlationID: CorrelationID
+    ) async throws(OIDCError) -> BackchannelTokenResponse {
+        do throws(OIDCError) {
+            return .tokens(
+                try await post(
+                    .backchannelAuthentication(requestID), client, boundTo: key, provider, correlationID,
+                    idToken: requiresIDToken ? .required : .optional))
+        } catch {
+            guard let response = BackchannelTokenResponse(error) else { throw error }
+            return response
+        }
+    }
+}
+
+extension ProviderMetadata {
+    /// What backchannel authentication needs.
+    /// - Throws: ``OIDCError/Code/metadataRefused`` if the provider has no acceptable endpoint.
+    package func metadataForBackchannelAuthentication() throws(OIDCError) -> BackchannelAuthenticationMetadata {
+        guard let backchannelAuthentication else { throw MetadataReader.refused("backchannel_authentication_endpoint") }
+        return backchannelAuthentication
     }
 }

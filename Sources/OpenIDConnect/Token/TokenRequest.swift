@@ -8,6 +8,8 @@ struct TokenRequest {
         case authorizationCode(Secret, redirectURI: String, codeVerifier: CodeVerifier?)
         /// RFC 6749 section 6.
         case refreshToken(Secret)
+        /// CIBA Core section 10.1: the provider's `auth_req_id`.
+        case backchannelAuthentication(Secret)
     }
 
     let grant: Grant
@@ -24,6 +26,8 @@ struct TokenRequest {
             items, to: provider.tokenEndpoint, step: .token, of: provider, limits: limits, now: now, random: random)
     }
 
+    private static let backchannelGrantType = "urn:openid:params:grant-type:ciba"
+
     private var items: [(name: String, value: String)] {
         let correlation = correlationID.map { [(name: "correlation_id", value: $0.text)] } ?? []
         switch grant {
@@ -33,6 +37,8 @@ struct TokenRequest {
                 + correlation + verifier
         case .refreshToken(let token):
             return [("grant_type", "refresh_token"), ("refresh_token", token.exposed)] + correlation
+        case .backchannelAuthentication(let requestID):
+            return [("grant_type", Self.backchannelGrantType), ("auth_req_id", requestID.exposed)] + correlation
         }
     }
 }

@@ -129,6 +129,6 @@ extension TokenResponse {
                 reason: "The token endpoint does not accept this client: check its id, secret and registration.")
         }
         return OIDCError(
-            .carrierRefused, carrierError: code, codeMayBeSpent: true, reason: "The token endpoint refused the code.")
+            .carrierRefused, carrierError: code, codeMayBeSpent: true, reason: "The token endpoint refused the grant.")
     }
 }

@@ -117,11 +117,11 @@ public struct CarrierBulkheadRules: Sendable, Hashable {
     var breaker: CircuitBreaker.Rules { CircuitBreaker.Rules(failures: failures, pause: pause) }
 
     /// The limit that counts for a request of a step. Steps that finish a sign-in may use twice the limit, because its
-    /// code is spent. Resources for signed-in users may use half of it, and leave the rest to sign-ins. So may pushed
-    /// authorization requests, because anyone can begin a sign-in.
+    /// code is spent. Resources for signed-in users may use half of it, and leave the rest to sign-ins. So may requests
+    /// that begin a sign-in, because anyone can send them.
     func limit(for step: OutboundRequest.Destination.Step) -> Int {
         switch step {
-        case .resource, .pushedAuthorization: max(1, maximumInFlight / 2)
+        case .resource, .pushedAuthorization, .backchannelAuthentication: max(1, maximumInFlight / 2)
         case .discovery, .token: max(1, maximumInFlight)
         case .keys, .userInfo: max(1, maximumInFlight) * 2
         }

@@ -43,7 +43,7 @@ public struct OutboundRequest: Sendable {
     public struct Destination: Sendable, Hashable {
         /// What a request is for.
         public enum Step: Sendable, Hashable, CaseIterable {
-            case discovery, keys, token, userInfo, resource, pushedAuthorization
+            case discovery, keys, token, userInfo, resource, pushedAuthorization, backchannelAuthentication
         }
 
         /// The issuer, or another name of the carrier.

@@ -56,7 +56,7 @@ extension BackchannelAuthentication {
     ) throws(SignInError) -> Means {
         guard let key = context.client.signingKey else { throw .clientHasNoKey }
         guard let endpoint else { throw .addressUnknown }
-        guard context.carrier.backchannelAuthenticationEndpoint != nil else { throw .carrierCannotStart }
+        guard context.carrier.serverInitiatedAuthorizationEndpoint != nil else { throw .carrierCannotStart }
         return Means(key: key, endpoint: endpoint)
     }
 
@@ -115,7 +115,7 @@ extension BackchannelAuthentication {
     private func send(
         _ context: BackchannelAuthenticationContext, _ token: NotificationToken, _ means: Means
     ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
-        var request = BackchannelAuthenticationRequest(
+        var request = ServerInitiatedAuthorizationRequest(
             clientID: context.client.id, redirectURI: context.terms.redirectURI, loginHint: context.terms.loginHint,
             scopes: context.scopes, state: token.state, nonce: token.nonce, correlationID: context.correlationID,
             notificationEndpoint: means.endpoint, notificationToken: token.text)

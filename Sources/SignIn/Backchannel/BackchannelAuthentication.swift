@@ -240,7 +240,7 @@ package struct BackchannelAuthentication: Sendable {
             // What the carrier notified of earlier came without a request of this server's.
             let isOfCarrier = error.carrierError != nil || error.check != nil
             let carrier = isOfCarrier ? relyingParties[terms.provider]?.knownProvider(for: MCCMNC(terms.network)) : nil
-            log.write(error.at(carrier?.backchannelAuthenticationEndpoint))
+            log.write(error.at(carrier?.serverInitiatedAuthorizationEndpoint))
             guard let correlationID = CorrelationID(terms.correlationID) else { throw error }
             throw error.with(correlationID)
         }

@@ -30,6 +30,7 @@ final class FakeCarrier: Sendable {
     static let tokenURL = TokenDraft.issuer + "/token"
     static let userInfoURL = TokenDraft.issuer + "/userinfo"
 
+    static let backchannelURL = TokenDraft.issuer + "/bc-authorize"
     static let pushURL = TokenDraft.issuer + "/par"
 
     static let metadata: JSONDraft = [
@@ -87,9 +88,13 @@ final class FakeCarrier: Sendable {
     }
 
     /// A relying party of one issuer, which the metadata must name.
-    func relyingParty(ofIssuer issuer: String) throws -> RelyingParty {
+    func relyingParty(
+        ofIssuer issuer: String, _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
+    ) throws -> RelyingParty {
         let url = try #require(EndpointURL(issuer, policy: .httpsOnly))
-        return RelyingParty(configuration: .init(issuer: url), http: http, clock: clock.wallClock)
+        var configuration = RelyingParty.Configuration(issuer: url)
+        change(&configuration)
+        return RelyingParty(configuration: configuration, http: http, clock: clock.wallClock)
     }
 
     private func answer(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
@@ -108,7 +113,9 @@ final class FakeCarrier: Sendable {
         if url.hasPrefix(Self.keysURL) { return answers.keys }
         if url.hasPrefix(Self.tokenURL) { return answers.token }
         if url.hasPrefix(Self.pushURL) { return answers.pushedAuthorization }
-        if url.hasPrefix(TokenDraft.issuer + "/async") { return answers.backchannelAuthentication }
+        if url.hasPrefix(TokenDraft.issuer + "/async") || url.hasPrefix(Self.backchannelURL) {
+            return answers.backchannelAuthentication
+        }
         if url.hasPrefix(Self.userInfoURL) { return answers.userInfo }
         return OutboundResponse(status: 404)
     }
