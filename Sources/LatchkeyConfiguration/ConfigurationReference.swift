@@ -28,7 +28,13 @@ public enum ConfigurationReference {
         environmentPrefix + key.uppercased().split(separator: ".").joined(separator: "_")
     }
 
+    /// `--http-port` for `http.port`.
+    static func optionName(of key: String) -> String {
+        "--" + key.replacing(".", with: "-").replacing("_", with: "-")
+    }
+
     static let environmentFileSuffix = "_FILE"
+    static let optionFileSuffix = "-file"
 }
 
 /// One key of the configuration.
@@ -49,6 +55,9 @@ public struct ConfigurationKey: Sendable, Hashable {
     public let formerName: String?
     /// The environment variable that sets it; nil for the keys of each client, API key and provider.
     public let environmentName: String?
+    /// The option of `latchkey serve` that sets it, or for a secret the option that names its file; nil for the keys of
+    /// each client, API key and provider.
+    public let optionName: String?
     /// The values it takes, with an article: `a whole number from 0 to 65535`.
     public let type: String
     /// The default as it would be written in the file; nil if there is none.
@@ -63,6 +72,8 @@ public struct ConfigurationKey: Sendable, Hashable {
     init<Root>(_ setting: Setting<Root>, in list: String? = nil, defaults: Root) {
         name = list.map { "\($0)[].\(setting.name)" } ?? setting.name
         environmentName = list == nil ? ConfigurationReference.environmentName(of: setting.name) : nil
+        let option = ConfigurationReference.optionName(of: setting.name)
+        optionName = list == nil ? option + (setting.isSecret ? ConfigurationReference.optionFileSuffix : "") : nil
         formerName = setting.formerName
         type = setting.type
         let value = setting.show(defaults)

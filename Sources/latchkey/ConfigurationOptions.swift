@@ -13,9 +13,13 @@ struct ConfigurationOptions: ParsableArguments {
     var config: String?
 
     /// Reads the configuration; prints all problems and ends the process with 78 (EX_CONFIG) if there are any.
-    func load(for purpose: ConfigurationLoader.Purpose) throws -> LoadedConfiguration {
+    ///
+    /// - Parameter settings: The settings that the command line gives.
+    func load(
+        for purpose: ConfigurationLoader.Purpose, _ settings: SettingOptions? = nil
+    ) throws -> LoadedConfiguration {
         do throws(ConfigurationErrors) {
-            return try read(for: purpose)
+            return try read(for: purpose, settings)
         } catch {
             let count = error.problems.count + error.omitted
             Console.warn("latchkey: the configuration has \(count) \(count == 1 ? "problem" : "problems"):")
@@ -25,7 +29,32 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     /// Reads the configuration.
-    func read(for purpose: ConfigurationLoader.Purpose) throws(ConfigurationErrors) -> LoadedConfiguration {
-        try ConfigurationLoader().load(file: config, environment: ProcessInfo.processInfo.environment, purpose: purpose)
+    func read(
+        for purpose: ConfigurationLoader.Purpose, _ settings: SettingOptions? = nil
+    ) throws(ConfigurationErrors) -> LoadedConfiguration {
+        try ConfigurationLoader().load(
+            file: config, environment: ProcessInfo.processInfo.environment,
+            arguments: settings?.parsed ?? SettingArguments(), purpose: purpose)
     }
+}
+
+/// The settings that are given as options, such as `--http-port 9000`: of the commands without arguments of their own.
+struct SettingOptions: ParsableArguments {
+    @Argument(
+        parsing: .allUnrecognized,
+        help: ArgumentHelp(
+            "Settings, such as --http-port 8080 for http.port: they override the environment.",
+            discussion: "latchkey check-config --keys lists them.", valueName: "--key value"))
+    var arguments: [String] = []
+
+    func validate() throws {
+        do throws(SettingArguments.Refusal) {
+            _ = try SettingArguments(arguments)
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+
+    /// The settings. `validate` has refused what cannot be read.
+    var parsed: SettingArguments { (try? SettingArguments(arguments)) ?? SettingArguments() }
 }

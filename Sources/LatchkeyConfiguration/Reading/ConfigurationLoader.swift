@@ -1,4 +1,4 @@
-/// Makes a configuration from a file and environment variables.
+/// Makes a configuration from a file, environment variables and options of the command line.
 ///
 /// ```swift
 /// let loaded = try ConfigurationLoader().load(file: nil, environment: environment)
@@ -28,20 +28,23 @@ public struct ConfigurationLoader: Sendable {
     /// - Parameters:
     ///   - file: The file that the operator named, which must exist; nil for ``defaultFile``, which may be missing.
     ///   - environment: Variables by name; those that begin with `LATCHKEY_` are read and override the file.
+    ///   - arguments: Settings of the command line, which override the variables.
     /// - Throws: ``ConfigurationErrors`` with every problem found.
     public func load(
-        file: String?, environment: [String: String], purpose: Purpose = .serve
+        file: String?, environment: [String: String], arguments: SettingArguments = SettingArguments(),
+        purpose: Purpose = .serve
     ) throws(ConfigurationErrors) -> LoadedConfiguration {
         var context = ReadingContext(files: files)
         let document = readFile(named: file, &context)
         var reader = SettingsReader(Settings.all)
         reader.collect(document?.entries ?? [], &context)
-        let overrides = EnvironmentOverrides(environment, &context)
+        let variables = EnvironmentOverrides(environment, &context)
 
         var configuration = Configuration()
         var origins: [String: ConfigurationOrigin] = [:]
         for setting in Settings.all {
-            let override = overrides.values[setting.name]
+            let argument = arguments.node(of: setting.name, &context)
+            let override = argument ?? variables.values[setting.name]
             if let node = reader.values[setting.name], override == nil || setting.isMerged {
                 setting.apply(node, to: &configuration, &context)
                 origins[setting.name] = node.origin
@@ -54,7 +57,7 @@ public struct ConfigurationLoader: Sendable {
         }
         finishClients(&configuration, &context)
 
-        let given = Set(origins.keys).union(overrides.broken).union(reader.broken)
+        let given = Set(origins.keys).union(arguments.values.keys).union(variables.broken).union(reader.broken)
         var check = ConfigurationCheck(configuration: configuration, origins: origins, context: context)
         if purpose == .serve, document != nil { check.requireWhatServingNeeds(given: given) }
         if purpose == .serve { check.requireVaultKey(given: given) }

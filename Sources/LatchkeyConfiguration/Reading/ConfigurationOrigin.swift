@@ -4,6 +4,8 @@ public enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
     case file(path: String, line: Int?)
     /// The environment variable of this name.
     case environment(String)
+    /// The option of the command line with this name.
+    case commandLine(String)
     /// None: the value is the default, or is missing.
     case none
 
@@ -12,7 +14,7 @@ public enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .file(let path, let line?): "\(Printable.line(path)) line \(line)"
         case .file(let path, nil): Printable.line(path)
-        case .environment(let name): Printable.line(name)
+        case .environment(let name), .commandLine(let name): Printable.line(name)
         case .none: "not set"
         }
     }

@@ -14,13 +14,14 @@ struct CheckConfigCommand: ParsableCommand {
             """)
 
     @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var settings: SettingOptions
 
     @Flag(name: .long, help: "Also list every key with its meaning, default and environment variable.")
     var keys = false
 
     func run() throws {
         if keys { printKeys() }
-        let loaded = try options.load(for: .serve)
+        let loaded = try options.load(for: .serve, settings)
         for warning in loaded.warnings { print("warning: \(warning)") }
         print("The configuration is valid.")
     }
@@ -39,6 +40,7 @@ struct CheckConfigCommand: ParsableCommand {
             let variable = key.environmentName ?? "in the file only"
             let secrecy = key.isSecret ? "; a secret, which a file may hold (_file)" : ""
             print("    default: \(key.defaultValue ?? "none"); environment: \(variable)\(secrecy)\(reload(of: key))")
+            if let option = key.optionName { print("    option: \(option)") }
             if let former = key.formerName { print("    former name: \(former)") }
             print("")
         }

@@ -26,11 +26,12 @@ struct DoctorCommand: AsyncParsableCommand {
     var format = ReportFormat.text
 
     @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var settings: SettingOptions
 
     func run() async throws {
         let loaded: LoadedConfiguration
         do throws(ConfigurationErrors) {
-            loaded = try options.read(for: .serve)
+            loaded = try options.read(for: .serve, settings)
         } catch {
             print(format == .json ? DoctorReport(error).json : DoctorReport(error).text, terminator: "")
             throw ExitCode(78)

@@ -20,13 +20,14 @@ struct ServeCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var settings: SettingOptions
 
     func run() async throws {
         // Before the first secret is read.
         ProcessMemory.allowDumps(false)
         ProcessMemory.keepHeapsSmall()
         ProcessMemory.releaseCode()
-        let loaded = try options.load(for: .serve)
+        let loaded = try options.load(for: .serve, settings)
         if loaded.configuration.allowsMemoryDumps { ProcessMemory.allowDumps(true) }
         ProcessMemory.releaseCode()
         let signals = TerminationSignals()
@@ -63,7 +64,7 @@ struct ServeCommand: AsyncParsableCommand {
     /// Reads the configuration again. The service takes over what it can; a configuration with errors changes nothing.
     private func reload(_ service: LatchkeyService) {
         do throws(ConfigurationErrors) {
-            service.reload(try options.read(for: .serve))
+            service.reload(try options.read(for: .serve, settings))
         } catch {
             service.refuseReload(error)
         }

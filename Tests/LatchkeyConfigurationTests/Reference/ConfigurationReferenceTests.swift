@@ -91,6 +91,8 @@ struct ConfigurationReferenceTests {
             key.environmentName.map { key.isSecret ? [$0, $0 + "_FILE"] : [$0] } ?? []
         }
         #expect(Set(variables).count == variables.count)
+        let options = keys.compactMap(\.optionName)
+        #expect(Set(options).count == options.count && options.count == keys.compactMap(\.environmentName).count)
         #expect(keys.allSatisfy { !$0.type.isEmpty && $0.meaning.hasSuffix(".") })
     }
 

@@ -47,4 +47,11 @@ import Testing
     func usage(command: String) async throws {
         #expect(await (try LatchkeyProcess([command, "--no-such-option"])).ending().status == 64)
     }
+
+    @Test("A setting may be an option", arguments: ["serve", "check-config", "doctor"])
+    func setting(command: String) async throws {
+        let ended = await (try LatchkeyProcess([command, "--http-port=70000"])).ending()
+        #expect(ended.status == 78)
+        #expect(ended.output.contains("http.port: 70000 is out of range"))
+    }
 }
