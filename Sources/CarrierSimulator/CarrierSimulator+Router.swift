@@ -8,6 +8,7 @@ extension CarrierSimulator {
         addPages(to: &router)
         for root in ["/carriers/{mccmnc}", "/providers/{mccmnc}"] { addEndpoints(below: root, to: &router) }
         addControls(to: &router)
+        addOperators(to: &router)
         return router
     }
 
@@ -70,19 +71,19 @@ extension CarrierSimulator {
     }
 
     /// A handler whose refusals become JSON.
-    private static func json(_ handler: @escaping Handler) -> Handler {
+    static func json(_ handler: @escaping Handler) -> Handler {
         { request in
             do { return try await handler(request) } catch let refusal as Refusal { return refusal.response }
         }
     }
 
     /// The same, readable for pages on this machine.
-    private static func shared(_ handler: @escaping Handler) -> Handler {
+    static func shared(_ handler: @escaping Handler) -> Handler {
         { request in try await json(handler)(request).shared(withPageOf: request) }
     }
 
     /// A handler whose refusals become pages.
-    private static func page(_ handler: @escaping Handler) -> Handler {
+    static func page(_ handler: @escaping Handler) -> Handler {
         { request in
             do { return try await handler(request) } catch let refusal as Refusal { return refusal.page }
         }
@@ -94,7 +95,7 @@ extension CarrierSimulator {
     /// - Throws: 404 if there is none.
     func site(of request: Request) throws(HTTPError) -> CarrierSite {
         guard let mccmnc = request.parameters["mccmnc"], let site = withState({ $0.site(mccmnc) }),
-            site.carrier.isCarrier == request.path.hasPrefix("/carriers/")
+            request.path.hasPrefix(site.carrier.root)
         else { throw HTTPError(.notFound, code: "not_found", message: "There is no carrier of this mccmnc.") }
         return site
     }
@@ -118,7 +119,7 @@ extension CarrierSimulator {
         let entry = RequestLog.Entry(
             endpoint: endpoint, mccmnc: mccmnc, method: request.method.rawValue, parameters: parameters,
             authorization: request.headers[.authorization], proof: request.headers[DPoPVerifier.field],
-            traceFields: traceFields)
+            correlator: request.headers[OperatorAPI.correlatorField], traceFields: traceFields)
         withState { $0.log.add(entry) }
     }
 }

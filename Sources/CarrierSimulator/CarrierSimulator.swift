@@ -32,8 +32,9 @@ public final class CarrierSimulator: Sendable {
     ///   - clients: The last one of an id counts.
     ///   - pause: How slow endpoints wait.
     public init(
-        carriers: [Carrier] = Carrier.defaults + Carrier.otherProviders, clients: [Client], clock: WallClock = .system,
-        random: RandomSource = .system, pause: @escaping Pause = { try await Task.sleep(for: $0) }
+        carriers: [Carrier] = Carrier.defaults + Carrier.otherProviders + Carrier.operators, clients: [Client],
+        clock: WallClock = .system, random: RandomSource = .system,
+        pause: @escaping Pause = { try await Task.sleep(for: $0) }
     ) {
         self.clients = Dictionary(clients.map { ($0.id, $0) }) { _, later in later }
         self.clock = clock

@@ -10,7 +10,7 @@ struct CarrierSite: Sendable {
     let keyGeneration: Int
 
     var mccmnc: String { carrier.mccmnc }
-    var issuer: String { "\(base)/\(carrier.isCarrier ? "carriers" : "providers")/\(mccmnc)" }
+    var issuer: String { base + carrier.root + mccmnc }
     var authorizationEndpoint: String { issuer + "/authorize" }
     var pushedAuthorizationEndpoint: String { issuer + "/par" }
     var tokenEndpoint: String { issuer + "/token" }

@@ -48,7 +48,7 @@ struct TokenEndpoint: Sendable {
 
     /// Redeems the code and checks the redirect URI and the code verifier. A wrong one spends the code, because the
     /// sender is not the client that requested it.
-    private func redeem(
+    func redeem(
         _ request: TokenRequest, site: CarrierSite, keyThumbprint: String?
     ) throws(Refusal) -> Grant {
         let now = simulator.clock.now()
@@ -96,7 +96,7 @@ struct TokenEndpoint: Sendable {
     }
 
     /// The faults that refuse every request.
-    private func refusal(at site: CarrierSite) -> Refusal? {
+    func refusal(at site: CarrierSite) -> Refusal? {
         if let code = site.carrier.tokenRefusal { return Refusal(code, "The simulator is set to refuse.") }
         if site.has(.tokenInvalidClient) { return .invalidClient("The client is unknown.") }
         if site.has(.tokenInvalidGrant) { return Refusal("invalid_grant", "The code is unknown.") }

@@ -208,6 +208,46 @@ extension CarrierSimulator {
         case discoveryNoPAR = "discovery-no-par"
         case discoveryBareGrantType = "discovery-bare-grant-type"
 
+        // Operators with CAMARA's APIs: the subscriber and the connection.
+        case operatorNotOnNetwork = "operator-not-on-network"
+        case operatorConsentRequired = "operator-consent-required"
+        case operatorNumberRecycled = "operator-number-recycled"
+        case operatorNeighbourIssuer = "operator-neighbour-issuer"
+        // Backchannel authentication requests at operators.
+        case operatorBackchannelPending = "operator-ciba-pending"
+        case operatorBackchannelSlowDown = "operator-ciba-slow-down"
+        case operatorBackchannelExpired = "operator-ciba-expired"
+        case operatorBackchannelDenied = "operator-ciba-denied"
+        case operatorBackchannel500 = "operator-ciba-500"
+        case operatorBackchannelSlow = "operator-ciba-slow"
+        // All APIs of operators.
+        case operatorWrongAudience = "operator-api-wrong-audience"
+        case operatorQuotaExceeded = "operator-api-quota-exceeded"
+        case operatorOtherCorrelator = "operator-api-other-correlator"
+        // Number Verification.
+        case operatorWrongNumber = "operator-number-wrong"
+        case operatorNumberMalformed = "operator-number-malformed"
+        case operatorTokenUsed = "operator-number-token-used"
+        case operatorNotNetworkAuthenticated = "operator-number-not-network-authenticated"
+        case operatorNumber500 = "operator-number-500"
+        case operatorNumberSlow = "operator-number-slow"
+        case operatorNumberNotJSON = "operator-number-not-json"
+        case operatorNumberRedirect = "operator-number-redirect"
+        // SIM Swap.
+        case operatorSIMSwapped = "operator-sim-swap-swapped"
+        case operatorSIMSwapUnknown = "operator-sim-swap-unknown"
+        case operatorSIMSwapOutOfRange = "operator-sim-swap-out-of-range"
+        case operatorSIMSwap500 = "operator-sim-swap-500"
+        case operatorSIMSwapSlow = "operator-sim-swap-slow"
+        case operatorSIMSwapNotJSON = "operator-sim-swap-not-json"
+        case operatorSIMSwapRedirect = "operator-sim-swap-redirect"
+        // Telco Finder.
+        case operatorFinderUnknown = "operator-finder-unknown"
+        case operatorFinderNeighbour = "operator-finder-neighbour"
+        case operatorFinder500 = "operator-finder-500"
+        case operatorFinderSlow = "operator-finder-slow"
+        case operatorFinderNotJSON = "operator-finder-not-json"
+
         // The end-session endpoint.
         case logoutOtherState = "logout-other-state"
         case logoutMissingState = "logout-missing-state"

@@ -18,7 +18,9 @@ extension CarrierSimulator.Fault {
         ("token-", "The token endpoint"), ("userinfo-", "The userinfo endpoint"),
         ("server-initiated-", "The backchannel authentication endpoint"), ("resource-", "The resource endpoint"),
         ("discovery-", "The discovery endpoint"), ("jwks-", "The key set endpoint"),
-        ("par-", "The pushed authorization request endpoint"),
+        ("par-", "The pushed authorization request endpoint"), ("operator-number-", "Number Verification"),
+        ("operator-sim-swap-", "SIM Swap"), ("operator-finder-", "Telco Finder"),
+        ("operator-ciba-", "The operator's backchannel authentication endpoint"),
     ]
 
     private static let endpointDefects = [
@@ -30,7 +32,7 @@ extension CarrierSimulator.Fault {
     private static let summaries: [CarrierSimulator.Fault: String] =
         [
             authorization, pushedAuthorization, signedAuthorization, dpop, claims, signature, portToken, token,
-            backchannel, userInfo, resource, discovery, keys,
+            backchannel, userInfo, resource, discovery, keys, operators,
         ]
         .reduce(into: [:]) { all, group in all.merge(group) { first, _ in first } }
 
@@ -210,6 +212,29 @@ extension CarrierSimulator.Fault {
         .discoveryNoBackchannel: "The metadata has no server_initiated_authorization_endpoint.",
         .discoveryNoPAR: "The metadata has no pushed_authorization_request_endpoint.",
         .discoveryBareGrantType: "grant_types_supported is a string and not an array, as some providers send it.",
+    ]
+
+    private static let operators: [Self: String] = [
+        .operatorNotOnNetwork: "The operator cannot authenticate the device by its network: login_required.",
+        .operatorConsentRequired: "The operator wants the user's consent: consent_required, or invalid_grant.",
+        .operatorNumberRecycled: "The numbers of all subscribers now belong to others, with another sub.",
+        .operatorNeighbourIssuer: "The authorization response's iss is another operator of the simulator.",
+        .operatorBackchannelPending: "Backchannel authentication requests stay pending until they expire.",
+        .operatorBackchannelSlowDown: "The first poll of a backchannel authentication request ends with slow_down.",
+        .operatorBackchannelExpired: "Every poll of a backchannel authentication request ends with expired_token.",
+        .operatorBackchannelDenied: "Every poll of a backchannel authentication request ends with access_denied.",
+        .operatorWrongAudience: "The operator's APIs refuse access tokens as those of another audience.",
+        .operatorQuotaExceeded: "The operator's APIs respond with 429 and QUOTA_EXCEEDED.",
+        .operatorOtherCorrelator: "The operator's APIs respond with another x-correlator.",
+        .operatorWrongNumber: "Number Verification knows another number, and verifies none.",
+        .operatorNumberMalformed: "Number Verification responds with a number that is not in E.164 form.",
+        .operatorTokenUsed: "Number Verification refuses access tokens as used before.",
+        .operatorNotNetworkAuthenticated: "Number Verification says that the network did not authenticate the user.",
+        .operatorSIMSwapped: "SIM Swap says that the SIM was changed an hour ago.",
+        .operatorSIMSwapUnknown: "SIM Swap does not serve the number: SERVICE_NOT_APPLICABLE.",
+        .operatorSIMSwapOutOfRange: "SIM Swap does not know as long a period: OUT_OF_RANGE.",
+        .operatorFinderUnknown: "Telco Finder knows no operator of the number.",
+        .operatorFinderNeighbour: "Telco Finder names another operator than the number's.",
     ]
 
     private static let keys: [Self: String] = [

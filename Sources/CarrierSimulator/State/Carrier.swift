@@ -58,6 +58,8 @@ extension CarrierSimulator {
         public var refreshTokenGrace: Int64 = 0
         /// How long slow endpoints wait.
         public var delay: Duration = .seconds(30)
+        /// The CAMARA APIs and rules of a mobile operator; nil for carriers in ZenKey's form and for other providers.
+        public var operatorProfile: OperatorProfile?
         /// The edits of a test.
         package var tampering = Tampering()
         /// The network code of the carrier whose keys this one shares, because making keys is slow in tests with many
@@ -105,6 +107,12 @@ extension CarrierSimulator {
                 includesAccessTokenHash: true, isCarrier: false),
             Carrier(mccmnc: "meetings", name: "Meetings", isCarrier: false, hasIDTokens: false),
         ]
+
+        /// Where the addresses of its endpoints begin.
+        var root: String {
+            if operatorProfile != nil { return "/operators/" }
+            return isCarrier ? "/carriers/" : "/providers/"
+        }
 
         func user(_ id: String?) -> User? {
             guard let id else { return users.first }

@@ -7,6 +7,7 @@ extension CarrierSimulator {
         public enum Endpoint: String, Sendable, CaseIterable {
             case discovery, discoveryUI, configuration, authorization, backchannelAuthentication, token, keys, userInfo
             case resource, endSession, optimizedDiscovery, pushedAuthorization
+            case numberVerify, devicePhoneNumber, simSwapCheck, simSwapDate, telcoFinder
             /// An address that no relying party may request: the target of a redirect, or of a token's `jku`.
             case canary
         }
@@ -33,6 +34,8 @@ extension CarrierSimulator {
             public let authorization: String?
             /// The `DPoP` field.
             public let proof: String?
+            /// The `x-correlator` field.
+            public let correlator: String?
             /// The trace context fields, each as `name: value`.
             public let traceFields: [String]
 

@@ -25,6 +25,8 @@ struct SimulatorState: Sendable {
     var backchannelRequests = BoundedCache<String, BackchannelAuthenticationRequest>(capacity: 1000, age: .insertion)
     /// Pushed authorization requests by `request_uri`.
     var pushedRequests = BoundedCache<String, PushedRequest>(capacity: 1000, age: .insertion)
+    /// What operators have issued and keep.
+    var operators = OperatorState()
     /// The `sid` of each provider's latest ID token.
     var latestSessionIDs: [String: String] = [:]
     /// The ID token of the latest sign-in at each provider that is not a carrier.
@@ -66,7 +68,10 @@ struct SimulatorState: Sendable {
         guard let grant = grants[code], grant.mccmnc == mccmnc, grant.terms.clientID == clientID
         else { throw .init("invalid_grant", "The code is unknown.") }
         if grant.isRedeemed, !acceptsUsedCodes {
-            if let token = grant.accessToken { accessTokens.update(token) { $0.isRevoked = true } }
+            if let token = grant.accessToken {
+                accessTokens.update(token) { $0.isRevoked = true }
+                operators.accessTokens.update(token) { $0.isRevoked = true }
+            }
             throw .init("invalid_grant", "The code was used before.")
         }
         grants.update(code) { $0.isRedeemed = true }

@@ -76,6 +76,7 @@ struct AuthorizationResponse: Sendable {
     private var issuer: String? {
         if site.has(.authorizationMissingIssuer) { return nil }
         if site.has(.authorizationOtherIssuer) { return "https://example.org/" }
+        if site.has(.operatorNeighbourIssuer) { return simulator.otherOperator(than: site)?.issuer }
         return site.carrier.hasIDTokens ? site.issuer : nil
     }
 }

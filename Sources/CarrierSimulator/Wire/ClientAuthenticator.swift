@@ -18,6 +18,8 @@ struct ClientAuthenticator: Sendable {
     let site: CarrierSite
     /// The endpoint, if it is not the token endpoint: an assertion may name it, too (RFC 9126 section 2).
     var endpoint: String?
+    /// What an assertion's `aud` may be; nil for the endpoint and the issuer.
+    var audiences: [String]?
     /// Whether the form has a `client_id` beside HTTP Basic, as an authorization request must.
     var namesClientBesideBasic = false
 
@@ -83,7 +85,8 @@ struct ClientAuthenticator: Sendable {
             throw .invalidClient("The client_assertion's signature is wrong.")
         }
         if let fault = assertion.assertionFault(
-            audiences: [site.tokenEndpoint, site.issuer] + [endpoint].compactMap(\.self), now: simulator.clock.now())
+            audiences: audiences ?? [site.tokenEndpoint, site.issuer] + [endpoint].compactMap(\.self),
+            now: simulator.clock.now())
         {
             throw .invalidClient("The client_assertion's \(fault) is missing or invalid.")
         }
@@ -107,7 +110,8 @@ struct ClientAuthenticator: Sendable {
         site.carrier.authenticationMethods.contains(method.name)
     }
 
-    private func recordID(of assertion: ReceivedJWS, _ client: Client) -> Bool {
+    /// Notes an assertion's `jti`. False if the client used it before.
+    func recordID(of assertion: ReceivedJWS, _ client: Client) -> Bool {
         guard let id = assertion.assertionID else { return false }
         let key = "\(site.mccmnc) \(client.id) \(id)"
         return simulator.withState { state in

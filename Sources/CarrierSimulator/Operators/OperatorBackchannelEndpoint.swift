@@ -1,0 +1,64 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+
+/// An operator's backchannel authentication endpoint, in poll mode (CIBA Core section 7; CAMARA Security and
+/// Interoperability Profile, Client-Initiated Backchannel Authentication Flow).
+struct OperatorBackchannelEndpoint: Sendable {
+    typealias Refusal = CarrierSimulator.Refusal
+
+    let simulator: CarrierSimulator
+
+    /// `POST {issuer}/bc-authorize`. A request with an operator token is approved without the user; one with a phone
+    /// number waits for a decision.
+    func start(_ request: Request) async throws -> Response {
+        let form = Result { () throws(Refusal) in try TokenEndpoint.form(of: request) }
+        return try await simulator.serve(
+            .backchannelAuthentication, request, faults: "operator-ciba-", content: try? form.get()
+        ) { site in
+            let form = try form.get()
+            guard let profile = site.carrier.operatorProfile, profile.acceptsBackchannel
+            else { throw Refusal("unauthorized_client", "The operator has no backchannel authentication.") }
+            guard !form.hasRepeatedName else { throw Refusal.invalidRequest("A parameter occurs more than once.") }
+            guard form["client_assertion"].map(ReceivedJWS.hasLifetimeOfProfile) ?? true
+            else { throw Refusal.invalidClient("The client_assertion's exp is more than 300 seconds after its iat.") }
+            let client = try ClientAuthenticator(
+                simulator: simulator, site: site, endpoint: site.backchannelEndpoint,
+                audiences: site.assertionAudiences(at: site.backchannelEndpoint)
+            ).client(of: request, form: form)
+            let id = simulator.random.token(bytes: 24)
+            let started = try started(form, client, site, profile)
+            simulator.withState { $0.operators.backchannelRequests.put(started, for: id) }
+            return .json([
+                "auth_req_id": .string(id), "expires_in": .integer(OperatorState.BackchannelRequest.lifetime),
+                "interval": .integer(OperatorState.BackchannelRequest.interval),
+            ])
+        }
+    }
+
+    private func started(
+        _ form: Parameters, _ client: CarrierSimulator.Client, _ site: CarrierSite,
+        _ profile: CarrierSimulator.OperatorProfile
+    ) throws(Refusal) -> OperatorState.BackchannelRequest {
+        let now = simulator.clock.now()
+        let parameters = try form.openedByProfile(
+            at: site, endpoint: site.backchannelEndpoint, client: client, repeated: [], now: now)
+        guard !parameters.has("login_hint_token"), !parameters.has("id_token_hint")
+        else { throw .invalidRequest("The login_hint must be the only hint.") }
+        guard let hint = parameters["login_hint"] else { throw .invalidRequest("There is no login_hint.") }
+        let scopes = try OperatorScopes(parameters["scope"])
+        guard scopes.names.contains("openid") else { throw .invalidRequest("The scope must contain openid.") }
+        let (user, authentication) = try simulator.subscriber(
+            hintedBy: hint, at: site, or: Refusal("unknown_user_id", "The login_hint names no subscriber."))
+        if site.has(.operatorConsentRequired) {
+            throw Refusal("access_denied", "The user has not consented.", status: .forbidden)
+        }
+        let grant = OperatorGrant(
+            operatorName: site.mccmnc, clientID: client.id, scopes: scopes.names, subscriber: user,
+            authentication: authentication, approvedAt: now)
+        let isSilent = authentication == .sim
+        return OperatorState.BackchannelRequest(
+            grant: grant, expiresAt: now.advanced(bySeconds: OperatorState.BackchannelRequest.lifetime),
+            pendingPolls: isSilent ? profile.pendingPolls : nil, outcome: isSilent ? .approved : nil)
+    }
+}

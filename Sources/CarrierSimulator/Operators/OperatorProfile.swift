@@ -1,0 +1,136 @@
+public import Primitives
+
+extension CarrierSimulator {
+    /// What a mobile operator with CAMARA's APIs has beyond an OpenID provider: subscribers' SIMs, and the choices that
+    /// the CAMARA Security and Interoperability Profile leaves to operators.
+    public struct OperatorProfile: Sendable {
+        /// What an assertion's `aud` may be.
+        public enum AssertionAudience: Sendable, Hashable, CaseIterable {
+            /// The URL of the endpoint that receives the request, as the profile recommends.
+            case endpoint
+            /// The issuer.
+            case issuer
+            /// The token endpoint, also at other endpoints.
+            case tokenEndpoint
+        }
+
+        /// When the SIM of a number last changed.
+        public enum SIMHistory: Sendable, Hashable {
+            /// It was activated, or replaced another one.
+            case changed(at: Timestamp)
+            /// The number has never had a SIM.
+            case never
+        }
+
+        /// The network codes of its subscribers, 5 or 6 digits each.
+        public var mccmncs: [String]
+        /// The audiences of assertions that it accepts.
+        public var assertionAudiences: Set<AssertionAudience> = [.endpoint]
+        /// Whether it accepts JWTs as authorization grants (RFC 7523 section 2.1).
+        public var acceptsJWTBearer = true
+        /// Whether it has backchannel authentication in poll mode.
+        public var acceptsBackchannel = true
+        /// Whether clients may have tokens without a user (RFC 6749 section 4.4).
+        public var acceptsClientCredentials = true
+        /// Whether `/verify` takes hashed numbers.
+        public var acceptsHashedNumbers = true
+        /// For how many days it keeps SIM changes; nil for ever.
+        public var monitoredDays: Int64?
+        /// How many polls find a backchannel authentication request pending before it is approved.
+        public var pendingPolls = 0
+        /// The SIMs of subscribers, by the user's id. Others have had theirs since ``activation``.
+        public var simHistories: [String: SIMHistory] = [:]
+
+        /// When the SIMs were activated that have no history: 2024-01-01.
+        public static let activation = Timestamp(secondsSinceEpoch: 1_704_067_200)
+
+        /// An operator that follows the profile's recommendations.
+        public init(mccmncs: [String]) { self.mccmncs = mccmncs }
+
+        func history(of user: User) -> SIMHistory { simHistories[user.id] ?? .changed(at: Self.activation) }
+    }
+}
+
+extension CarrierSimulator.Carrier {
+    /// Two invented operators with CAMARA's APIs. Each number belongs to one of them.
+    public static let operators = [
+        mobileOperator("northwind", name: "Northwind Mobile", mccmncs: ["310010", "310012"], users: User.defaults),
+        mobileOperator(
+            "harbor", name: "Harbor Telecom", mccmncs: ["310260"],
+            users: [
+                User(
+                    id: "mira", givenName: "Mira", familyName: "Lind", email: "mira.lind@example.org",
+                    phoneNumber: "+12025550142", postalCode: "04101"),
+                User(
+                    id: "otto", givenName: "Otto", familyName: "Brandt", email: "otto.brandt@example.org",
+                    phoneNumber: "+12025550169", postalCode: "60601"),
+            ], signingAlgorithm: .es256),
+    ]
+
+    private typealias User = CarrierSimulator.User
+
+    /// A mobile operator with CAMARA's APIs.
+    /// - Parameter name: Its name in paths; `title` is what pages show.
+    public static func mobileOperator(
+        _ name: String, name title: String, mccmncs: [String], users: [CarrierSimulator.User],
+        signingAlgorithm: SigningAlgorithm = .rs256
+    ) -> Self {
+        var carrier = Self(
+            mccmnc: name, name: title, users: users, signingAlgorithm: signingAlgorithm, isCarrier: false)
+        carrier.authenticationMethods = ["private_key_jwt"]
+        carrier.accessTokenLifetime = 300
+        carrier.operatorProfile = .init(mccmncs: mccmncs)
+        return carrier
+    }
+}
+
+extension CarrierSimulator {
+    /// The present operators with CAMARA's APIs, sorted by name.
+    public var operators: [Carrier] {
+        withState { state in
+            state.carriers.values.filter { $0.operatorProfile != nil }.sorted { $0.mccmnc < $1.mccmnc }
+        }
+    }
+
+    /// Where the APIs of an operator begin; nil if there is no such operator.
+    public func apiRoot(of name: String) -> String? {
+        withState { $0.site(name) }.flatMap { $0.carrier.operatorProfile == nil ? nil : $0.apiRoot }
+    }
+
+    /// Sets when the SIM of a subscriber last changed.
+    public func setSIMHistory(_ history: OperatorProfile.SIMHistory, of user: String, at name: String) {
+        update(name) { $0.operatorProfile?.simHistories[user] = history }
+    }
+
+    func otherOperator(than site: CarrierSite) -> CarrierSite? {
+        operators.first { $0.mccmnc != site.mccmnc }.flatMap { other in withState { $0.site(other.mccmnc) } }
+    }
+}
+
+extension CarrierSite {
+    var apiRoot: String { issuer + "/api" }
+    var backchannelEndpoint: String { issuer + "/bc-authorize" }
+
+    /// What the `aud` of an assertion at an endpoint may be.
+    func assertionAudiences(at endpoint: String) -> [String] {
+        (carrier.operatorProfile?.assertionAudiences ?? []).map { audience in
+            switch audience {
+            case .endpoint: endpoint
+            case .issuer: issuer
+            case .tokenEndpoint: tokenEndpoint
+            }
+        }
+    }
+
+    /// A subscriber as the operator knows them now. After a number was recycled it is somebody else with that number.
+    func subscriber(_ user: CarrierSimulator.User) -> CarrierSimulator.User {
+        guard has(.operatorNumberRecycled) else { return user }
+        var successor = user
+        successor.id += "-successor"
+        return successor
+    }
+
+    func subscriber(ofNumber number: String) -> CarrierSimulator.User? {
+        carrier.users.first { $0.phoneNumber == number }.map(subscriber)
+    }
+}

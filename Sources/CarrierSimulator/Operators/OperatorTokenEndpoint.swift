@@ -1,0 +1,135 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+
+/// An operator's token endpoint (CAMARA Security and Interoperability Profile, Access Token Request). Clients
+/// authenticate with `private_key_jwt` only. There are no refresh tokens.
+struct OperatorTokenEndpoint: Sendable {
+    typealias Refusal = CarrierSimulator.Refusal
+
+    static let jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+    static let ciba = "urn:openid:params:grant-type:ciba"
+    /// Of ID tokens: one factor, the SIM.
+    static let acr = "1"
+
+    let simulator: CarrierSimulator
+
+    func respond(to request: Request) async throws -> Response {
+        let form = Result { () throws(Refusal) in try TokenEndpoint.form(of: request) }
+        return try await simulator.serve(.token, request, faults: "token-", content: try? form.get()) { site in
+            let codes = TokenEndpoint(simulator: simulator)
+            if let refusal = codes.refusal(at: site) { throw refusal }
+            let form = try form.get()
+            guard !form.hasRepeatedName else { throw Refusal.invalidRequest("A parameter occurs more than once.") }
+            let verifier = DPoPVerifier(simulator: simulator, site: site, server: .authorization)
+            let thumbprint = try verifier.thumbprint(of: request, to: site.tokenEndpoint)
+            guard thumbprint != nil || !site.has(.dpopRequired)
+            else { throw Refusal("invalid_dpop_proof", "There is no DPoP proof.") }
+            let accessToken = simulator.random.token()
+            let granted = try grant(request, form, site, codes, accessToken: accessToken, keyThumbprint: thumbprint)
+            let response = try await tokens(
+                granted, site, accessToken: accessToken, keyThumbprint: site.has(.dpopBearer) ? nil : thumbprint)
+            return verifier.giving(nonceWith: response, hasProof: thumbprint != nil)
+        }
+    }
+
+    /// What a request is granted, and the `auth_req_id` that it answers.
+    struct Granted: Sendable {
+        let grant: OperatorGrant
+        var requestID: String?
+    }
+
+    private func grant(
+        _ request: Request, _ form: Parameters, _ site: CarrierSite, _ codes: TokenEndpoint, accessToken: String,
+        keyThumbprint: String?
+    ) throws(Refusal) -> Granted {
+        guard let profile = site.carrier.operatorProfile else { throw .invalidRequest("It is no operator.") }
+        switch form["grant_type"] {
+        case "authorization_code":
+            try checkLifetime(form)
+            let authenticator = ClientAuthenticator(
+                simulator: simulator, site: site, audiences: site.assertionAudiences(at: site.tokenEndpoint))
+            let tokenRequest = try TokenRequest(request, form: form, authenticator: authenticator)
+            let grant = try codes.redeem(tokenRequest, site: site, keyThumbprint: keyThumbprint)
+            simulator.withState { $0.grants.update(tokenRequest.code) { $0.accessToken = accessToken } }
+            return Granted(
+                grant: OperatorGrant(
+                    operatorName: site.mccmnc, clientID: grant.terms.clientID, scopes: grant.terms.scopes,
+                    subscriber: grant.user, authentication: .network, approvedAt: grant.approvedAt,
+                    nonce: grant.terms.nonce))
+        case Self.jwtBearer where profile.acceptsJWTBearer: return Granted(grant: try grantOfAssertion(form, site))
+        case Self.ciba where profile.acceptsBackchannel:
+            let client = try client(of: request, form, site)
+            return try grantOfPoll(form, client, site, now: simulator.clock.now())
+        case "client_credentials" where profile.acceptsClientCredentials:
+            let client = try client(of: request, form, site)
+            return Granted(grant: try grantOfClient(form, client, site))
+        case Self.jwtBearer, Self.ciba, "client_credentials":
+            throw Refusal("unauthorized_client", "The client may not use this grant_type.")
+        default: throw Refusal("unsupported_grant_type", "The grant_type is not supported.")
+        }
+    }
+
+    private func client(
+        of request: Request, _ form: Parameters, _ site: CarrierSite
+    ) throws(Refusal) -> CarrierSimulator.Client {
+        try checkLifetime(form)
+        return try ClientAuthenticator(
+            simulator: simulator, site: site, audiences: site.assertionAudiences(at: site.tokenEndpoint)
+        ).client(of: request, form: form)
+    }
+
+    private func checkLifetime(_ form: Parameters) throws(Refusal) {
+        guard form["client_assertion"].map(ReceivedJWS.hasLifetimeOfProfile) ?? true
+        else { throw .invalidClient("The client_assertion's exp is more than 300 seconds after its iat.") }
+    }
+
+    /// RFC 6749 section 4.4. The scope is required, and Number Verification needs a user.
+    private func grantOfClient(
+        _ form: Parameters, _ client: CarrierSimulator.Client, _ site: CarrierSite
+    ) throws(Refusal) -> OperatorGrant {
+        let scopes = try OperatorScopes(form["scope"])
+        guard !scopes.hasNumberVerification, !scopes.names.contains("openid")
+        else { throw Refusal("invalid_scope", "A scope needs a user.") }
+        return OperatorGrant(
+            operatorName: site.mccmnc, clientID: client.id, scopes: scopes.names, subscriber: nil,
+            authentication: .none, approvedAt: simulator.clock.now())
+    }
+
+    private func tokens(
+        _ granted: Granted, _ site: CarrierSite, accessToken: String, keyThumbprint: String?
+    ) async throws -> Response {
+        let (now, lifetime, grant) = (simulator.clock.now(), site.carrier.accessTokenLifetime, granted.grant)
+        let token = OperatorState.AccessToken(
+            grant: grant, expiresAt: now.advanced(bySeconds: lifetime), keyThumbprint: keyThumbprint)
+        simulator.withState { $0.operators.accessTokens.put(token, for: accessToken) }
+        var members: JSONMembers = [
+            "access_token": .string(accessToken), "token_type": keyThumbprint == nil ? "Bearer" : "DPoP",
+            "expires_in": .integer(lifetime), "scope": .string(grant.scopes.joined(separator: " ")),
+        ]
+        if grant.scopes.contains("openid"), let user = grant.subscriber,
+            let client = simulator.clients[grant.clientID]
+        {
+            let terms = GrantTerms(
+                clientID: grant.clientID, redirectURI: "", codeChallenge: "", nonce: grant.nonce, scopes: grant.scopes,
+                acr: Self.acr, context: nil)
+            let issuer = IDTokenIssuer(simulator: simulator, site: site, client: client)
+            members["id_token"] = .string(
+                try await issuer.issue(
+                    for: Grant(mccmnc: site.mccmnc, terms: terms, user: user, approvedAt: grant.approvedAt),
+                    accessToken: accessToken, requestID: granted.requestID, now: now))
+        }
+        return site.tokenResponse(members)
+    }
+}
+
+extension ReceivedJWS {
+    /// Whether an assertion's `exp` is at most 300 seconds after its `iat`, if it has both (CAMARA Security and
+    /// Interoperability Profile, Client Authentication).
+    static func hasLifetimeOfProfile(_ text: String) -> Bool {
+        guard let assertion = ReceivedJWS(text, maximumBytes: maximumAssertionBytes),
+            let issuedAt = assertion.claims["iat"]?.integer, let expiry = assertion.claims["exp"]?.integer
+        else { return true }
+        return expiry.subtractingReportingOverflow(issuedAt).partialValue <= 300
+    }
+}

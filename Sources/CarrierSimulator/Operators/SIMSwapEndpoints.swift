@@ -1,0 +1,69 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+
+/// CAMARA's API SIM Swap, version 2.
+struct SIMSwapEndpoints: Sendable {
+    let simulator: CarrierSimulator
+
+    private var api: OperatorAPI { OperatorAPI(simulator: simulator) }
+
+    /// `POST {apiRoot}/sim-swap/v2/check` with `maxAge` in hours, and `phoneNumber` where the token has no user.
+    func check(_ request: Request) async throws -> Response {
+        try await api.serve(
+            .simSwapCheck, request, faults: "operator-sim-swap-",
+            scopes: [OperatorScopes.simSwapCheck, OperatorScopes.simSwap]
+        ) { (call) throws(OperatorAPIError) in
+            let object = try OperatorAPI.object(of: call.request)
+            let hours = try maximumAge(object, call)
+            let change = try lastChange(object, call)
+            let limit = simulator.clock.now().advanced(bySeconds: -hours * 3600)
+            return .json(["swapped": .bool(change.map { $0 >= limit } ?? false)])
+        }
+    }
+
+    /// `POST {apiRoot}/sim-swap/v2/retrieve-date`.
+    func retrieveDate(_ request: Request) async throws -> Response {
+        try await api.serve(
+            .simSwapDate, request, faults: "operator-sim-swap-",
+            scopes: [OperatorScopes.simSwapDate, OperatorScopes.simSwap]
+        ) { (call) throws(OperatorAPIError) in
+            let change = try lastChange(try OperatorAPI.object(of: call.request), call)
+            var members: JSONMembers = ["latestSimChange": change.map { .string(UTCTime.text($0)) } ?? .null]
+            guard let days = call.profile.monitoredDays, let change else { return .json(members) }
+            if change < simulator.clock.now().advanced(bySeconds: -days * 86_400) {
+                members = ["latestSimChange": .null, "monitoredPeriod": .integer(days)]
+            }
+            return .json(members)
+        }
+    }
+
+    /// 1 to 2400, and not more than the operator monitors; 240 if the call has none.
+    private func maximumAge(_ object: JSONObject, _ call: OperatorAPI.Call) throws(OperatorAPIError) -> Int64 {
+        let limit = min(2400, (call.profile.monitoredDays ?? 100) * 24)
+        guard let value = object["maxAge"] else { return min(240, limit) }
+        guard let hours = value.integer, hours >= 1
+        else { throw .invalidArgument("The maxAge is not a number of hours of 1 or more.") }
+        guard hours <= limit, !call.site.has(.operatorSIMSwapOutOfRange)
+        else { throw .outOfRange("The maxAge is more than the operator monitors.") }
+        return hours
+    }
+
+    /// When the SIM of the call's number last changed; nil if it has never had one.
+    private func lastChange(_ object: JSONObject, _ call: OperatorAPI.Call) throws(OperatorAPIError) -> Timestamp? {
+        let named = try OperatorAPI.phoneNumber(in: object)
+        let user: CarrierSimulator.User
+        switch (call.grant.subscriber, named) {
+        case (_?, _?): throw .unnecessaryIdentifier
+        case (nil, nil): throw .missingIdentifier
+        case (let subscriber?, nil): user = subscriber
+        case (nil, let number?):
+            guard let subscriber = call.site.subscriber(ofNumber: number) else { throw .notFound }
+            user = subscriber
+        }
+        if call.site.has(.operatorSIMSwapUnknown) { throw .notApplicable }
+        if call.site.has(.operatorSIMSwapped) { return simulator.clock.now().advanced(bySeconds: -3600) }
+        guard case .changed(let time) = call.profile.history(of: user) else { return nil }
+        return time
+    }
+}
