@@ -24,6 +24,7 @@ struct ConfigurationOptions: ParsableArguments {
             let count = error.problems.count + error.omitted
             Console.warn("latchkey: the configuration has \(count) \(count == 1 ? "problem" : "problems"):")
             Console.warn(error.description)
+            for warning in error.warnings { Console.warn("warning: \(warning)") }
             throw ExitCode(78)
         }
     }

@@ -70,6 +70,7 @@ struct ConfigurationCheck {
                 "is more than half of pending_per_carrier, so that two callers could keep out all others",
                 "make it smaller, or backchannel_authentication.pending_per_carrier larger")
         }
+        refuseSharedPorts()
         refuseBadScopes()
         if configuration.zenkey.pushedAuthorizationRequests == .always, configuration.zenkey.authorizationURL != nil {
             refuse(

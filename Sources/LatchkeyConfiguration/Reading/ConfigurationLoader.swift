@@ -67,8 +67,7 @@ public struct ConfigurationLoader: Sendable {
             check.warnOfUnsafeSettings(document)
         }
         guard check.context.problems.isEmpty else {
-            throw ConfigurationErrors(
-                problems: check.context.problems.problems, omitted: check.context.problems.omitted)
+            throw ConfigurationErrors(check.context.problems, warnings: check.context.warnings)
         }
         return LoadedConfiguration(
             configuration: configuration, warnings: check.context.warnings.problems, origins: origins)

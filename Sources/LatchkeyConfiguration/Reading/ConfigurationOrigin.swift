@@ -9,6 +9,12 @@ public enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
     /// None: the value is the default, or is missing.
     case none
 
+    /// The line of the configuration file; nil elsewhere.
+    var line: Int? {
+        guard case .file(_, let line) = self else { return nil }
+        return line
+    }
+
     /// For messages, on one line.
     public var description: String {
         switch self {

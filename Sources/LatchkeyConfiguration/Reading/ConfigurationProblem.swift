@@ -19,13 +19,23 @@ public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible 
 
 /// All problems of a configuration.
 public struct ConfigurationErrors: Error, Sendable, Hashable, CustomStringConvertible {
-    /// In the order of the keys' reference; at most ``limit``.
+    /// Those of the file by line, then the others in the order of the keys' reference; at most ``limit``.
     public let problems: [ConfigurationProblem]
     /// The number of further problems.
     public let omitted: Int
+    /// What was warned of beside them.
+    public let warnings: [ConfigurationProblem]
 
     /// The most problems that are kept, so that a file full of errors does not fill the memory or the screen.
     public static let limit = 100
+
+    init(_ problems: ProblemList, warnings: ProblemList) {
+        // A stable sort: several problems of one line stay in their order.
+        let lines = problems.problems.enumerated().map { (line: $1.origin.line ?? .max, index: $0, problem: $1) }
+        self.problems = lines.sorted { ($0.line, $0.index) < ($1.line, $1.index) }.map(\.problem)
+        omitted = problems.omitted
+        self.warnings = warnings.problems
+    }
 
     /// One line for each problem.
     public var description: String {

@@ -13,6 +13,10 @@ enum RedirectURIText {
             text.utf8.count <= 2000, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { throw ValueRefusal("is not an absolute URI", example) }
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw ValueRefusal("has a fragment", example) }
+        // Sign-ins compare redirect URIs byte by byte (RFC 9700 section 4.1.3).
+        guard !text.utf8.contains(UInt8(ascii: "*")) else {
+            throw ValueRefusal("has a *, but redirect URIs have no wildcards", "list each redirect URI")
+        }
         let scheme = text[..<colon].lowercased()
         guard isScheme(scheme), text.utf8.index(after: colon) < text.utf8.endIndex else {
             throw ValueRefusal("is not an absolute URI", example)

@@ -315,6 +315,11 @@ struct ConfigurationProblemTests {
                     + "https://app.example.com/callback or com.example.app://callback"
             ),
             (
+                "- {id: a, secret: hidden, redirect_uris: ['https://a.example.com/*']}",
+                "zenkey.clients[0].redirect_uris[0]: has a *, but redirect URIs have no wildcards; list each "
+                    + "redirect URI"
+            ),
+            (
                 "- {id: a, secret: hidden, redirect_uris: ['http://a.example.com/']}",
                 "zenkey.clients[0].redirect_uris[0]: is not an https URL; plain http is for loopback only; give one "
                     + "such as https://app.example.com/callback or com.example.app://callback"
@@ -517,5 +522,30 @@ struct ConfigurationProblemTests {
     func structuredText(_ text: String, _ problem: String) {
         let found = problems(environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", text))
         #expect(found.count == 1 && found.first?.contains(problem) == true, "\(found)")
+    }
+
+    @Test(
+        "Two sockets of one address cannot have the same port",
+        arguments: [
+            ("http: {port: 8443}\nmetrics: {port: 8443}", "metrics.port: is the port of http.port"),
+            ("http: {port: 8443, host: 0.0.0.0}\nmetrics: {port: 8443}", "metrics.port: is the port of http.port"),
+            ("http: {port: 8443, host: '::1'}\nmetrics: {port: 8443, host: '::'}", "metrics.port: is the port of"),
+            ("http: {port: 8443, host: '::1'}\nmetrics: {port: 8443, host: 0.0.0.0}", nil),
+            ("http: {port: 8443, host: 127.0.0.2}\nmetrics: {port: 8443}", nil),
+            ("http: {port: 0}\nmetrics: {port: 0}", nil),
+        ])
+    func ports(_ text: String, _ problem: String?) {
+        let found = problems(text).filter { !$0.contains("public_url") }
+        #expect(found.count == (problem == nil ? 0 : 1) && found.first?.contains(problem ?? "") ?? true, "\(found)")
+    }
+
+    @Test("The problems of the file are in the order of its lines, and the warnings stand beside them")
+    func order() throws {
+        let text = "metrics: {port: x}\nlog: {level: warm}\nhttp:\n  prot: 1\n  port: x\n"
+        let error = try #require(throws: ConfigurationErrors.self) {
+            try load(text, environment: needed.with("LATCHKEY_NONSENSE", "1").with("LATCHKEY_TLS_PORT", "x"))
+        }
+        #expect(error.problems.map(\.key) == ["metrics.port", "log.level", "http.prot", "http.port", "tls.port"])
+        #expect(error.warnings.first?.key == "LATCHKEY_NONSENSE")
     }
 }
