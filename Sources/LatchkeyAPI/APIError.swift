@@ -143,10 +143,11 @@ extension SignInError.Code {
     /// The status of a code (docs/errors.md).
     var status: HTTPResponse.Status {
         switch self {
-        case .invalidRequest, .expired: .badRequest
-        case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .invalidGrant, .refusedByCarrier:
+        case .invalidRequest, .expired, .operatorUnknown: .badRequest
+        case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .invalidGrant, .refusedByCarrier,
+            .notOnMobileNetwork:
             .unauthorized
-        case .emailDomainBlocked, .grantRevoked: .forbidden
+        case .emailDomainBlocked, .grantRevoked, .simSwapped: .forbidden
         case .notFound: .notFound
         case .userAlreadyExists, .lastIdentity, .grantMissing, .receiptRedeemed: .conflict
         case .rateLimited: .tooManyRequests

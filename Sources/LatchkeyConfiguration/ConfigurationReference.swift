@@ -10,7 +10,11 @@ public enum ConfigurationReference {
         switch setting.name {
         case ClientDraft.setting.name: return [key] + items(ClientDraft.settings, ClientDraft())
         case "api_keys": return [key] + items(APIKeyDraft.settings, APIKeyDraft())
-        case ProviderDraft.setting.name: return [key] + items(ProviderDraft.settings, ProviderDraft())
+        case ProviderDraft.setting.name:
+            let operators = OperatorDraft.settings.map {
+                ConfigurationKey($0, in: "\(setting.name)[].operators", defaults: OperatorDraft())
+            }
+            return [key] + items(ProviderDraft.settings, ProviderDraft()) + operators
         default: return [key]
         }
     }

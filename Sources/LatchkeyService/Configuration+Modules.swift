@@ -123,6 +123,8 @@ extension Configuration {
             configuration.dpop = provider.dpop
             configuration.storesTokens = provider.storesTokens
             configuration.signedRequestObjects = provider.signedRequestObjects
+            // The operator's API names the user, too.
+            configuration.requiresIDTokens = provider.mobileOperator == nil
             configuration.signingAlgorithms = Self.signingAlgorithms(of: provider.clients)
             return configuration
         }
@@ -183,6 +185,7 @@ extension Configuration {
             provider.resources = configured.resources
             provider.endsSessions = configured.backchannelLogout
             provider.keepsIDTokens = configured.idTokenHint
+            provider.mobileOperator = configured.mobileOperator
             known[configured.id] = provider
         }
         var configuration = SignInConfiguration(providers: known)

@@ -32,6 +32,8 @@ public struct SignInConfiguration: Sendable {
             case oidc
             /// An OAuth 2.0 provider without ID tokens. Its user endpoint identifies the user.
             case oauth2
+            /// Mobile operators that tell the verified phone number of a device (CAMARA Number Verification).
+            case camara
         }
 
         /// The protocol.
@@ -62,6 +64,8 @@ public struct SignInConfiguration: Sendable {
         /// The authorization endpoint that finds the user's carrier itself, and names it in the response (optimized
         /// discovery). Nil if the carrier is found before the request.
         public var authorizationURL: EndpointURL?
+        /// The operator that this is; for ``Kind/camara`` only.
+        public var mobileOperator: MobileOperator?
 
         /// A provider with these clients, by default ZenKey.
         public init(kind: Kind = .zenkey, name: String = "ZenKey", clients: [Client], discoveryUI: EndpointURL? = nil) {

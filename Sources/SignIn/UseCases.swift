@@ -34,11 +34,14 @@ package struct UseCases: Sendable {
     ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one
     ///     is unknown to sign-ins.
     ///   - readinessPatience: How long the store may take for its readiness.
+    ///   - pause: Waits between two requests to a mobile operator; false if the caller has gone away meanwhile.
     ///   - observer: Called at the end of every sign-in.
     package init(
         configuration: SignInConfiguration, relyingParties: [String: RelyingParty], store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
-        readinessPatience: Duration = Readiness.patience, observer: @escaping SignInObserver = { _ in }
+        readinessPatience: Duration = Readiness.patience,
+        pause: @escaping @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil },
+        observer: @escaping SignInObserver = { _ in }
     ) {
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
@@ -58,7 +61,7 @@ package struct UseCases: Sendable {
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
             oneTimeStore: oneTimeStore,
-            clock: clock, random: random, logger: logger, observer: observer)
+            clock: clock, random: random, logger: logger, observer: observer, pause: pause)
         backchannelAuthentication = BackchannelAuthentication(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             registrationOffers: registrationOffers, claimsVault: claimsVault,

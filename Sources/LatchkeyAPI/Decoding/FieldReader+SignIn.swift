@@ -81,6 +81,9 @@ extension FieldReader {
         }
     }
 
+    /// The name of a mobile operator.
+    mutating func operatorName() -> String? { visibleText("operator", limit: 32) }
+
     /// OpenID Connect Core section 3.1.2.1: `none` excludes other values.
     /// - Parameter known: The values that the kind of sign-in has.
     mutating func prompt(_ known: [Prompt]) -> [Prompt] {

@@ -40,6 +40,7 @@ extension RedirectStart {
         let named = reader.redirectURI(required: fallback == nil)
         let clientID = reader.clientID()
         let network = reader.has("mccmnc") || reader.has("mcc") || reader.has("mnc") ? reader.network() : nil
+        let operatorName = reader.operatorName()
         let usual = clientType.flatMap { fallback?(clientID, $0) }
         if named == nil, usual == nil, fallback != nil { reader.refuse("redirect_uri", "is missing") }
         let redirectURI = named ?? usual ?? ""
@@ -51,6 +52,7 @@ extension RedirectStart {
             callbackURL: publicURL + (callback?(kind) ?? "/auth/\(provider)/callback"))
         self.clientID = clientID
         self.network = network
+        self.operatorName = operatorName
         scopes = reader.words("scope", limit: 1024)
         acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
         context = reader.context()

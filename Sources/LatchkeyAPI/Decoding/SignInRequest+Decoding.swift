@@ -40,3 +40,24 @@ extension SignInRequest {
         self.correlationID = correlationID
     }
 }
+
+extension SignInRequest {
+    /// Reads a sign-in with a TS.43 temporary token from a body's fields.
+    /// - Parameters:
+    ///   - name: The name in paths of a provider with mobile operators.
+    ///   - signIn: Knows the operators.
+    /// - Throws: 400 that names every missing or malformed field; `operator_unknown`.
+    init(operatorTokenIn fields: BodyFields, provider name: String, _ signIn: SignInWithCode) throws {
+        var reader = FieldReader(fields)
+        let correlationID = reader.correlationID()
+        let token = reader.visibleText("operator_token", ["operatorToken"], limit: 4096, required: true)
+        let operatorName = reader.operatorName()
+        let network = reader.has("mccmnc") || reader.has("mcc") || reader.has("mnc") ? reader.network() : nil
+        try reader.check(correlationID)
+        let (key, provider) = try signIn.mobileOperator(of: name, OperatorChoice(name: operatorName, network: network))
+        let clientID = reader.clientID(at: provider)
+        guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
+        self.init(operatorToken: Secret(token), provider: key, clientID: clientID)
+        self.correlationID = correlationID
+    }
+}

@@ -102,6 +102,11 @@ extension APIOperation {
                     "Where the sign-in ends: one of the client's.", upTo: 2048, example: "https://web.example/done")),
             .query("client_id", .text("Required if there are several clients.", example: "ccid-example")),
             .query("mccmnc", .text("Selects the carrier.", pattern: "^[0-9]{5,6}$", example: "310410")),
+            .query(
+                "operator",
+                .text(
+                    "Selects the mobile operator of a provider of kind `camara`, which has one, in place of `mccmnc`.",
+                    example: "northwind")),
             .query("scope", .text("Words of the client's `scopes`.", example: "openid email")),
             .query(
                 "acr_values",
@@ -124,7 +129,9 @@ extension APIOperation {
             .query("tracking_id", .visible("In a success; by default the correlation id.", upTo: 128, example: "t-1")),
         ],
         responses: [.redirect(), startLocation],
-        refusals: [.providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode])
+        refusals: [
+            .providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .operatorUnknown,
+        ])
 
     private static let initiate = APIOperation(
         .get, "/auth/{provider}/initiate-login", "initiateLogin", .redirects, .browser,
@@ -135,7 +142,8 @@ extension APIOperation {
         """,
         parameters: [.provider]
             + APISchema.loginInitiationFields.map { .query($0.name, isRequired: $0.isRequired, $0.schema) },
-        responses: [.redirect(), startLocation], refusals: start.refusals)
+        responses: [.redirect(), startLocation],
+        refusals: [.providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode])
 
     private static let initiateByForm = APIOperation(
         .post, "/auth/{provider}/initiate-login", "initiateLoginByForm", .redirects, .browser,

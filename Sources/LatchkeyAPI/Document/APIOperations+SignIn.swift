@@ -33,11 +33,15 @@ extension APIOperation {
         """
         Redeems the code at the user's carrier, checks the ID token, and returns a Latchkey session. If the response \
         was lost, the same caller may send the same request again within 60 seconds, if it has a `code_verifier`.
+
+        At a provider of kind `camara` the body has an `operator_token` in place of a code.
         """,
         parameters: [.provider],
         body: Body(schema: "SignIn", example: APIExample.signIn(#", "nonce": "\#(APIExample.nonce)""#)),
         responses: [.tokens(.ok, "The user is signed in.")],
-        refusals: APIRefusal.ofCarriers + [.mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown])
+        refusals: APIRefusal.ofCarriers + APIRefusal.ofOperators + [
+            .mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown,
+        ])
 
     private static let register = APIOperation(
         .post, "/users", "register", .registration, .keyOrPage, "Register a user",

@@ -102,6 +102,19 @@ extension APIRefusal {
                 + "the authorization request.", carrierCode: "invalid_grant"),
         carriersOwnCode, carrierError, carrierTimeout,
     ]
+    static let operatorUnknown = APIRefusal(
+        .operatorUnknown, .discoveryStateError,
+        "No operator of this provider serves this mccmnc, or has this name. Use another sign-in method.")
+    /// The refusals of calls that ask a mobile operator.
+    static let ofOperators: [APIRefusal] = [
+        operatorUnknown,
+        APIRefusal(
+            .notOnMobileNetwork, .requestDenied,
+            "The operator could not recognise the device by its network or SIM. Use another sign-in method."),
+        APIRefusal(
+            .simSwapped, .requestDenied,
+            "The SIM of this number was changed within the last 72 hours. Use another sign-in method."),
+    ]
     static let carriersOwnCode = APIRefusal(
         .refusedByCarrier, .discoveryStateError, "The carrier does not serve this user here.",
         carrierCode: "user_unsupported", as: "code_of_the_carrier", isCarriersOwn: true)

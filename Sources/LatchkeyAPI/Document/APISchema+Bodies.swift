@@ -3,7 +3,10 @@ import Primitives
 /// The request bodies: the fields that the decoders read. Some fields are also accepted under the app kits' names.
 extension APISchema {
     static let bodies: KeyValuePairs<String, APISchema> = [
-        "SignIn": object("A sign-in with a code.", signInFields() + networkFields),
+        "SignIn": object(
+            "A sign-in with a code; at a provider of kind `camara` with an operator token.",
+            signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + networkFields,
+            oneGroupOf: [["code"], ["operator_token"]]),
         "TransactionApproval": object(
             "A sign-in with a code for a transaction.", signInFields(isTransaction: true) + networkFields),
         "IdentityToLink": object(
@@ -152,6 +155,17 @@ extension APISchema {
             ]
     }
 
+    private static let operatorTokenFields = fields(optional: [
+        "operator_token": visible(
+            "A TS.43 temporary token, which the app got from the operator by the SIM of the device. Also "
+                + "`operatorToken`.", upTo: 4096),
+        "operator": operatorName,
+    ])
+
+    private static let operatorName = visible(
+        "The mobile operator of a provider of kind `camara`, in place of `mccmnc`; required if it has several.",
+        upTo: 32, example: "northwind")
+
     private static let linkStart = object(
         "A link by redirects: the fields of a start.",
         fields(
@@ -167,6 +181,7 @@ extension APISchema {
                 "prompt": words("As in a start.", upTo: 64, example: "login"), "max_age": maximumAge,
                 "login_hint": text("The expected user."),
                 "tracking_id": visible("In a success; by default the correlation id.", upTo: 128, example: "t-1"),
+                "operator": operatorName,
                 "code_challenge": text("Accepted as in a start; not used here.", pattern: "^[A-Za-z0-9_-]{43}$"),
                 "code_challenge_method": text("With `code_challenge`.", choices: ["S256"]),
                 "correlation_id": correlationID,

@@ -71,7 +71,8 @@ extension APISchema {
                 "id": text("The `{provider}` of paths.", example: "zenkey"),
                 "name": text("For people.", example: "ZenKey"),
                 "kind": text(
-                    "Carriers, an OpenID provider, or an OAuth 2 provider.", choices: ["zenkey", "oidc", "oauth2"]),
+                    "Carriers, an OpenID provider, an OAuth 2 provider, or mobile operators that verify phone numbers.",
+                    choices: ["zenkey", "oidc", "oauth2", "camara"]),
                 "start_url": text("Where a browser begins."),
             ]),
         "Introspection": object(

@@ -83,7 +83,7 @@ extension LatchkeyAPI {
     /// HEAD, as link checkers send it, must not spend the `state`.
     func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
-        _ = try useCases.signIn.provider(named: request.provider)
+        try checkProvider(of: request)
         return try await finish(
             try ReceivedAuthorizationResponse(try request.query, provider: request.provider), request)
     }
@@ -92,7 +92,7 @@ extension LatchkeyAPI {
     /// this server sends the form again, with the cookie. A redirect would put the code into an address.
     func finishRedirectByForm(_ request: Request) async throws -> Response {
         guard case .form(let form) = try BodyFields(request) else { throw APIError.notAForm }
-        _ = try useCases.signIn.provider(named: request.provider)
+        try checkProvider(of: request)
         if let type = request.parameters["client_type"], ClientType(rawValue: type) == nil {
             throw APIError.unknownClientType
         }
@@ -101,6 +101,11 @@ extension LatchkeyAPI {
             return BrowserPages.formToSendAgain(items, to: baseURL.path + request.path, below: baseURL.path)
         }
         return try await finish(try ReceivedAuthorizationResponse(form, provider: request.provider), request)
+    }
+
+    /// - Throws: `not_found` if no provider has the name in the path.
+    private func checkProvider(of request: Request) throws(SignInError) {
+        guard useCases.redirectSignIn.hasProvider(request.provider) else { throw .unknownProvider }
     }
 
     private func finish(_ received: ReceivedAuthorizationResponse, _ request: Request) async throws -> Response {

@@ -7,8 +7,11 @@ import SignIn
 /// Sign-in with a code, the nonces for it, and registration.
 extension LatchkeyAPI {
     func signIn(_ request: Request, _ admission: Admission, provider: String) async throws -> Response {
-        let configured = try useCases.signIn.provider(named: provider)
-        var signIn = try SignInRequest(BodyFields(request), provider: provider, configured)
+        let fields = try BodyFields(request)
+        var signIn =
+            useCases.redirectSignIn.hasOperators(provider)
+            ? try SignInRequest(operatorTokenIn: fields, provider: provider, useCases.signIn)
+            : try SignInRequest(fields, provider: provider, try useCases.signIn.provider(named: provider))
         guard admission.allows(signIn.clientID.text) else { throw APIError.clientNotAllowedToSignIn }
         signIn.device = DeviceName.of(request)
         signIn.caller = admission.signInCaller

@@ -25,8 +25,12 @@ extension LatchkeyAPI {
         }
         page.canBeRenewed = page.user == nil && cookies.refresh(of: request) != nil
         page.ways = useCases.redirectSignIn.providers.flatMap { id, provider in
-            let clients = provider.clients.values.filter { $0.mayReceiveBrowsers(at: base + Self.pagePath) }
-                .sorted { $0.id.text < $1.id.text }
+            // A page does not know the operator, and the browser may not be in the mobile network.
+            let clients =
+                provider.kind == .camara
+                ? []
+                : provider.clients.values.filter { $0.mayReceiveBrowsers(at: base + Self.pagePath) }
+                    .sorted { $0.id.text < $1.id.text }
             return clients.map { client in
                 let items = [
                     (name: "client_type", value: ClientType.web.rawValue), (name: "client_id", value: client.id.text),

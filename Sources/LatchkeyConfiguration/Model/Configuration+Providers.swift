@@ -75,9 +75,9 @@ extension Configuration {
             }
         }
 
-        /// Its name in paths: `/auth/{id}/start`.
+        /// Its name in paths, `/auth/{id}/start`; for a mobile operator the name of its provider and its own.
         public var id: String
-        /// ``Kind/oidc`` or ``Kind/oauth2``.
+        /// ``Kind/oidc``, ``Kind/oauth2`` or ``Kind/camara``.
         public var kind: Kind
         /// The name that users see; by default ``id``.
         public var name: String
@@ -114,6 +114,11 @@ extension Configuration {
         public var storesTokens = false
         /// The URLs that users' tokens may be used to fetch, by name.
         public var resources: [String: EndpointURL] = [:]
+        /// The operator that this is; for ``Kind/camara`` only. ``id`` is its key then.
+        public var mobileOperator: SignInConfiguration.MobileOperator?
+
+        /// Its name in paths.
+        public var path: String { mobileOperator?.provider ?? id }
 
         /// - Parameter name: By default the id.
         public init(id: String, kind: Kind = .oidc, name: String? = nil, issuer: EndpointURL, clients: [Client]) {

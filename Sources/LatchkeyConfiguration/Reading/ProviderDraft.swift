@@ -25,11 +25,21 @@ struct ProviderDraft: Sendable {
     var idTokenHint = true
     var idTokenTypes: [IDTokenType]?
     var clients: [ClientDraft] = []
+    var purpose: Purpose?
+    var simSwap = SIMSwapDraft()
+    var operators: [OperatorDraft] = []
+    var redirectURIs: [String]?
+    var clientTypes: [String: Set<ClientType>]?
+    var requiresCodeChallenge: Bool?
+    var allowedOrigins: [Origin]?
 
-    static let settings: [Setting<ProviderDraft>] = [
+    static let settings = ofAllKinds + ofNumbers
+
+    private static let ofAllKinds: [Setting<ProviderDraft>] = [
         Setting(
-            "kind", .optional(.choice(of: [.oidc, .oauth2])), \.kind,
-            "oidc: an OpenID provider, found by its issuer; oauth2: a provider without ID tokens."),
+            "kind", .optional(.choice(of: [.oidc, .oauth2, .camara])), \.kind,
+            "oidc: an OpenID provider, found by its issuer; oauth2: a provider without ID tokens; camara: mobile "
+                + "operators that tell the verified phone number of a device."),
         Setting("name", .optional(.shownName), \.name, "The name that users see; by default the name in paths."),
         Setting(
             "issuer", .optional(.issuer), \.issuer,
@@ -117,7 +127,7 @@ struct ProviderDraft: Sendable {
             + "holds YAML or JSON.",
         set: { node, configuration, context in
             guard let entries = entries(of: node, &context) else { return }
-            configuration.providers = entries.compactMap { read($0, &context) }
+            configuration.providers = entries.flatMap { read($0, &context) }
         }, show: { $0.providers.map { "\($0.id) (\($0.kind.rawValue))" }.joined(separator: ",") })
 
     /// The providers by name, from the file or from a text that is itself YAML or JSON.
@@ -136,24 +146,28 @@ struct ProviderDraft: Sendable {
         return nil
     }
 
-    private static func read(_ entry: ConfigurationEntry, _ context: inout ReadingContext) -> Configuration.Provider? {
+    /// The provider, or one for each of its mobile operators; none after reporting what is wrong.
+    private static func read(_ entry: ConfigurationEntry, _ context: inout ReadingContext) -> [Configuration.Provider] {
         context.beneath("." + (Printable.name(entry.name) ?? "(unnamed)")) { context in
             let id = entry.name
             guard (1...32).contains(id.utf8.count), id.consists(of: .lowerCaseAndDigits + "-"), id != "zenkey" else {
                 context.refuse(
                     entry.origin, "is not the name of a provider",
                     "use 1 to 32 lower-case letters, digits and hyphens; zenkey is the carriers' name")
-                return nil
+                return []
             }
             guard case .mapping(let entries) = entry.node.value else {
                 context.refuse(
                     entry.origin, "is \(entry.node.kind), but it is a group of keys", "write its keys below it")
-                return nil
+                return []
             }
             let before = context.problems
             var draft = ProviderDraft()
             SettingsReader.read(entries, settings, into: &draft, &context)
-            return draft.finished(id: id, entry.origin, isBroken: context.problems.count != before.count, &context)
+            let isBroken = context.problems.count != before.count
+            if draft.kind == .camara { return draft.operators(id: id, entry.origin, isBroken: isBroken, &context) }
+            draft.refuseKeysOfNumbers(entry.origin, &context)
+            return draft.finished(id: id, entry.origin, isBroken: isBroken, &context).map { [$0] } ?? []
         }
     }
 
@@ -174,7 +188,7 @@ struct ProviderDraft: Sendable {
             }
         }
         guard !isBroken, clients.count == self.clients.count else { return nil }
-        if kind == nil { context.refuse(origin, "has no kind", "give it: oidc or oauth2") }
+        if kind == nil { context.refuse(origin, "has no kind", "give it: oidc, oauth2 or camara") }
         if issuer == nil { context.refuse(origin, "has no issuer", "give the provider's issuer, an https URL") }
         if clients.isEmpty { context.refuse(origin, "has no clients", "give the app's client id and secret") }
         guard let kind, let issuer, !clients.isEmpty else { return nil }

@@ -126,6 +126,14 @@ extension ValueType where Value == String {
         }
     }
 
+    /// The name of a mobile operator.
+    static var operatorName: ValueType<String> {
+        .parsed(
+            "a name", show: { $0 }, "is not the name of an operator",
+            "use 1 to 32 lower-case letters, digits and hyphens"
+        ) { (1...32).contains($0.utf8.count) && $0.consists(of: .lowerCaseAndDigits + "-") ? $0 : nil }
+    }
+
     /// The name of an API key.
     static var apiKeyName: ValueType<String> {
         .parsed("a name", show: { $0 }, "is not a name", "give 1 to 64 letters, digits and . _ -") {
@@ -202,6 +210,23 @@ extension ValueType where Value == ClientID {
         .parsed("a client id", show: { $0.text }, "is not a client id", "give 1 to 255 ASCII characters") {
             ClientID($0)
         }
+    }
+}
+
+extension ValueType where Value == MCCMNC {
+    static var network: ValueType<MCCMNC> {
+        .parsed("an mccmnc", show: { $0.text }, "is not an mccmnc", "give its five or six digits, in quotes") {
+            MCCMNC($0)
+        }
+    }
+}
+
+extension ValueType where Value == Purpose {
+    static var purpose: ValueType<Purpose> {
+        .parsed(
+            "a purpose of the W3C Data Privacy Vocabulary", show: { $0.scope }, "is not a purpose",
+            "write dpv: and its name, such as dpv:FraudPreventionAndDetection"
+        ) { Purpose($0) }
     }
 }
 

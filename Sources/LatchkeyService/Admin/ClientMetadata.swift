@@ -25,7 +25,7 @@ package struct ClientMetadata: Sendable {
         }
         let settings = try Settings(of: provider, in: configuration)
         let client = try Self.client(clientID, among: settings.clients, of: provider)
-        let path = "\(publicURL)/auth/\(provider)"
+        let path = "\(publicURL)/auth/\(settings.path)"
         let hasIDTokens = settings.kind != .oauth2
         members = [
             ("client_id", .string(client.id.text)), ("application_type", "web"),
@@ -34,7 +34,7 @@ package struct ClientMetadata: Sendable {
                 .texts([path + "/callback"] + Self.callbacks(of: client, provider, publicURL, configuration))
             ),
             ("response_types", ["code"]),
-            ("grant_types", .texts(["authorization_code"] + (settings.storesTokens ? ["refresh_token"] : []))),
+            ("grant_types", .texts(settings.grantTypes)),
             ("token_endpoint_auth_method", .string(client.authentication.method.rawValue)),
             ("token_endpoint_auth_signing_alg", client.assertionAlgorithm.map { .string($0.rawValue) }),
             (
@@ -112,6 +112,8 @@ package struct ClientMetadata: Sendable {
 /// The settings of the carriers or of a provider that concern a registration.
 private struct Settings {
     let kind: Configuration.Provider.Kind
+    /// The name in paths.
+    let path: String
     let clients: [Configuration.Client]
     var responseMode = AuthorizationResponseMode.query
     let pushedAuthorizationRequests: PushedAuthorizationRequests
@@ -124,6 +126,7 @@ private struct Settings {
     init(of name: String, in configuration: Configuration) throws(OperatorFailure) {
         if let provider = configuration.providers.first(where: { $0.id == name }) {
             kind = provider.kind
+            path = provider.path
             clients = provider.clients
             responseMode = provider.responseMode
             pushedAuthorizationRequests = provider.pushedAuthorizationRequests
@@ -134,6 +137,7 @@ private struct Settings {
             loginInitiationClient = provider.loginInitiationClient
         } else if name == "zenkey", configuration.zenkey.discoveryURL != nil {
             kind = .zenkey
+            path = name
             clients = configuration.zenkey.clients
             pushedAuthorizationRequests = configuration.zenkey.pushedAuthorizationRequests
             signedRequestObjects = configuration.zenkey.signedRequestObjects
@@ -143,6 +147,15 @@ private struct Settings {
             let names = (zenkey + configuration.providers.map(\.id)).joined(separator: ", ")
             throw OperatorFailure("there is no provider \(name); name one of: \(names)")
         }
+    }
+
+    /// What the client asks tokens with: at a mobile operator also for itself, and with the token of an app.
+    var grantTypes: [String] {
+        guard kind != .camara else {
+            return [GrantType.authorizationCode, .clientCredentials, .jwtBearer, .backchannelAuthentication]
+                .map(\.rawValue)
+        }
+        return ["authorization_code"] + (storesTokens ? ["refresh_token"] : [])
     }
 
     /// Whether a third party may initiate sign-ins of a client.

@@ -104,7 +104,8 @@ extension Doctor {
                     findings += await examineKeys(
                         of: provider, for: known.clients, known.id, relyingParty, recorder)
                 }
-                findings += await reachEndpoints(of: provider, known.id, recorder)
+                findings += await reachEndpoints(
+                    of: provider, and: known.mobileOperator?.apis.root, known.id, recorder)
             } catch {
                 findings.append(Self.finding(error, known.id, recorder.exchanges.last))
             }
@@ -169,13 +170,14 @@ extension Doctor {
     }
 
     /// Requests the endpoints on hosts not requested so far, without parameters: any response is good.
+    /// - Parameter root: That of a mobile operator's APIs.
     private func reachEndpoints(
-        of provider: ProviderMetadata, _ subject: String, _ recorder: ExchangeRecorder
+        of provider: ProviderMetadata, and root: EndpointURL? = nil, _ subject: String, _ recorder: ExchangeRecorder
     ) async -> [Finding] {
         var findings: [Finding] = []
         let urls = [
             provider.tokenEndpoint, provider.userInfoEndpoint, provider.userEndpoint?.url,
-            provider.pushedAuthorizationRequestEndpoint,
+            provider.pushedAuthorizationRequestEndpoint, root,
         ]
         for url in urls.compactMap(\.self) {
             let host = "\(url.host):\(url.port)"
@@ -208,7 +210,7 @@ extension OIDCError.Code {
         case .unusableResponse:
             "check zenkey.discovery_url or the issuer; if it is right, tell the operator of discovery"
         case .keysUnavailable, .invalidIDToken: "tell the carrier; sign-ins with it fail until it publishes usable keys"
-        case .carrierRefused, .timedOut, .unreachable, .overloaded, .suspended, .storeUnavailable:
+        case .carrierRefused, .apiRefused, .timedOut, .unreachable, .overloaded, .suspended, .storeUnavailable:
             "check that this machine can reach the carrier; try again later"
         }
     }

@@ -116,8 +116,9 @@ package struct Doctor: Sendable {
 
     private func callbacks(below base: String) -> String {
         let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
-        return (zenkey + configuration.providers.map(\.id)).map { "\(base)/auth/\($0)/callback" }
-            .joined(separator: ", ")
+        var seen: Set<String> = []
+        return (zenkey + configuration.providers.map(\.path)).filter { seen.insert($0).inserted }
+            .map { "\(base)/auth/\($0)/callback" }.joined(separator: ", ")
     }
 
     /// The configuration's loader warns of clients without redirect URIs.

@@ -200,6 +200,8 @@ extension OutboundRequest.Destination.Step {
         case .resource: "resource"
         case .pushedAuthorization: "par"
         case .backchannelAuthentication: "ciba"
+        case .numberVerification: "number_verification"
+        case .simSwap: "sim_swap"
         }
     }
 }

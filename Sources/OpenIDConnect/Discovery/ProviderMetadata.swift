@@ -35,6 +35,8 @@ public struct ProviderMetadata: Sendable, Hashable {
     public let assertionAlgorithms: Set<SigningAlgorithm>?
     /// The algorithms of request objects that the provider lists and this module supports; nil without a list.
     public let requestObjectAlgorithms: Set<SigningAlgorithm>?
+    /// The grant types that the provider lists and this module supports; nil without a list.
+    public let grantTypes: Set<GrantType>?
     /// Whether every authorization response names its issuer (RFC 9207 section 3).
     public let namesIssuerInResponses: Bool
     /// Where browsers are sent to end their session with the provider (RP-Initiated Logout section 2.1).
@@ -53,7 +55,7 @@ extension ProviderMetadata {
             serverInitiatedAuthorizationEndpoint: nil, backchannelAuthentication: nil,
             pushedAuthorizationRequestEndpoint: nil, demands: .none, signingAlgorithms: [],
             clientAuthenticationMethods: nil, assertionAlgorithms: nil,
-            requestObjectAlgorithms: nil, namesIssuerInResponses: false, endSessionEndpoint: nil)
+            requestObjectAlgorithms: nil, grantTypes: nil, namesIssuerInResponses: false, endSessionEndpoint: nil)
     }
 
     /// Which URLs metadata may contain.
@@ -88,6 +90,8 @@ extension ProviderMetadata {
         assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
         // Only signed requests need it, so a bad one does not keep users from signing in.
         requestObjectAlgorithms = (try? reader.known("request_object_signing_alg_values_supported")) ?? nil
+        // Only some sign-ins depend on it, so a bad one does not keep other users from signing in.
+        grantTypes = (try? reader.known("grant_types_supported")) ?? nil
         namesIssuerInResponses = reader.flag("authorization_response_iss_parameter_supported")
         // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
         endSessionEndpoint = network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil

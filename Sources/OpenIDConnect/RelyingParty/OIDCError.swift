@@ -21,6 +21,8 @@ public struct OIDCError: Error, Sendable {
         case clientRefused = "client_refused"
         /// The ID token, or the userinfo response beside it, failed the check named by ``OIDCError/check``.
         case invalidIDToken = "invalid_id_token"
+        /// An API of a mobile operator refused the request, with its code in ``OIDCError/carrierError``.
+        case apiRefused = "api_refused"
         /// The provider's response is not what the protocol prescribes.
         case unusableResponse = "unusable_answer"
         /// The provider did not respond in time.

@@ -54,6 +54,9 @@ public final class RelyingParty: Sendable {
         public var storesTokens = false
         /// Whether authorization requests are signed.
         public var signedRequestObjects = SignedRequestObjects.auto
+        /// Whether the response to a code must have an ID token. Only where a further request with the access token
+        /// names the user may it be left out.
+        public var requiresIDTokens = true
         /// How many requests a carrier may keep under way, and when its circuit breakers open.
         public var bulkhead = CarrierBulkheadRules()
 
@@ -172,7 +175,13 @@ public final class RelyingParty: Sendable {
     ) async throws(OIDCError) -> TokenResponse {
         try await post(
             .authorizationCode(code, redirectURI: redirectURI, codeVerifier: codeVerifier), client, boundTo: key,
-            provider, correlationID, idToken: provider.hasIDTokens ? .required : .ignored)
+            provider, correlationID, idToken: idTokenPresence(at: provider))
+    }
+
+    /// Whether the response to a code, or to what stands in for it, has an ID token.
+    func idTokenPresence(at provider: ProviderMetadata) -> TokenResponse.IDTokenPresence {
+        guard provider.hasIDTokens else { return .ignored }
+        return configuration.requiresIDTokens ? .required : .optional
     }
 
     /// Sends a token request, once.

@@ -33,6 +33,9 @@ public struct AuthorizationRequest: Sendable {
     public var responseMode = AuthorizationResponseMode.query
     /// The key that the code is bound to: its thumbprint is `dpop_jkt` (RFC 9449 section 10); nil for none.
     public var dpopKey: DPoPKey?
+    /// Whether a signed request has its redirect URI outside of the request object, too, as mobile operators demand
+    /// (CAMARA Security and Interoperability Profile r4.2, section "Signed Authentication Requests").
+    public var repeatsRedirectURI = false
 
     /// A request without optional parameters.
     public init(
@@ -66,6 +69,7 @@ public struct AuthorizationRequest: Sendable {
     /// of it (RFC 9101 section 5, OpenID Connect Core section 6.1).
     private func items(signedAs requestObject: Secret) -> [(name: String, value: String)] {
         var items = [(name: "client_id", value: clientID.text), ("response_type", Self.responseType)]
+        if repeatsRedirectURI { items.append(("redirect_uri", redirectURI)) }
         if !scopes.isEmpty { items.append(("scope", scopes.joined(separator: " "))) }
         return items + [("request", requestObject.exposed)]
     }

@@ -20,9 +20,7 @@ extension ClientCredentials {
         of provider: ProviderMetadata, limits: OutboundLimits, now: Timestamp, random: RandomSource
     ) throws(OIDCError) -> OutboundRequest {
         var form = items
-        var headers = [
-            (name: "Content-Type", value: "application/x-www-form-urlencoded"), ("Accept", "application/json"),
-        ]
+        var headers: [(name: String, value: String)] = []
         // A client that does not authenticate names itself, too (RFC 6749 section 4.1.3). With Basic the form has no
         // client_id of its own: one carrier refuses it there.
         if authentication.method != .clientSecretBasic, !items.contains(where: { $0.name == "client_id" }) {
@@ -40,9 +38,32 @@ extension ClientCredentials {
                 id: random.token(bytes: 16), now: now, key: key)
             form += [("client_assertion_type", ClientAssertion.type), ("client_assertion", assertion.exposed)]
         }
-        return OutboundRequest(
-            method: .post, url: url, headers: headers, body: PercentEncoding.form(form), timeout: limits.tokenTimeout,
-            maximumBodyBytes: limits.tokenBytes, destination: .init(carrier: provider.issuer, step: step))
+        return Self.request(form, adding: headers, to: url, step: step, of: provider, limits: limits)
+    }
+
+    /// A form without the authentication of a client.
+    static func request(
+        _ form: [(name: String, value: String)], adding headers: [(name: String, value: String)] = [],
+        to url: EndpointURL, step: OutboundRequest.Destination.Step, of provider: ProviderMetadata,
+        limits: OutboundLimits
+    ) -> OutboundRequest {
+        OutboundRequest(
+            method: .post, url: url,
+            headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")] + headers,
+            body: PercentEncoding.form(form), timeout: limits.tokenTimeout, maximumBodyBytes: limits.tokenBytes,
+            destination: .init(carrier: provider.issuer, step: step))
+    }
+
+    /// The assertion that stands for the user of a TS.43 temporary token.
+    /// - Throws: ``OIDCError/Code/clientRefused`` if the client has no key, or its key cannot sign.
+    func assertion(
+        of operatorToken: Secret, scopes: [String], to endpoint: EndpointURL, id: String, now: Timestamp
+    ) throws(OIDCError) -> Secret {
+        guard case .privateKeyJWT(let key, _) = authentication else {
+            throw OIDCError(.clientRefused, reason: "An operator token needs a client with private_key_jwt.")
+        }
+        return try AuthorizationAssertion.make(
+            clientID, operatorToken: operatorToken, scopes: scopes, endpoint: endpoint, id: id, now: now, key: key)
     }
 
     /// RFC 6749 section 2.3.1: id and secret are encoded before, so that a colon in the id does not end it.

@@ -10,6 +10,10 @@ struct TokenRequest {
         case refreshToken(Secret)
         /// CIBA Core section 10.1: the provider's `auth_req_id`.
         case backchannelAuthentication(Secret)
+        /// RFC 6749 section 4.4: a token for the client itself.
+        case clientCredentials(scopes: [String])
+        /// RFC 7523 section 2.1: the assertion of a TS.43 temporary token, which authenticates the client, too.
+        case operatorToken(Secret, scopes: [String])
     }
 
     let grant: Grant
@@ -22,7 +26,14 @@ struct TokenRequest {
     func outbound(
         to provider: ProviderMetadata, limits: OutboundLimits, now: Timestamp, random: RandomSource
     ) throws(OIDCError) -> OutboundRequest {
-        try client.request(
+        if case .operatorToken(let token, let scopes) = grant {
+            let assertion = try client.assertion(
+                of: token, scopes: scopes, to: provider.tokenEndpoint, id: random.token(bytes: 16), now: now)
+            return ClientCredentials.request(
+                [("grant_type", AuthorizationAssertion.grantType), ("assertion", assertion.exposed)],
+                to: provider.tokenEndpoint, step: .token, of: provider, limits: limits)
+        }
+        return try client.request(
             items, to: provider.tokenEndpoint, step: .token, of: provider, limits: limits, now: now, random: random)
     }
 
@@ -39,6 +50,10 @@ struct TokenRequest {
             return [("grant_type", "refresh_token"), ("refresh_token", token.exposed)] + correlation
         case .backchannelAuthentication(let requestID):
             return [("grant_type", Self.backchannelGrantType), ("auth_req_id", requestID.exposed)] + correlation
+        case .clientCredentials(let scopes):
+            return [("grant_type", "client_credentials"), ("scope", scopes.joined(separator: " "))]
+        // Its form has the assertion alone.
+        case .operatorToken: return []
         }
     }
 }

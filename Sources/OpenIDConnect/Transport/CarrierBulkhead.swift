@@ -123,7 +123,7 @@ public struct CarrierBulkheadRules: Sendable, Hashable {
         switch step {
         case .resource, .pushedAuthorization, .backchannelAuthentication: max(1, maximumInFlight / 2)
         case .discovery, .token: max(1, maximumInFlight)
-        case .keys, .userInfo: max(1, maximumInFlight) * 2
+        case .keys, .userInfo, .numberVerification, .simSwap: max(1, maximumInFlight) * 2
         }
     }
 }

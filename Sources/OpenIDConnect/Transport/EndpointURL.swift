@@ -88,6 +88,13 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         return EndpointURL(text: String(decoding: bytes, as: UTF8.self), scheme: scheme, host: host, port: port)
     }
 
+    /// The URL with a path added to its own. It must have no query. ``text`` may then be longer than ``maximumBytes``
+    /// by the path, which is ours.
+    func appending(path: String) -> EndpointURL {
+        let base = text.hasSuffix("/") ? String(text.dropLast()) : text
+        return EndpointURL(text: base + path, scheme: scheme, host: host, port: port)
+    }
+
     private static func splitScheme(_ text: String) -> (Scheme, Substring.UTF8View)? {
         for scheme in [Scheme.https, .http] {
             let prefix = scheme.rawValue + "://"

@@ -81,14 +81,18 @@ package struct LinkIdentity: Sendable {
         log.foundProvider()
         let verified = try await signIn.verify(attempt, linkedTo: holder.session.id, &log)
         log.begin(.store)
-        let link = IdentityLink(
+        var link = IdentityLink(
             verified.identity, to: holder.user.id, holding: TokenHash(ofSessionToken: token.exposed), at: clock.now(),
             limit: Self.limit, requestID: correlationID.text,
             tokens: verified.tokens.map {
                 signIn.vault.storing($0, of: request.provider, for: attempt.client.id.text)
             })
+        link.provenPhoneNumber = verified.provenPhoneNumber
         switch try await stored(await store.link(link)) {
-        case .linked(let identity): return Linked(identity: identity, isNew: true, correlationID: correlationID)
+        case .linked(let identity):
+            // Another user may have lost the verified number. That is rare, and the store does not say whom.
+            if verified.provenPhoneNumber != nil { signIn.sessions.cache.removeAll() }
+            return Linked(identity: identity, isNew: true, correlationID: correlationID)
         case .wasLinked(let identity): return Linked(identity: identity, isNew: false, correlationID: correlationID)
         case .isTaken: throw .identityTaken
         case .tooMany: throw .tooManyIdentities

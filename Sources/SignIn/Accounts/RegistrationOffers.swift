@@ -12,10 +12,13 @@ struct RegistrationOffers: Sendable {
     let random: RandomSource
 
     /// Stores a user's identity under a new handle.
-    /// - Parameter codeChallenge: The challenge of a redirect's start. The app gets the handle in a URL that others may
-    ///   read, so the handle needs the verifier then.
+    /// - Parameters:
+    ///   - codeChallenge: The challenge of a redirect's start. The app gets the handle in a URL that others may
+    ///     read, so the handle needs the verifier then.
+    ///   - cache: Forgets the users who lose a verified phone number to this one.
     func offer(
-        to user: VerifiedSignIn, clientID: String, codeChallenge: String? = nil, _ correlationID: CorrelationID
+        to user: VerifiedSignIn, clientID: String, codeChallenge: String? = nil, _ correlationID: CorrelationID,
+        _ cache: SessionCache? = nil
     ) async throws(SignInError) -> RegistrationOffer {
         let handle = random.token()
         var pending = PendingRegistration(
@@ -25,7 +28,10 @@ struct RegistrationOffers: Sendable {
         let claims = user.userInfo?.claims ?? ConsentedClaims()
         pending.claims = claimsVault.stored(claims, of: pending.handle)
         pending.providerSession = user.providerSession
-        try await stored(await store.addPendingRegistration(pending))
+        pending.phoneNumberProof = user.provenPhoneNumber.map {
+            PhoneNumberProof(of: $0, at: clock.now(), requestID: correlationID.text)
+        }
+        for holder in try await stored(await store.addPendingRegistration(pending)) { cache?.remove(holder) }
         return RegistrationOffer(
             handle: Secret(handle), profile: pending.profile, claims: claims,
             missing: rules.missing(in: pending.profile),

@@ -12,6 +12,13 @@ struct SignInAttempt: Sendable {
     let storesTokens: Bool
     /// Whether the ID token may be kept for the logout at the provider.
     private let keepsIDToken: Bool
+    /// The mobile operator that is asked for the number; nil for other providers.
+    let mobileOperator: SignInConfiguration.MobileOperator?
+    /// Waits; false if the caller has gone away meanwhile.
+    var pause: Pause = { (try? await Task.sleep(for: $0)) != nil }
+
+    /// See ``pause``.
+    typealias Pause = @Sendable (Duration) async -> Bool
 
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for a request that this client may not make.
     init(
@@ -22,11 +29,17 @@ struct SignInAttempt: Sendable {
             let relyingParty = relyingParties[request.provider]
         else { throw .unknownProvider }
         guard let client = provider.clients[request.clientID] else { throw .unknownClient }
-        guard request.wasStartedHere || client.mayHaveNamed(request.redirectURI) else {
+        guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
             throw .redirectURINotRegistered
         }
+        guard provider.kind != .camara || request.wasStartedHere || request.isOperatorToken else {
+            throw .codeNotForNumbers
+        }
+        guard provider.kind == .camara || !request.isOperatorToken else { throw .noOperatorTokens }
         guard provider.kind != .oauth2 || !request.needsIDToken else { throw .nothingConfirms }
-        guard client.pkce == .optional || request.codeVerifier != nil else { throw .codeVerifierMissing }
+        guard client.pkce == .optional || request.codeVerifier != nil || request.isOperatorToken else {
+            throw .codeVerifierMissing
+        }
         guard client.nonce == .client || request.nonce != nil else { throw .nonceMissing }
         self.request = request
         self.correlationID = correlationID
@@ -34,6 +47,7 @@ struct SignInAttempt: Sendable {
         self.relyingParty = relyingParty
         discoveryUI = provider.discoveryUI
         storesTokens = provider.storesTokens
+        mobileOperator = provider.mobileOperator
         // Only a browser that was sent to the provider has a session there.
         keepsIDToken = provider.keepsIDTokens && request.wasStartedHere
     }
@@ -65,7 +79,10 @@ struct SignInAttempt: Sendable {
 
     /// Posts the code. It is spent then, unless the error says that it was not sent.
     func exchangeCode(at provider: ProviderMetadata) async throws(SignInError) -> TokenResponse {
-        try await asked(
+        if let mobileOperator, request.isOperatorToken {
+            return try await exchangeOperatorToken(with: mobileOperator, at: provider)
+        }
+        return try await asked(
             await relyingParty.exchange(
                 code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
                 client: client.credentials,

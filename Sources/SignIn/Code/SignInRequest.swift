@@ -7,7 +7,10 @@ package struct SignInRequest: Sendable {
     /// The provider's name in ``SignInConfiguration/providers``.
     package var provider: String
     package var clientID: ClientID
+    /// The authorization code, or what stands in for it.
     package var code: Secret
+    /// Whether ``code`` is a TS.43 temporary token of a mobile operator.
+    package var isOperatorToken = false
     /// The network of the carrier; nil for a provider that is no carrier.
     package var network: MCCMNC?
     /// The redirect URI of the authorization request.
@@ -39,9 +42,18 @@ package struct SignInRequest: Sendable {
     /// The challenge of a redirect's start: a registration that follows must present its verifier.
     var registrationChallenge: String?
 
+    /// Whether the redirect URI is this server's own, or there is none.
+    var hasOwnRedirectURI: Bool { wasStartedHere || isOperatorToken }
+
     /// Whether the request needs an ID token to confirm it.
     var needsIDToken: Bool {
         (nonce != nil && !wasStartedHere) || !acrValues.isEmpty || context != nil || authentication.maximumAge != nil
+    }
+
+    /// A sign-in with a TS.43 temporary token, at the operator of this key.
+    package init(operatorToken: Secret, provider: String, clientID: ClientID) {
+        self.init(provider: provider, clientID: clientID, code: operatorToken, network: nil, redirectURI: "")
+        isOperatorToken = true
     }
 
     package init(provider: String, clientID: ClientID, code: Secret, network: MCCMNC?, redirectURI: String) {

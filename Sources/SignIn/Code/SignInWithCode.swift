@@ -25,6 +25,8 @@ package struct SignInWithCode: Sendable {
     let random: RandomSource
     let logger: Logger
     let observer: SignInObserver
+    /// Waits between two requests to a mobile operator.
+    var pause: SignInAttempt.Pause = { (try? await Task.sleep(for: $0)) != nil }
 
     /// Finds or creates the user that a code belongs to, and starts a session.
     ///
@@ -36,7 +38,8 @@ package struct SignInWithCode: Sendable {
         let correlationID = request.correlationID ?? .random(from: random)
         var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: observer)
         do throws(SignInError) {
-            let attempt = try SignInAttempt(request, correlationID, configuration, relyingParties)
+            var attempt = try SignInAttempt(request, correlationID, configuration, relyingParties)
+            attempt.pause = pause
             log.foundProvider()
             let outcome = try await signIn(attempt, &log)
             log.write(outcome)
@@ -106,6 +109,9 @@ package struct SignInWithCode: Sendable {
         }
         log.begin(.token)
         let tokens = try await attempt.exchangeCode(at: provider)
+        if let mobileOperator = attempt.mobileOperator {
+            return try await verifyNumber(attempt, mobileOperator, tokens, provider, &log)
+        }
         let now = clock.now()
         guard provider.userEndpoint == nil else {
             log.begin(.userinfo)
@@ -120,6 +126,26 @@ package struct SignInWithCode: Sendable {
         log.begin(.userinfo)
         let userInfo = try await attempt.fetchAttributes(about: idToken, with: tokens, from: provider)
         return VerifiedSignIn(idToken, userInfo, kept, hint: hint)
+    }
+
+    /// The ID token, if the operator issues one, then the number of the device and its SIM. The access token is for the
+    /// one call that asks for the number.
+    private func verifyNumber(
+        _ attempt: SignInAttempt, _ mobileOperator: SignInConfiguration.MobileOperator, _ tokens: TokenResponse,
+        _ provider: ProviderMetadata, _ log: inout SignInLog
+    ) async throws(SignInError) -> VerifiedSignIn {
+        var idToken: VerifiedIDToken?
+        if tokens.idToken != nil {
+            log.begin(.validate)
+            idToken = try await attempt.validate(tokens, from: provider) { log.note($0) }
+        }
+        log.begin(.number)
+        let number = try await attempt.fetchNumber(from: mobileOperator, with: tokens, at: provider)
+        log.begin(.simSwap)
+        if let finding = try await attempt.checkSIM(of: number, by: mobileOperator, at: provider) {
+            log.checkedSIM(finding)
+        }
+        return VerifiedSignIn(number, idToken, issuer: provider.issuer)
     }
 
     /// Finds or creates the user, moves the account of a user who changed carriers, and stores the session: one commit.
@@ -149,6 +175,7 @@ package struct SignInWithCode: Sendable {
                 with: ClientClaims(userInfo.claims, for: attempt.client.id.text, from: verified.identity.issuer),
                 asked: attempt.scopes)
         }
+        record.provenPhoneNumber = verified.provenPhoneNumber
         record.providerSession = verified.providerSession
         record.idempotency = turn.record(at: clock.now())
         let signedIn = try await stored(await store.signIn(record))
@@ -166,6 +193,7 @@ package struct SignInWithCode: Sendable {
         if signedIn.wasMoved { log.movedAccount() }
         // The user's other sessions are read again, with the changed profile.
         if signedIn.isChanged { sessions.cache.remove(signedIn.user.id) }
+        for holder in signedIn.formerHolders { sessions.cache.remove(holder) }
         sessions.remember(issued, of: signedIn.user, ticket)
         // `given` is the session that the stored record gives to retries, also at other instances.
         idempotency.finish(turn, signedIn.given.map { .signedIn($0) } ?? .verified(verified, isUnknown: false))
@@ -180,7 +208,7 @@ package struct SignInWithCode: Sendable {
     ) async throws(SignInError) -> RegistrationOffer {
         let offer = try await registrationOffers.offer(
             to: verified, clientID: attempt.client.id.text,
-            codeChallenge: attempt.request.registrationChallenge, attempt.correlationID)
+            codeChallenge: attempt.request.registrationChallenge, attempt.correlationID, sessions.cache)
         if let waiting = WaitingTokens(verified, of: attempt.request.provider) {
             try await oneTimeStore.keep(
                 waiting.bytes, for: .waitingTokens, under: offer.handle, seconds: offer.expiresIn)
@@ -209,6 +237,18 @@ extension SignInWithCode {
         // A link never ends with a session: its idempotency key differs from that of a sign-in.
         guard case .verified(let verified, _) = outcome else { throw .internalFault }
         return verified
+    }
+
+    /// The entry of a mobile operator of a provider, and its key.
+    /// - Throws: `not_found` if no provider of this name is configured; `operator_unknown` or `invalid_request` if the
+    ///   choice fits no operator; `invalid_request` if the provider has none.
+    package func mobileOperator(
+        of name: String, _ choice: OperatorChoice
+    ) throws(SignInError) -> (key: String, provider: SignInConfiguration.Provider) {
+        guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider }
+        let key = try configuration.key(ofProvider: name, for: choice)
+        guard let provider = configuration.providers[key], provider.kind == .camara else { throw .noOperatorTokens }
+        return (key, provider)
     }
 
     /// - Throws: `not_found` if no provider of this name is configured.

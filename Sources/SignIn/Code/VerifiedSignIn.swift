@@ -17,6 +17,8 @@ final class VerifiedSignIn: Sendable {
     let providerSession: ProviderSessionHash?
     /// The ID token, if it is kept for the logout at the provider.
     let idToken: IDTokenHint?
+    /// The phone number that the mobile network has proven to be the user's; nil if none did.
+    let provenPhoneNumber: String?
 
     /// - Parameter user: From a provider without ID tokens, which says whose access token it gave us.
     init(_ user: ProviderUser, _ tokens: ProviderTokens? = nil) {
@@ -26,10 +28,12 @@ final class VerifiedSignIn: Sendable {
         userInfo = user.attributes
         providerSession = nil
         idToken = nil
+        provenPhoneNumber = nil
     }
 
-    /// A user who was verified before.
-    init(_ identity: Identity, _ userInfo: UserInfo) {
+    /// A user who was verified before, or by a mobile operator.
+    init(_ identity: Identity, _ userInfo: UserInfo, provenPhoneNumber: String? = nil) {
+        self.provenPhoneNumber = provenPhoneNumber
         self.identity = identity
         self.userInfo = userInfo
         portTokens = []
@@ -44,6 +48,7 @@ final class VerifiedSignIn: Sendable {
     ) {
         self.tokens = tokens
         self.idToken = hint
+        provenPhoneNumber = nil
         identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         portTokens = idToken.portTokens
         self.userInfo = userInfo

@@ -18,8 +18,12 @@ package struct CarrierErrorTable {
 
     /// Whether a carrier's code means something else when this server returns it.
     static func isReserved(_ code: String) -> Bool {
-        byCode[code] == nil && (SignInError.Code(rawValue: code) != nil || codesOfTheAPI.contains(code))
+        byCode[code] == nil && !codesWithOneMeaning.contains(code)
+            && (SignInError.Code(rawValue: code) != nil || codesOfTheAPI.contains(code))
     }
+
+    /// A carrier's code that means the same here.
+    private static let codesWithOneMeaning: Set = [SignInError.Code.simSwapped.rawValue]
 
     private static let codesOfTheAPI: Set = [
         "invalid_api_key", "user_not_registered", "unlinked_user", "method_not_allowed", "payload_too_large",

@@ -39,6 +39,7 @@ extension SignInError {
         case .keysUnavailable:
             return carrierError("The provider's signing keys cannot be fetched. \(error.reason) \(advice)")
         case .carrierRefused: return refused(error.carrierError ?? "invalid_grant", advice)
+        case .apiRefused: return refusedByAPI(error, advice)
         case .clientRefused: return clientRefused(CarrierErrorTable.row(of: error.carrierError ?? "invalid_client"))
         case .invalidIDToken:
             let demand = error.check.map { "\($0.demand.dropLast()) (\($0.rawValue))." } ?? "The ID token is invalid."

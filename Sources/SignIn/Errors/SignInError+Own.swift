@@ -3,7 +3,7 @@ package import StorageModel
 
 /// Errors of the use cases themselves.
 extension SignInError {
-    static let unknownProvider = SignInError(
+    package static let unknownProvider = SignInError(
         .notFound, .invalidRequest, "No sign-in provider of this name is configured. Use the name of a configured one.")
 
     static let loginNotInitiated = SignInError(

@@ -26,6 +26,12 @@ package struct SignInError: Error, Sendable, Hashable {
         case grantMissing = "grant_missing"
         /// The provider or the user has revoked the user's consent.
         case grantRevoked = "grant_revoked"
+        /// The mobile operator could not authenticate the device by its network or SIM.
+        case notOnMobileNetwork = "not_on_mobile_network"
+        /// The SIM of the number was changed lately.
+        case simSwapped = "sim_swapped"
+        /// No operator serves the network.
+        case operatorUnknown = "operator_unknown"
         /// The user did not respond to a backchannel authentication in time (CIBA Core section 11).
         case expired = "expired_token"
         case rateLimited = "rate_limited"

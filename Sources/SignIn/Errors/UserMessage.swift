@@ -14,6 +14,11 @@ package enum UserMessage {
         case "invalid_token", "invalid_grant", "insufficient_user_authentication": "Please sign in again to continue."
         case "grant_missing", "grant_revoked": "Please sign in with this provider again to continue."
         case "invalid_id_token": "Your sign-in could not be confirmed. Please try again."
+        case "not_on_mobile_network":
+            "Your phone number could not be checked. Please turn on mobile data and try again, or sign in another way."
+        case "sim_swapped":
+            "The SIM card of this number was changed lately. Please sign in another way."
+        case "operator_unknown": text(.discoveryStateError)
         case "device_unavailable": "Your phone could not be reached. Please switch it on and try again."
         case "expired_token", "authentication_timed_out", "carrier_timeout", "request_timeout": text(.requestTimeout)
         case "access_denied", "request_denied": text(.requestDenied)

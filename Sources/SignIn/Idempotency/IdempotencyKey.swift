@@ -59,6 +59,7 @@ private struct Fields {
         add(request.context)
         add(request.scopes)
         add(request.state)
+        if request.isOperatorToken { add("operator token") }
         if !request.authentication.isEmpty { add("authentication " + request.authentication.text) }
     }
 

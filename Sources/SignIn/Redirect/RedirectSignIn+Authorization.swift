@@ -91,6 +91,7 @@ extension RedirectSignIn {
         request.maximumAuthenticationAge = pending.authentication.maximumAge
         request.dpopKey = pending.dpopKey
         request.responseMode = configuration.providers[start.provider]?.responseMode ?? .query
+        request.repeatsRedirectURI = configuration.providers[start.provider]?.kind == .camara
         return (pending, request)
     }
 

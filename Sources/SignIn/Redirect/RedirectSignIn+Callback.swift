@@ -23,7 +23,8 @@ extension RedirectSignIn {
             if let clientID = response.clientID, clientID != pending.clientID { throw .responseOfOtherClient }
             if let error = response.error {
                 try await checkIssuerOfError(response, pending)
-                throw .refusedAtAuthorization(error)
+                let isOperator = configuration.providers[pending.start.provider]?.kind == .camara
+                throw isOperator ? .refusedByOperator(error) : .refusedAtAuthorization(error)
             }
             if pending.leg == .carrierChoice {
                 guard let network = response.network else { throw .carrierNotChosen }
@@ -111,7 +112,8 @@ extension RedirectSignIn {
         for response: AuthorizationResponse, _ browser: Secret?
     ) async throws(SignInError) -> PendingRedirect {
         guard let state = response.state, let bytes = try await oneTimeStore.take(.pendingRedirect, under: state),
-            let pending = PendingRedirect(bytes), pending.start.provider.hasSameBytes(as: response.provider)
+            let pending = PendingRedirect(bytes),
+            configuration.path(ofProvider: pending.start.provider).hasSameBytes(as: response.provider)
         else { throw .redirectUnknown }
         pendingStarts.end(TokenHash(sha256Of: state.exposed))
         if let hash = pending.browserHash {

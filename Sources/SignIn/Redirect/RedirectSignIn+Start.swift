@@ -10,6 +10,7 @@ extension RedirectSignIn {
     package func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
         let correlationID = request.correlationID ?? .random(from: random)
         do throws(SignInError) {
+            let request = try atOperator(request)
             let client = try client(for: request)
             let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
             var pending = PendingRedirect(
@@ -44,6 +45,20 @@ extension RedirectSignIn {
         var request = request
         request.linkingSession = holder.session.id
         return try await start(request, browser: browser)
+    }
+
+    /// The start as one at the operator that it chooses, without a page for the user; any other start as it is.
+    private func atOperator(_ request: RedirectStart) throws(SignInError) -> RedirectStart {
+        var request = request
+        request.provider = try configuration.key(
+            ofProvider: request.provider, for: OperatorChoice(name: request.operatorName, network: request.network))
+        guard configuration.providers[request.provider]?.kind == .camara else { return request }
+        guard request.scopes.isEmpty, request.acrValues.isEmpty, request.context == nil, request.maximumAge == nil,
+            request.prompt.isEmpty || request.prompt == [.noInteraction]
+        else { throw .notForNumbers }
+        request.prompt = [.noInteraction]
+        request.loginHint = nil
+        return request
     }
 
     /// The client that a start is for, if the start is valid.

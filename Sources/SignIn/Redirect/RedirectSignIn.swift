@@ -34,11 +34,22 @@ package struct RedirectSignIn: Sendable {
     /// How many sign-ins were refused or displaced because too many are under way.
     package var startStatistics: OneTimeRecordQuota.Statistics { pendingStarts.statistics }
 
-    /// The providers that users can sign in with, sorted by their names in paths.
+    /// The providers that users can sign in with, sorted by their names in paths. One with several operators is there
+    /// once, as one of them.
     package var providers: [(id: String, provider: SignInConfiguration.Provider)] {
-        configuration.providers.filter { relyingParties[$0.key] != nil }.sorted { $0.key < $1.key }
+        let all = configuration.providers.filter { relyingParties[$0.key] != nil }
+            .map { (configuration.path(ofProvider: $0.key), $0.value) }
+        return Dictionary(all, uniquingKeysWith: { first, _ in first }).sorted { $0.key < $1.key }
             .map { (id: $0.key, provider: $0.value) }
     }
+
+    /// Whether a name in paths stands for a provider with mobile operators.
+    package func hasOperators(_ name: String) -> Bool {
+        configuration.hasProvider(inPaths: name) && configuration.providers[name] == nil
+    }
+
+    /// Whether a name in paths stands for a provider.
+    package func hasProvider(_ name: String) -> Bool { configuration.hasProvider(inPaths: name) }
 
     /// The redirect URI of a frontend that names none: the client's first one that is for this kind of frontend, for
     /// apps preferably with a scheme of their own; otherwise the first of all. Nil without a client or redirect URIs.

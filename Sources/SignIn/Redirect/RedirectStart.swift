@@ -13,6 +13,8 @@ package struct RedirectStart: Sendable {
     package var callbackURL: String
     /// The network; nil to let the user choose the carrier.
     package var network: MCCMNC?
+    /// The mobile operator's name, for a provider that has several.
+    package var operatorName: String?
     /// The scopes to ask for; the client's, if empty.
     package var scopes: [String] = []
     package var acrValues: [String] = []

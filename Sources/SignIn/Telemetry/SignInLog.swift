@@ -17,6 +17,7 @@ struct SignInLog {
     private var carrierIsKnown = false
     private var wasSentBefore = false
     private var hasMoved = false
+    private var simSwap: SIMSwapFinding?
     private var times = StepTimes()
 
     init(
@@ -54,6 +55,9 @@ struct SignInLog {
 
     /// The sign-in has moved an account from another carrier.
     mutating func movedAccount() { hasMoved = true }
+
+    /// The mobile operator was asked for the SIM.
+    mutating func checkedSIM(_ finding: SIMSwapFinding) { simSwap = finding }
 
     /// Logs a port token that moves no account, at once.
     func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
@@ -105,6 +109,7 @@ struct SignInLog {
         if providerIsKnown { metadata["provider"] = "\(provider)" }
         if wasSentBefore { metadata["sent_before"] = "true" }
         if hasMoved { metadata["moved"] = "true" }
+        if let simSwap { metadata["sim_swap"] = "\(simSwap.rawValue)" }
         return metadata
     }
 }

@@ -20,6 +20,8 @@ package struct SignInReport: Sendable {
         case keys
         case validate
         case userinfo
+        case number
+        case simSwap = "sim"
         case migrate
         case store
     }

@@ -34,6 +34,7 @@ enum Schema {
         Migration("refresh requests to providers", ProviderTokensTable.requestsSchema),
         Migration("ID tokens for logout", IDTokenHintsTable.schema),
         Migration("sessions by user and id", SessionsTable.byUserAndID),
+        Migration("users by verified phone number", UsersTable.verifiedNumberSchema),
     ]
 
     static let migrator: DatabaseMigrator = {

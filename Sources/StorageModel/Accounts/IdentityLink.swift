@@ -13,6 +13,8 @@ package struct IdentityLink: Sendable {
     package let requestID: String?
     /// The provider's tokens, if they are stored. They replace none, because the same link may come twice.
     package let tokens: NewProviderTokens?
+    /// As ``SignInRecord/provenPhoneNumber``.
+    package var provenPhoneNumber: String?
 
     package init(
         _ identity: Identity, to user: UserID, holding session: TokenHash, at time: Timestamp, limit: Int,

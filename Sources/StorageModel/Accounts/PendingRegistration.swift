@@ -11,6 +11,8 @@ package struct PendingRegistration: Sendable, Hashable {
     package var verified = VerifiedFlags()
     /// The carrier's further claims, encrypted by the use case.
     package var claims: String?
+    /// That the mobile network has proven a phone number to be the identity's: other users lose it at once. Not stored.
+    package var phoneNumberProof: PhoneNumberProof?
     package let expiresAt: Timestamp
     /// The provider's session, if the ID token has a `sid`.
     package var providerSession: ProviderSessionHash?
@@ -61,4 +63,23 @@ package enum RegistrationResult: Sendable, Hashable {
     case emailAlreadyExists
     /// Unknown, used or expired.
     case unknownHandle
+}
+
+/// That a mobile network has proven a phone number to be that of an identity.
+package struct PhoneNumberProof: Sendable, Hashable {
+    package let number: String
+    package let time: Timestamp
+    /// For the audit record.
+    package let requestID: String?
+
+    package init(of number: String, at time: Timestamp, requestID: String?) {
+        self.number = number
+        self.time = time
+        self.requestID = requestID
+    }
+}
+
+extension AuditEvent.Kind {
+    /// The phone number of a user became another identity's, and is no longer verified.
+    package static let phoneNumberReassigned = AuditEvent.Kind("phone_number.reassigned")
 }

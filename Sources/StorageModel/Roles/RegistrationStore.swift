@@ -2,7 +2,10 @@ package import Primitives
 
 /// The verified identities that wait for their owners to register.
 package protocol RegistrationStore: Sendable {
-    func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError)
+    /// Stores a registration.
+    /// - Returns: The other users who had its proven phone number as verified, and have it no longer.
+    @discardableResult
+    func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError) -> [UserID]
 
     /// The pending registration of a handle, without spending it; nil if unknown, used or expired at `now`.
     func pendingRegistration(_ handle: TokenHash, at now: Timestamp) async throws(StorageError) -> PendingRegistration?

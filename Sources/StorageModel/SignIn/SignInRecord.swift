@@ -15,6 +15,9 @@ package struct SignInRecord: Sendable {
     package var verified = VerifiedFlags()
     /// The provider's further claims; nil if there are none.
     package var claims: ClaimsUpdate?
+    /// The phone number that the mobile network has proven to be the user's; nil if none did. No other user keeps it as
+    /// verified.
+    package var provenPhoneNumber: String?
     package let session: NewSession
     package let newcomers: Newcomers
     /// Former identities of the user, in the order of their port tokens; the first stored one loses its account to
@@ -52,6 +55,8 @@ package struct SignedInUser: Sendable, Hashable {
     package let wasMoved: Bool
     /// Whether this sign-in changed a stored profile.
     package let isChanged: Bool
+    /// The other users who had the phone number as verified, and have it no longer.
+    package var formerHolders: [UserID] = []
     /// The session that a retry of this sign-in refers to, if it has an idempotency record.
     package var given: GivenSession?
 

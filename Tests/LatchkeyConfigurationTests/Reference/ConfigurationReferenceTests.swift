@@ -1,3 +1,4 @@
+import Crypto
 import LatchkeyConfiguration
 import SignIn
 import TestSupport
@@ -45,6 +46,7 @@ struct ConfigurationReferenceTests {
         let bundle = [
             "/etc/ssl/certs/ca-certificates.crt": "-----BEGIN CERTIFICATE-----\n",
             "/etc/latchkey/tls/fullchain.pem": TLSTexts.chain, "/etc/latchkey/tls/privkey.pem": TLSTexts.key,
+            "/run/secrets/northwind.pem": P256.Signing.PrivateKey().pemRepresentation,
         ]
         let loaded = try load(uncommented, environment: [:], files: bundle)
         let values = ConfigurationReference.values(of: loaded.configuration)
@@ -104,7 +106,8 @@ struct ConfigurationReferenceTests {
                 "database.url", "api_keys", "api_keys[].key", "zenkey.clients", "zenkey.clients[].secret",
                 "zenkey.clients[].private_key", "zenkey.clients[].other_private_key",
                 "zenkey.clients[].decryption_key", "zenkey.clients[].other_decryption_key", "providers",
-                "providers[].clients", "vault.encryption_keys",
+                "providers[].clients", "providers[].operators[].private_key",
+                "providers[].operators[].other_private_key", "vault.encryption_keys",
                 "transactions.encryption_keys", "outbound.proxy",
             ])
     }

@@ -31,7 +31,9 @@ struct RequestObjectTests {
             subjects = try SignInSubjects()
         }
 
-        func destination(signedWith key: ClientKey?) async throws -> Result<AuthorizationDestination, OIDCError> {
+        func destination(
+            signedWith key: ClientKey?, repeatsRedirectURI: Bool = false
+        ) async throws -> Result<AuthorizationDestination, OIDCError> {
             let provider = try await relyingParty.provider(subjects)
             var request = AuthorizationRequest(
                 clientID: subjects.clientID, redirectURI: "https://rp.example/cb?x=1&y", scopes: ["openid", "email"],
@@ -44,6 +46,7 @@ struct RequestObjectTests {
             request.prompt = [.login]
             request.maximumAuthenticationAge = 300
             request.responseMode = .formPost
+            request.repeatsRedirectURI = repeatsRedirectURI
             let client = ClientCredentials(clientID: subjects.clientID, clientSecret: Secret("s"))
             do throws(OIDCError) {
                 return .success(
@@ -98,6 +101,15 @@ struct RequestObjectTests {
         let names = try await stage.query().map(\.name)
         #expect(names.contains("request") == isSigned)
         #expect(names.contains("state") == !isSigned)
+    }
+
+    @Test("At a mobile operator the redirect URI is beside the request object, too")
+    func redirectURI() async throws {
+        let stage = try Stage()
+        let url = try await stage.destination(signedWith: Self.key(), repeatsRedirectURI: true).get().url.text
+        let names = url.split(separator: "?")[1].split(separator: "&").map { $0.prefix { $0 != "=" } }
+        #expect(names == ["client_id", "response_type", "redirect_uri", "scope", "request"])
+        #expect(url.contains("&redirect_uri=https%3A%2F%2Frp.example%2Fcb%3Fx%3D1%26y&"))
     }
 
     @Test("Beside the request object a browser brings client_id, response_type and scope only, for five minutes")

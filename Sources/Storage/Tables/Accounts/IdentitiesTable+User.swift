@@ -70,6 +70,10 @@ extension SQLStore {
                 guard try IdentitiesTable.count(of: link.user, in: db) < link.limit else { return .tooMany }
                 try IdentitiesTable.insert(link.identity, of: link.user, at: link.time, in: db)
                 try link.putTokens(in: db)
+                if let number = link.provenPhoneNumber {
+                    _ = try UsersTable.endVerifications(
+                        ofPhoneNumber: number, besides: link.user, at: link.time, requestID: link.requestID, in: db)
+                }
                 try AuditTable.insert(link.event(.identityLinked), in: db)
                 return try linked().map { .linked($0) } ?? .isTaken
             }

@@ -30,12 +30,18 @@ private enum PendingRegistrationsTable {
 }
 
 extension SQLStore {
-    package func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError) {
+    @discardableResult
+    package func addPendingRegistration(
+        _ registration: PendingRegistration
+    ) async throws(StorageError) -> [UserID] {
         try await writes.submit { db in
             try db.perform(
                 PendingRegistrationsTable.insert, registration.handle, registration.identity, registration.clientID,
                 registration.profile, registration.expiresAt, registration.providerSession, registration.verified,
                 registration.claims)
+            guard let proof = registration.phoneNumberProof else { return [] }
+            return try UsersTable.endVerifications(
+                ofPhoneNumber: proof.number, besides: nil, at: proof.time, requestID: proof.requestID, in: db)
         }
     }
 

@@ -4,7 +4,13 @@ package import StorageModel
 extension SQLStore {
     package func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
         try await writes.submit { [isShared] db in
-            guard let (signedIn, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else { return nil }
+            guard let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else { return nil }
+            var signedIn = user
+            if let number = signIn.provenPhoneNumber {
+                signedIn.formerHolders = try UsersTable.endVerifications(
+                    ofPhoneNumber: number, besides: signedIn.user.id, at: signIn.session.createdAt,
+                    requestID: signIn.requestID, in: db)
+            }
             try SessionsTable.insert(
                 signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, retry, in: db)
             if let tokens = signIn.tokens {

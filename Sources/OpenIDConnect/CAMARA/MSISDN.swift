@@ -1,0 +1,23 @@
+import Crypto
+public import Primitives
+
+/// A mobile phone number as the CAMARA APIs write it: `+` and 5 to 15 digits, the first of which is not 0 (the schema
+/// `DevicePhoneNumber` of number-verification.yaml, r3.2).
+///
+/// The number is personal: it prints and reflects as `‹redacted›`.
+public struct MSISDN: Sendable, Hashable, Redacted {
+    /// `+` and the digits.
+    public let text: String
+
+    /// A number, or nil if the text has another form.
+    public init?(_ text: String) {
+        let digits = text.utf8.dropFirst()
+        guard text.utf8.first == UInt8(ascii: "+"), (5...15).contains(digits.count), text.dropFirst().isDecimal,
+            digits.first != UInt8(ascii: "0")
+        else { return nil }
+        self.text = text
+    }
+
+    /// The SHA-256 of ``text`` in hexadecimal (the property `hashedPhoneNumber`).
+    public var hashed: String { SHA256.hash(data: Array(text.utf8)).hexadecimal }
+}

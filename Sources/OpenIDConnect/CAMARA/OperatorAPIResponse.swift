@@ -1,0 +1,55 @@
+import Primitives
+
+/// Reads the responses of the CAMARA APIs, strictly: an answer that does not have the schema is none.
+enum OperatorAPIResponse {
+    /// The number of the device (schema `NumberVerificationShareResponse`).
+    /// - Throws: What ``object(_:limits:)`` throws; ``OIDCError/Code/unusableResponse`` without a valid number.
+    static func devicePhoneNumber(
+        _ response: OutboundResponse, limits: OutboundLimits
+    ) throws(OIDCError) -> MSISDN {
+        guard let number = try object(response, limits: limits)["devicePhoneNumber"]?.string.flatMap(MSISDN.init) else {
+            throw .unusable("The operator's response has no valid devicePhoneNumber.")
+        }
+        return number
+    }
+
+    /// Whether the number is that of the device (schema `NumberVerificationMatchResponse`). Only `true` and `false` are
+    /// answers.
+    static func isDevicePhoneNumber(
+        _ response: OutboundResponse, limits: OutboundLimits
+    ) throws(OIDCError) -> Bool {
+        guard let matches = try object(response, limits: limits)["devicePhoneNumberVerified"]?.bool else {
+            throw .unusable("The operator's response has no devicePhoneNumberVerified that is true or false.")
+        }
+        return matches
+    }
+
+    /// Whether the SIM was changed (schema `CheckSimSwapInfo`). Only `true` and `false` are answers.
+    static func isSwapped(_ response: OutboundResponse, limits: OutboundLimits) throws(OIDCError) -> Bool {
+        guard let swapped = try object(response, limits: limits)["swapped"]?.bool else {
+            throw .unusable("The operator's response has no swapped that is true or false.")
+        }
+        return swapped
+    }
+
+    /// The object in a response of status 200.
+    /// - Throws: ``OIDCError/Code/apiRefused`` with the `code` of the schema `ErrorInfo`;
+    ///   ``OIDCError/Code/unusableResponse`` for everything else.
+    private static func object(
+        _ response: OutboundResponse, limits: OutboundLimits
+    ) throws(OIDCError) -> JSONObject {
+        let object = ProviderResponse.object(response, maximumBytes: limits.userInfoBytes)
+        if response.status == 200, let object { return object }
+        guard (400..<500).contains(response.status), let code = object?["code"]?.string, OIDCError.isErrorCode(code)
+        else {
+            throw OIDCError(
+                .unusableResponse, codeMayBeSpent: true,
+                reason: "The operator's API responded with status \(response.status), and neither with 200 and a JSON "
+                    + "object nor with an error of the CAMARA APIs.")
+        }
+        throw OIDCError(
+            .apiRefused, carrierError: code, codeMayBeSpent: true,
+            retryAfter: response.retryAfter.flatMap { $0.isDecimal ? Int64($0) : nil },
+            reason: "The operator's API refused the request.")
+    }
+}

@@ -1,0 +1,71 @@
+import OpenIDConnect
+
+/// Errors of sign-ins by phone number.
+extension SignInError {
+    static let operatorUnknown = SignInError(
+        .operatorUnknown, .discoveryStateError,
+        "No operator of this provider serves this mccmnc, or has this name. Use another sign-in method.")
+
+    static let operatorNotNamed = invalidRequest(
+        "operator or mccmnc is missing, and the provider has several operators. Send one of them.")
+
+    static let notForNumbers = invalidRequest(
+        "scope, acr_values, context, max_age and prompt are not for sign-ins by phone number. Leave them out.")
+
+    static let codeNotForNumbers = invalidRequest(
+        "This provider takes no code from an app. Begin at its start URL.")
+
+    static let noOperatorTokens = invalidRequest(
+        "This provider takes no operator_token. Send one to a provider of kind camara.")
+
+    static let deviceNotAuthenticated = SignInError(
+        .carrierTimeout, .requestTimeout,
+        "The operator did not authenticate the device in time. Get another operator_token, or use another sign-in "
+            + "method.", fault: .carrier, codeMayBeSpent: true)
+
+    static let notOnMobileNetwork = SignInError(
+        .notOnMobileNetwork, .requestDenied,
+        "The operator could not recognise the device by its network or SIM. Use another sign-in method, or start again "
+            + "over the mobile network.")
+
+    static func simSwapped(withinHours hours: Int) -> SignInError {
+        SignInError(
+            .simSwapped, .requestDenied,
+            "The SIM of this number was changed within the last \(hours) hours. Use another sign-in method.")
+    }
+
+    /// The error of an operator's authorization response. A device that is not in the operator's network gets no page,
+    /// because `prompt` is `none`: the operator says `login_required` then (OpenID Connect Core section 3.1.2.6).
+    static func refusedByOperator(_ code: String) -> SignInError {
+        let refusal = refusedAtAuthorization(code)
+        guard ["login_required", "interaction_required", "account_selection_required"].contains(code) else {
+            return refusal
+        }
+        return notOnMobileNetwork.explained(by: refusal)
+    }
+
+    /// What an operator's API refused.
+    /// - Parameter advice: What the code's state allows to do.
+    static func refusedByAPI(_ error: OIDCError, _ advice: String) -> SignInError {
+        let code = error.carrierError ?? ""
+        switch OperatorAPIRefusal(code: code) {
+        case .notAuthenticatedByNetwork: return notOnMobileNetwork
+        case .tooManyRequests:
+            return SignInError(
+                .temporarilyUnavailable, .serverError,
+                "[\(code)] The operator accepts no more requests at the moment. \(advice)",
+                retryAfter: error.retryAfter ?? 60, fault: .carrier)
+        case .permissionDenied:
+            return carrierError(
+                "[\(code)] The operator does not let this client call the API. The operator of this server must check "
+                    + "the client's scopes and purpose.", .configurationError, fault: .ours)
+        case .unauthenticated:
+            return carrierError("[\(code)] The operator's API does not accept the access token. \(advice)")
+        case .noNumberInToken, .unknownNumber:
+            return carrierError(
+                "[\(code)] The operator does not tell the number. Use another sign-in method.", .discoveryStateError)
+        case .invalidRequest, .other:
+            return carrierError("[\(code)] The operator's API refused the request. \(advice)")
+        }
+    }
+}

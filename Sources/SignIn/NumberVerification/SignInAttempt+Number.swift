@@ -1,0 +1,54 @@
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+/// The number of a user's device, from the mobile operator.
+extension SignInAttempt {
+    /// Asks the operator for the number, with an access token that is used for this one call.
+    func fetchNumber(
+        from mobileOperator: SignInConfiguration.MobileOperator, with tokens: TokenResponse,
+        at provider: ProviderMetadata
+    ) async throws(SignInError) -> MSISDN {
+        try await asked(
+            await relyingParty.devicePhoneNumber(
+                at: mobileOperator.apis, with: tokens, provider: provider, correlationID: correlationID),
+            codeWasPosted: true)
+    }
+
+    /// Asks the operator whether the SIM of the number was changed, if the policy says so. The answer is for this
+    /// number at this moment: it is not kept.
+    /// - Throws: `sim_swapped` if the policy refuses; the operator's failure if the policy refuses what is not known.
+    func checkSIM(
+        of number: MSISDN, by mobileOperator: SignInConfiguration.MobileOperator, at provider: ProviderMetadata
+    ) async throws(SignInError) -> SIMSwapFinding? {
+        let policy = mobileOperator.simSwap
+        guard policy.ifSwapped != .off else { return nil }
+        do throws(OIDCError) {
+            let isSwapped = try await relyingParty.isSIMSwapped(
+                of: number, withinHours: policy.maximumAge, for: mobileOperator.purpose, at: mobileOperator.apis,
+                client: client.credentials, provider: provider, correlationID: correlationID)
+            guard isSwapped else { return .unchanged }
+        } catch {
+            guard policy.ifUnknown == .accept else { throw SignInError(error, codeWasPosted: true) }
+            return .unknown
+        }
+        guard policy.ifSwapped == .report else { throw .simSwapped(withinHours: policy.maximumAge) }
+        return .swapped
+    }
+}
+
+extension VerifiedSignIn {
+    /// A user whom a mobile operator knows by the number of the device.
+    ///
+    /// - Parameters:
+    ///   - idToken: Names the user. Without one the number does: it may become another person's one day.
+    ///   - issuer: The operator's.
+    convenience init(_ number: MSISDN, _ idToken: VerifiedIDToken?, issuer: String) {
+        var userInfo = UserInfo()
+        userInfo.attributes[.phoneNumber] = number.text
+        userInfo.phoneNumberVerified = true
+        // No subject of an ID token is taken for a number: it has another form.
+        let subject = idToken?.subject ?? "tel:" + number.text
+        self.init(Identity(issuer: issuer, subject: subject), userInfo, provenPhoneNumber: number.text)
+    }
+}

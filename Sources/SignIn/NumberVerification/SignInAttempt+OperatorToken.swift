@@ -1,0 +1,48 @@
+import OpenIDConnect
+import Primitives
+
+/// Tokens for a TS.43 temporary token, which works over any network.
+extension SignInAttempt {
+    /// How long the operator may take to authenticate the device, in seconds: an app waits for it.
+    static let patience: Int64 = 20
+
+    /// Exchanges the operator token, in the way that the operator's metadata says. It is spent then.
+    func exchangeOperatorToken(
+        with mobileOperator: SignInConfiguration.MobileOperator, at provider: ProviderMetadata
+    ) async throws(SignInError) -> TokenResponse {
+        guard provider.takesOperatorTokensByBackchannel else {
+            return try await asked(
+                await relyingParty.exchange(
+                    operatorToken: request.code, scopes: mobileOperator.scopes, client: client.credentials,
+                    provider: provider, correlationID: correlationID))
+        }
+        let started = try await asked(
+            await relyingParty.authenticate(
+                operatorToken: request.code, scopes: mobileOperator.scopes, client: client.credentials,
+                signedWith: client.signingKey, provider: provider, correlationID: correlationID), codeWasPosted: true)
+        return try await poll(started, at: provider)
+    }
+
+    /// Asks for the tokens until they are there, never faster than the operator allows (CIBA Core section 7.3). The
+    /// first time at once: usually the SIM has said all there is to say.
+    private func poll(
+        _ started: BackchannelAuthenticationResponse, at provider: ProviderMetadata
+    ) async throws(SignInError) -> TokenResponse {
+        var interval = started.interval
+        var left = min(started.expiresIn, Self.patience)
+        while true {
+            let response = try await asked(
+                await relyingParty.poll(
+                    started.requestID, client: client.credentials, requiresIDToken: false, provider: provider,
+                    correlationID: correlationID), codeWasPosted: true)
+            switch response {
+            case .tokens(let tokens): return tokens
+            case .pending: break
+            case .slowDown: interval += BackchannelTokenResponse.slowDownSeconds
+            }
+            left -= interval
+            // An app that has gone away needs no answer.
+            guard left > 0, await pause(.seconds(interval)) else { throw .deviceNotAuthenticated }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Crypto
+import HTTPServer
+import HTTPTypes
+import LatchkeyAPI
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+import Synchronization
+import TestSupport
+import Testing
+
+/// A Latchkey that signs users in by their phone numbers, with two scripted operators.
+struct NumberApp: Sendable {
+    static let purpose = "dpv:FraudPreventionAndDetection"
+    static let redirectURI = "com.example.app://cb"
+    static let verifier = "VERIFIER-" + String(repeating: "v", count: 41)
+
+    let clock = ManualClock()
+    let log = CapturedLog()
+    let northwind: FakeOperator
+    let southwind: FakeOperator
+    let http: ScriptedHTTPClient
+    let useCases: UseCases
+    let testStore: TestStore
+    private let handler: Handler
+    private let waits = Waits()
+
+    /// The pauses between polls.
+    private final class Waits: Sendable {
+        let pauses = Mutex<[Duration]>([])
+    }
+
+    /// The pauses that were made between polls.
+    var pauses: [Duration] { waits.pauses.withLock { $0 } }
+
+    init(
+        simSwap: SignInConfiguration.SIMSwapPolicy = .init(), registration: RegistrationRules = RegistrationRules(),
+        limits: RequestLimits = RequestLimits(), dpop: DPoPSetting = .auto
+    ) throws {
+        let (northwind, southwind) = (FakeOperator("northwind", clock: clock), FakeOperator("southwind", clock: clock))
+        (self.northwind, self.southwind) = (northwind, southwind)
+        http = ScriptedHTTPClient { request throws(OutboundError) in
+            if let response = try northwind.answer(request) { return response }
+            return try southwind.answer(request) ?? .json("{}", status: 404)
+        }
+        testStore = try TestStore()
+        var configuration = SignInConfiguration(providers: [:])
+        var parties: [String: RelyingParty] = [:]
+        let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
+        for (fake, networks) in [(northwind, ["310010", "310012"]), (southwind, ["310020"])] {
+            let mobileOperator = try Self.mobileOperator(fake, networks, simSwap)
+            var client = SignInConfiguration.Client(
+                id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(key, audience: .endpoint))
+            client.redirectURIs = [Self.redirectURI, "https://web.example/done"]
+            client.scopes = mobileOperator.scopes
+            client.signingKey = key
+            var provider = SignInConfiguration.Provider(kind: .camara, name: "My number", clients: [client])
+            provider.mobileOperator = mobileOperator
+            configuration.providers[mobileOperator.key] = provider
+            var party = RelyingParty.Configuration(issuer: try Self.url(fake.issuer))
+            party.requiresIDTokens = false
+            party.dpop = dpop
+            parties[mobileOperator.key] = RelyingParty(configuration: party, http: http, clock: clock.wallClock)
+        }
+        configuration.registration = registration
+        useCases = UseCases(
+            configuration: configuration, relyingParties: parties, store: testStore.store, logger: log.logger,
+            clock: clock.wallClock,
+            pause: { [waits] duration in
+                waits.pauses.withLock { $0.append(duration) }
+                return true
+            })
+        let api = LatchkeyAPI(
+            useCases: useCases, apiKeys: APIKeys([(TokenHash(sha256Of: TestApp.apiKey), APIGrant())]),
+            baseURL: BaseURL("https://login.example/base"), limits: limits, logger: log.logger)
+        handler = api.handler()
+    }
+
+    private static func mobileOperator(
+        _ fake: FakeOperator, _ networks: [String], _ policy: SignInConfiguration.SIMSwapPolicy
+    ) throws -> SignInConfiguration.MobileOperator {
+        var mobileOperator = SignInConfiguration.MobileOperator(
+            provider: "number", name: fake.name, networks: Set(networks.compactMap(MCCMNC.init)),
+            apis: try #require(OperatorAPIs(root: try url(fake.api))), purpose: try #require(Purpose(purpose)))
+        mobileOperator.simSwap = policy
+        return mobileOperator
+    }
+
+    private static func url(_ text: String) throws -> EndpointURL {
+        try #require(EndpointURL(text, policy: .httpsOnly))
+    }
+
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = ""
+    ) async throws -> Answer {
+        var headers = headers
+        headers[try #require(HTTPField.Name("X-API-KEY"))] = TestApp.apiKey
+        if method == .post { headers[.contentType] = "application/json" }
+        let response = try await handler(
+            Request(
+                method, path, headers: headers, body: Array(body.utf8),
+                peer: SocketAddress(host: "127.0.0.1", port: 1)))
+        try PublishedAPI.hold(response, to: method, path)
+        return Answer(response)
+    }
+
+    // MARK: The path of an app
+
+    /// The start's query, with `more` after it.
+    static func query(_ more: String = "operator=northwind") -> String {
+        "/auth/number/start?client_type=ios&redirect_uri=com.example.app%3A%2F%2Fcb&correlation_id=corr-1&" + more
+    }
+
+    /// Where the browser is sent.
+    struct Authorization: Sendable {
+        let location: String
+        let parameters: [String: String]
+
+        init(_ location: String) {
+            self.location = location
+            let items = location.split(separator: "?", maxSplits: 1).last?.split(separator: "&") ?? []
+            parameters = Dictionary(
+                items.map { item in
+                    let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                    return (String(pair[0]), PercentEncoding.decodeForm(pair[1].utf8) ?? "")
+                }, uniquingKeysWith: { $0 + " and " + $1 })
+        }
+    }
+
+    func start(_ more: String = "operator=northwind") async throws -> Authorization {
+        let answer = try await send(.get, Self.query(more), [.accept: "application/json"])
+        return Authorization(try #require(answer.text("location"), "\(answer.body)"))
+    }
+
+    /// The parameters with which the browser arrives at the app.
+    func finish(
+        _ authorization: Authorization, code: String, issuer: String? = nil
+    ) async throws -> [String: String] {
+        let state = try #require(authorization.parameters["state"])
+        return try await finish("state=\(state)&code=\(code)" + (issuer.map { "&iss=\($0)" } ?? ""))
+    }
+
+    func finish(_ query: String) async throws -> [String: String] {
+        let answer = try await send(.get, "/auth/number/callback?" + query)
+        let location = try #require(answer.headers[.location], "\(answer.body)")
+        #expect(location.hasPrefix(Self.redirectURI))
+        return Authorization(location).parameters
+    }
+
+    /// A whole sign-in: the parameters with which the browser arrives at the app.
+    func outcome(at fake: FakeOperator? = nil) async throws -> [String: String] {
+        let fake = fake ?? northwind
+        let authorization = try await start("operator=\(fake.name)")
+        let code = fake.authorize(nonce: try #require(authorization.parameters["nonce"]))
+        return try await finish(authorization, code: code)
+    }
+
+    /// A whole sign-in: the session's token.
+    func token(at fake: FakeOperator? = nil) async throws -> String {
+        let outcome = try await outcome(at: fake)
+        let id = try #require(outcome["session_id"], "\(outcome)")
+        let answer = try await send(.post, "/auth/session", body: #"{"session_id":"\#(id)"}"#)
+        return try #require(answer.text("token"))
+    }
+
+    /// Posts a sign-in with an operator token; the fields are JSON members.
+    func signIn(_ members: String = #""operator_token":"TS43-token","operator":"northwind""#) async throws -> Answer {
+        try await send(.post, "/auth/number/sign-in", body: "{" + members + "}")
+    }
+
+    func me(_ token: String) async throws -> JSONObject {
+        try #require(try await send(.get, "/users/me", [.authorization: "Bearer \(token)"]).json)
+    }
+
+    /// How many requests the operators got at a URL.
+    func count(_ url: String) -> Int { http.requests(to: url).count }
+}

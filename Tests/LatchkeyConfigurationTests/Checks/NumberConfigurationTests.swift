@@ -1,0 +1,157 @@
+import Crypto
+import LatchkeyConfiguration
+import OpenIDConnect
+import Primitives
+import SignIn
+import Testing
+
+@Suite("The configuration of providers that verify phone numbers")
+struct NumberConfigurationTests {
+    private static let files = ["key.pem": P256.Signing.PrivateKey().pemRepresentation]
+
+    private static func northwind(_ more: String = "", without name: String? = nil) -> String {
+        let members = [
+            ("name", "northwind"), ("mccmnc", "['310010', '310012']"), ("issuer", "'https://auth.northwind.example'"),
+            ("api_root", "'https://api.northwind.example'"), ("client_id", "latchkey"), ("private_key_file", "key.pem"),
+        ].filter { $0.0 != name }
+        return "{" + members.map { "\($0.0): \($0.1)" }.joined(separator: ", ") + more + "}"
+    }
+
+    private static func provider(_ operators: [String] = [northwind()], _ more: String = "") -> String {
+        "number: {kind: camara, purpose: dpv:FraudPreventionAndDetection, "
+            + "redirect_uris: ['com.example.app://cb'], operators: [\(operators.joined(separator: ", "))]\(more)}"
+    }
+
+    private static func found(_ text: String) -> [String] {
+        problems("providers: {\(text)}", environment: needed, files: files)
+    }
+
+    @Test("Each operator is an OpenID provider with one client, under the provider's name and its own")
+    func operators() throws {
+        let southwind = """
+            {name: southwind, issuer: 'https://id.southwind.example', api_root: 'https://southwind.example/api',
+            client_id: another, private_key_file: key.pem, private_key_id: k-1, assertion_audience: issuer}
+            """
+        let text = Self.provider(
+            [Self.northwind(), southwind],
+            ", name: My number, par: always, dpop: always, request_object: always, require_iss: true, "
+                + "sim_swap: {max_age_hours: 72}")
+        let providers = try load("providers: {\(text)}", files: Self.files).configuration.providers
+        #expect(providers.map(\.id) == ["number/northwind", "number/southwind"])
+        #expect(providers.map(\.path) == ["number", "number"])
+        #expect(providers.map(\.name) == ["My number", "My number"])
+        #expect(providers.map(\.issuer.text) == ["https://auth.northwind.example", "https://id.southwind.example"])
+        for provider in providers {
+            #expect(provider.kind == .camara)
+            #expect(provider.pushedAuthorizationRequests == .always)
+            #expect(provider.dpop == .always)
+            #expect(provider.signedRequestObjects == .always)
+            #expect(provider.requiresIssuer)
+            #expect(!provider.storesTokens && !provider.backchannelLogout && !provider.idTokenHint)
+            let client = try #require(provider.clients.first)
+            #expect(client.redirectURIs == ["com.example.app://cb"])
+            #expect(client.pkce == .required)
+            #expect(
+                client.scopes == [
+                    "openid", "dpv:FraudPreventionAndDetection", "number-verification:device-phone-number:read",
+                ])
+        }
+        let operators = providers.compactMap(\.mobileOperator)
+        #expect(operators.map(\.name) == ["northwind", "southwind"])
+        #expect(operators.map { $0.networks.map(\.text).sorted() } == [["310010", "310012"], []])
+        #expect(operators.map(\.apis.root.text) == ["https://api.northwind.example", "https://southwind.example/api"])
+        #expect(operators.allSatisfy { $0.simSwap.maximumAge == 72 && $0.simSwap.ifSwapped == .refuse })
+        let audiences = providers.map { provider -> ClientAssertionAudience? in
+            guard case .privateKeyJWT(_, let audience)? = provider.clients.first?.authentication else { return nil }
+            return audience
+        }
+        #expect(audiences == [.endpoint, .issuer])
+    }
+
+    @Test(
+        "The SIM is checked if any key of sim_swap is given, and by default nowhere",
+        arguments: [
+            ("", 240, .off, .refuse), (", sim_swap: {max_age_hours: 1}", 1, .refuse, .refuse),
+            (", sim_swap: {if_swapped: report}", 240, .report, .refuse),
+            (", sim_swap: {if_unknown: accept}", 240, .refuse, .accept),
+            (", sim_swap: {max_age_hours: 2400, if_swapped: off, if_unknown: refuse}", 2400, .off, .refuse),
+        ] as [(String, Int, SignInConfiguration.SIMSwapPolicy.Swapped, SignInConfiguration.SIMSwapPolicy.Unknown)])
+    func simSwap(
+        _ text: String, _ hours: Int, _ swapped: SignInConfiguration.SIMSwapPolicy.Swapped,
+        _ unknown: SignInConfiguration.SIMSwapPolicy.Unknown
+    ) throws {
+        let loaded = try load("providers: {\(Self.provider([Self.northwind()], text))}", files: Self.files)
+        let policy = try #require(loaded.configuration.providers.first?.mobileOperator?.simSwap)
+        #expect(policy.maximumAge == hours && policy.ifSwapped == swapped && policy.ifUnknown == unknown)
+    }
+
+    @Test(
+        "An invalid provider of numbers is reported with the reason",
+        arguments: [
+            ("number: {kind: camara, operators: [\(northwind())]}", "has no purpose"),
+            ("number: {kind: camara, purpose: fraud, operators: [\(northwind())]}", "is not a purpose"),
+            ("number: {kind: camara, purpose: dpv:X}", "has no operators"),
+            ("number: {kind: camara, purpose: dpv:X, operators: northwind}", "is a single value"),
+            ("number: {kind: camara, purpose: dpv:X, operators: [northwind]}", "is a single value"),
+            (provider([northwind(without: "name")]), "has no name"),
+            (provider([northwind(without: "issuer")]), "has no issuer"),
+            (provider([northwind(without: "api_root")]), "has no api_root"),
+            (provider([northwind(without: "client_id")]), "has no client_id"),
+            (provider([northwind(without: "private_key_file")]), "has no private_key"),
+            (provider([northwind(", secret: s")]), "there is no such key"),
+            (provider([northwind(", private_key_alg: RS256")]), "cannot sign with"),
+            (provider([northwind(without: "name").replacing("{", with: "{name: 'a/b', ")]), "is not the name"),
+            (
+                provider([northwind(without: "mccmnc").replacing("{", with: "{mccmnc: ['31001a'], ")]),
+                "is not an mccmnc"
+            ),
+            (
+                provider([northwind(without: "api_root").replacing("{", with: "{api_root: 'http://a.example', ")]),
+                "is not a usable URL"
+            ),
+            (
+                provider([northwind(without: "api_root").replacing("{", with: "{api_root: 'https://a.example?b', ")]),
+                "has a query"
+            ),
+            (provider([northwind()], ", sim_swap: {max_age_hours: 2401}"), "2401"),
+            (provider([northwind()], ", sim_swap: {if_swapped: maybe}"), "is not one of its words"),
+            (provider([northwind()], ", issuer: 'https://a.example'"), "has issuer"),
+            (provider([northwind()], ", clients: 'a:b'"), "has clients"),
+            (provider([northwind()], ", store_tokens: true"), "has store_tokens"),
+            (provider([northwind()], ", response_mode: jwt"), "has response_mode"),
+            (provider([northwind()], ", profile: fapi2"), "has profile"),
+            (provider([northwind()], ", initiate_login_client: a"), "has initiate_login_client"),
+            (
+                "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', purpose: dpv:X}",
+                "is for providers of kind camara"
+            ),
+            (
+                "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', sim_swap: {if_swapped: off}}",
+                "is for providers of kind camara"
+            ),
+            (
+                "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', redirect_uris: ['a.b:/c']}",
+                "is for providers of kind camara"
+            ),
+        ])
+    func wrong(_ text: String, _ reason: String) {
+        let found = Self.found(text)
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(reason) == true, "\(found)")
+    }
+
+    @Test("Operators that a request could not tell apart are refused")
+    func doubles() {
+        let same = Self.found(Self.provider([Self.northwind(), Self.northwind()]))
+        for reason in ["the name of another", "the issuer of another", "310010 of another", "310012 of another"] {
+            #expect(same.contains { $0.contains(reason) }, "\(reason): \(same)")
+        }
+    }
+
+    @Test("No key of an operator is shown")
+    func secrets() throws {
+        let loaded = try load("providers: {\(Self.provider())}", files: Self.files)
+        let shown = ConfigurationReference.values(of: loaded.configuration).first { $0.key == "providers" }
+        #expect(shown?.value == "number/northwind (camara)")
+    }
+}

@@ -1,0 +1,283 @@
+import Crypto
+import OpenIDConnect
+import Primitives
+import TestSupport
+import Testing
+
+/// The CAMARA APIs of mobile operators: what is sent, and which responses are believed.
+@Suite("The APIs of a mobile operator")
+struct OperatorAPITests {
+    private static let root = "https://api.carrier.example/camara"
+    private static let shareURL = root + "/number-verification/v2/device-phone-number"
+    private static let verifyURL = root + "/number-verification/v2/verify"
+    private static let swapURL = root + "/sim-swap/v2/check"
+    private static let privateKey = P256.Signing.PrivateKey()
+
+    /// An operator whose APIs respond as a test says.
+    private struct Stage {
+        let carrier = FakeCarrier()
+        let http: ScriptedHTTPClient
+        let relyingParty: RelyingParty
+        let provider: ProviderMetadata
+        let client: ClientCredentials
+        let apis: OperatorAPIs
+        let number: MSISDN
+        let correlationID: CorrelationID
+
+        init(
+            _ response: OutboundResponse, token: OutboundResponse? = nil, correlationID: String = "corr-1",
+            dpop: DPoPSetting = .never, requiresIDTokens: Bool = false
+        ) async throws {
+            let subjects = try SignInSubjects(correlationID: correlationID)
+            http = ScriptedHTTPClient { request throws(OutboundError) in
+                switch request.url.text {
+                case let url where url.hasPrefix(OperatorAPITests.root): response
+                case FakeCarrier.tokenURL: token ?? .json(FakeCarrier.tokens.with("id_token", nil).text)
+                default: .json(FakeCarrier.metadata.with("mccmnc", nil).text)
+                }
+            }
+            let issuer = try #require(EndpointURL(TokenDraft.issuer, policy: .httpsOnly))
+            var configuration = RelyingParty.Configuration(issuer: issuer)
+            configuration.requiresIDTokens = requiresIDTokens
+            configuration.dpop = dpop
+            relyingParty = RelyingParty(configuration: configuration, http: http, clock: carrier.clock.wallClock)
+            provider = try await relyingParty.provider(
+                for: nil, clientID: subjects.clientID, correlationID: subjects.correlationID)
+            let key = try ClientKey(parsing: Secret(OperatorAPITests.privateKey.pemRepresentation))
+            client = ClientCredentials(
+                clientID: subjects.clientID, authentication: .privateKeyJWT(key, audience: .endpoint))
+            let root = try #require(EndpointURL(OperatorAPITests.root + "/", policy: .httpsOnly))
+            apis = try #require(OperatorAPIs(root: root))
+            number = try #require(MSISDN("+14155550101"))
+            self.correlationID = subjects.correlationID
+        }
+
+        func tokens() async throws(OIDCError) -> TokenResponse {
+            try await relyingParty.exchange(
+                code: Secret("code-1"), redirectURI: "https://rp.example/cb", codeVerifier: nil, client: client,
+                provider: provider, correlationID: correlationID)
+        }
+
+        func deviceNumber() async throws(OIDCError) -> MSISDN {
+            try await relyingParty.devicePhoneNumber(
+                at: apis, with: try await tokens(), provider: provider, correlationID: correlationID)
+        }
+
+        func verification(hashed: Bool = false) async throws(OIDCError) -> Bool {
+            try await relyingParty.isDevicePhoneNumber(
+                number, hashed: hashed, at: apis, with: try await tokens(), provider: provider,
+                correlationID: correlationID)
+        }
+
+        func swap() async throws(OIDCError) -> Bool {
+            guard let purpose = Purpose("dpv:FraudPreventionAndDetection") else { return false }
+            return try await relyingParty.isSIMSwapped(
+                of: number, withinHours: 72, for: purpose, at: apis, client: client, provider: provider,
+                correlationID: correlationID)
+        }
+
+        /// The one request to the operator's APIs.
+        func sent() throws -> (request: OutboundRequest, headers: [String: String], body: String) {
+            let requests = http.requests(to: OperatorAPITests.root)
+            try #require(requests.count == 1)
+            let headers = Dictionary(requests[0].headers.map { ($0.name, $0.value) }) { $0 + $1 }
+            return (requests[0], headers, String(decoding: requests[0].body, as: UTF8.self))
+        }
+    }
+
+    @Test(
+        "A number is + and 5 to 15 digits, and does not begin with 0",
+        arguments: [
+            ("+12345", true), ("+123456789012345", true), ("+1234", false), ("+1234567890123456", false),
+            ("+0123456789", false), ("123456789", false), ("+12345 6789", false), ("+1234567a9", false), ("", false),
+            ("+", false), ("++123456789", false), ("+١٢٣٤٥٦", false), ("tel:+123456789", false),
+        ])
+    func number(_ text: String, isValid: Bool) {
+        #expect((MSISDN(text) != nil) == isValid)
+    }
+
+    @Test("A number is hashed with its +, and is never printed")
+    func hash() throws {
+        // printf %s +123456789 | sha256sum
+        let number = try #require(MSISDN("+123456789"))
+        #expect(number.hashed == "b49f9168e8a886ffd61a090b51a26e117717f5f6fa804af49ea67043a2bfa4f0")
+        #expect(!"\(number)".contains("123456789"))
+    }
+
+    private static func sha256(of text: String) -> String {
+        SHA256.hash(data: Array(text.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    @Test(
+        "A purpose is dpv: and a name",
+        arguments: [
+            ("dpv:FraudPreventionAndDetection", true), ("dpv:X1", true), ("dpv:", false), ("FraudPrevention", false),
+            ("DPV:Fraud", false), ("dpv:1Fraud", false), ("dpv:Fraud Prevention", false), ("dpv:Fraud,Other", false),
+            ("dpv:" + String(repeating: "a", count: 60), true), ("dpv:" + String(repeating: "a", count: 61), false),
+        ])
+    func purpose(_ text: String, isValid: Bool) {
+        #expect(Purpose(text)?.scope == (isValid ? text : nil))
+    }
+
+    @Test("The number is asked for once, with the access token and the correlation id, and nothing else")
+    func share() async throws {
+        let stage = try await Stage(.json(#"{"devicePhoneNumber":"+14155550101"}"#))
+        #expect(try await stage.deviceNumber() == stage.number)
+        let (request, headers, body) = try stage.sent()
+        #expect(request.method == .get)
+        #expect(request.url.text == Self.shareURL)
+        #expect(
+            headers == ["Authorization": "Bearer access-1", "Accept": "application/json", "x-correlator": "corr-1"])
+        #expect(body.isEmpty)
+        #expect(request.destination == .init(carrier: TokenDraft.issuer, step: .numberVerification))
+    }
+
+    @Test("A correlation id with characters that x-correlator cannot have is hashed")
+    func correlator() async throws {
+        let stage = try await Stage(.json(#"{"devicePhoneNumber":"+14155550101"}"#), correlationID: "a#b")
+        _ = try await stage.deviceNumber()
+        #expect(try stage.sent().headers["x-correlator"] == Self.sha256(of: "a#b"))
+    }
+
+    @Test("A number is verified in plain text or as its hash, never both", arguments: [false, true])
+    func verify(_ hashed: Bool) async throws {
+        let stage = try await Stage(.json(#"{"devicePhoneNumberVerified":false}"#))
+        #expect(try await stage.verification(hashed: hashed) == false)
+        let (request, headers, body) = try stage.sent()
+        #expect(request.method == .post)
+        #expect(request.url.text == Self.verifyURL)
+        #expect(headers["Content-Type"] == "application/json")
+        let hash = #"{"hashedPhoneNumber":"\#(Self.sha256(of: "+14155550101"))"}"#
+        #expect(body == (hashed ? hash : #"{"phoneNumber":"+14155550101"}"#))
+    }
+
+    @Test("The SIM is asked for with a token of the client's own, for one purpose")
+    func swap() async throws {
+        let stage = try await Stage(.json(#"{"swapped":true}"#))
+        #expect(try await stage.swap())
+        let (request, headers, body) = try stage.sent()
+        #expect(request.method == .post)
+        #expect(request.url.text == Self.swapURL)
+        #expect(headers["x-correlator"] == "corr-1")
+        #expect(body == #"{"phoneNumber":"+14155550101","maxAge":72}"#)
+        let token = SentForm(try #require(stage.http.requests(to: FakeCarrier.tokenURL).first))
+        #expect(token.form["grant_type"] == ["client_credentials"])
+        #expect(token.form["scope"] == ["dpv:FraudPreventionAndDetection sim-swap:check"])
+        let claims = try token.assertion().claims
+        #expect(claims["aud"]?.string == FakeCarrier.tokenURL)
+        let times = (claims["iat"]?.integer ?? 0, claims["exp"]?.integer ?? 0)
+        #expect((1...300).contains(times.1 - times.0))
+    }
+
+    @Test("A token that is bound to a key is sent with its proof")
+    func bound() async throws {
+        let token = OutboundResponse.json(
+            FakeCarrier.tokens.with("id_token", nil).with("token_type", "\"DPoP\"").text)
+        let stage = try await Stage(.json(#"{"devicePhoneNumber":"+14155550101"}"#), token: token, dpop: .always)
+        _ = try await stage.deviceNumber()
+        let headers = try stage.sent().headers
+        #expect(headers["Authorization"] == "DPoP access-1")
+        #expect(headers["DPoP"] != nil)
+    }
+
+    @Test(
+        "A response that does not have the schema is refused",
+        arguments: [
+            "{}", "[]", "", #"{"devicePhoneNumber":null}"#, #"{"devicePhoneNumber":4155550101}"#,
+            #"{"devicePhoneNumber":"14155550101"}"#, #"{"devicePhoneNumber":"+1 415 555 0101"}"#,
+            #"{"phoneNumber":"+14155550101"}"#, #"{"devicePhoneNumberVerified":"true"}"#,
+            #"{"devicePhoneNumberVerified":1}"#, #"{"devicePhoneNumberVerified":null}"#, #"{"swapped":"false"}"#,
+            #"{"swapped":0}"#, #"{"swapped":null}"#,
+        ])
+    func malformed(_ body: String) async throws {
+        let stage = try await Stage(.json(body))
+        let shared = await failure { () async throws(OIDCError) in try await stage.deviceNumber() }
+        let verified = await failure { () async throws(OIDCError) in try await stage.verification() }
+        let swapped = await failure { () async throws(OIDCError) in try await stage.swap() }
+        for error in [shared, verified, swapped] {
+            #expect(error?.code == .unusableResponse)
+            #expect(error?.codeMayBeSpent == true)
+        }
+    }
+
+    @Test(
+        "An error of the API has its meaning",
+        arguments: [
+            (403, "NUMBER_VERIFICATION.USER_NOT_AUTHENTICATED_BY_MOBILE_NETWORK", .notAuthenticatedByNetwork),
+            (403, "NUMBER_VERIFICATION.INVALID_TOKEN_CONTEXT", .noNumberInToken),
+            (401, "UNAUTHENTICATED", .unauthenticated), (403, "PERMISSION_DENIED", .permissionDenied),
+            (429, "QUOTA_EXCEEDED", .tooManyRequests), (429, "TOO_MANY_REQUESTS", .tooManyRequests),
+            (404, "NOT_FOUND", .unknownNumber), (404, "IDENTIFIER_NOT_FOUND", .unknownNumber),
+            (400, "INVALID_ARGUMENT", .invalidRequest), (400, "OUT_OF_RANGE", .invalidRequest),
+            (422, "MISSING_IDENTIFIER", .invalidRequest), (422, "UNNECESSARY_IDENTIFIER", .invalidRequest),
+            (418, "SOMETHING_ELSE", .other),
+        ] as [(Int, String, OperatorAPIRefusal)])
+    func refusal(_ status: Int, _ code: String, _ meaning: OperatorAPIRefusal) async throws {
+        var response = OutboundResponse.json(
+            #"{"status":\#(status),"code":"\#(code)","message":"for developers"}"#, status: status)
+        response.retryAfter = "7"
+        let stage = try await Stage(response)
+        let error = await failure { () async throws(OIDCError) in try await stage.deviceNumber() }
+        #expect(error?.code == .apiRefused)
+        #expect(error?.carrierError == code)
+        #expect(error?.retryAfter == 7)
+        #expect(error?.reason.contains("for developers") == false)
+        #expect(OperatorAPIRefusal(code: code) == meaning)
+        #expect(stage.http.requests(to: Self.root).count == 1)
+    }
+
+    @Test(
+        "What is no error of the APIs is not taken for one",
+        arguments: [
+            (500, #"{"status":500,"code":"INTERNAL","message":"m"}"#), (403, "{}"), (403, #"{"code":7}"#),
+            (403, #"{"code":"a b"}"#), (302, ""), (204, ""),
+            (201, #"{"devicePhoneNumber":"+14155550101"}"#),
+        ])
+    func noError(_ status: Int, _ body: String) async throws {
+        let stage = try await Stage(.json(body, status: status))
+        let error = await failure { () async throws(OIDCError) in try await stage.deviceNumber() }
+        #expect(error?.code == .unusableResponse)
+    }
+
+    @Test("An operator token is exchanged with an assertion that authenticates the client, too, and without a scope")
+    func operatorToken() async throws {
+        let stage = try await Stage(.json("{}"))
+        _ = try await stage.relyingParty.exchange(
+            operatorToken: Secret("TS43 token"), scopes: ["openid", "dpv:FraudPreventionAndDetection", "a:b"],
+            client: stage.client, provider: stage.provider, correlationID: stage.correlationID)
+        let requests = stage.http.requests(to: FakeCarrier.tokenURL)
+        try #require(requests.count == 1)
+        let sent = SentForm(requests[0])
+        #expect(sent.form.keys.sorted() == ["assertion", "grant_type"])
+        #expect(sent.form["grant_type"] == ["urn:ietf:params:oauth:grant-type:jwt-bearer"])
+        #expect(sent.headers["Authorization"] == nil)
+        let parts = try #require(sent.form["assertion"]?.first).split(separator: ".").map(String.init)
+        try #require(parts.count == 3)
+        let claims = try #require(JSONValue(parsing: Base64URL.decode(parts[1]) ?? []).object)
+        #expect(claims["iss"]?.string == "client-1")
+        #expect(claims["sub"]?.string == "operatortoken:TS43 token")
+        #expect(claims["aud"]?.string == FakeCarrier.tokenURL)
+        #expect(claims["scope"]?.string == "openid dpv:FraudPreventionAndDetection a:b")
+        #expect(claims["jti"]?.string.flatMap(Base64URL.decode)?.count == 16)
+        let times = (claims["iat"]?.integer ?? 0, claims["exp"]?.integer ?? 0)
+        #expect(times.0 == TokenDraft.now && (1...300).contains(times.1 - times.0))
+        let signature = try P256.Signing.ECDSASignature(
+            rawRepresentation: try #require(Base64URL.decode(parts[2])))
+        #expect(
+            Self.privateKey.publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8)))
+    }
+
+    @Test("Only where the number names the user may the response to a code have no ID token", arguments: [false, true])
+    func withoutIDToken(_ isRequired: Bool) async throws {
+        let stage = try await Stage(.json("{}"), requiresIDTokens: isRequired)
+        let error = await failure { () async throws(OIDCError) in try await stage.tokens() }
+        #expect(error?.code == (isRequired ? .unusableResponse : nil))
+    }
+
+    @Test("A root with a query is none, and one with a slash at its end is the same")
+    func root() throws {
+        func url(_ text: String) throws -> EndpointURL { try #require(EndpointURL(text, policy: .httpsOnly)) }
+        #expect(OperatorAPIs(root: try url("https://api.example?x=1")) == nil)
+        #expect(OperatorAPIs(root: try url("https://api.example")) != nil)
+    }
+}
