@@ -36,7 +36,7 @@ enum RequestFieldsTarget {
             guard !line.value.contains(0x0A) else { return nil }
             bytes += Array("\(line.name): ".utf8) + line.value + [0x0D, 0x0A]
         }
-        var parser = HeadParser(limits: ServerLimits())
+        var parser = HeadParser(limits: MessageLimits(ServerLimits()))
         guard case .complete(let head, _, let count)? = try? parser.parse((bytes + [0x0D, 0x0A]).span) else {
             return nil
         }

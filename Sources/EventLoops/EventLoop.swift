@@ -13,6 +13,9 @@ import Synchronization
 /// queue returns. A loop holds its registered members, and most members hold their loop.
 ///
 /// Sendable without the compiler's check: everything below except `inbox` is used on the loop's thread only.
+///
+/// Properties that every turn uses several times are not checked for overlapping accesses at run time: each access is
+/// over before other code runs.
 package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Identifies a member in the poller's events. The generation tells a slot's current member from an earlier one.
     package struct Registration {
@@ -51,16 +54,19 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let poller: Poller
     private let inbox = Mutex(Inbox())
     private let tickInterval: Duration
-    private var nextTick: MonotonicTime
+    @exclusivity(unchecked) private var nextTick: MonotonicTime
     /// How many turns the due tick has waited for events.
     private var lateTurns = 0
     /// On the loop's thread. Tests set it.
-    package var delay: LoopDelay
-    private var slots: [Slot] = []
+    @exclusivity(unchecked) package var delay: LoopDelay
+    @exclusivity(unchecked) private var slots: [Slot] = []
     private var freeSlots: [Int] = []
     /// Work to run, from `workStart` on. Work submitted on the loop's thread comes here without a lock.
-    private var work: [Work] = []
-    private var workStart = 0
+    @exclusivity(unchecked) private var work: [Work] = []
+    @exclusivity(unchecked) private var workStart = 0
+    /// Whether the present turn began with more than one event or piece of work. What is written in such a turn can
+    /// wait for the rest of it.
+    package private(set) var servesSeveral = false
 
     /// The most loops of a process: enough for two servers with 64 each, and for outbound clients. Each takes a worker
     /// of Dispatch for as long as it lives, and with 255 of them in use nothing else would run.
@@ -165,6 +171,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// - Returns: For how many milliseconds to wait until the next turn, if no event comes; -1 for no limit.
     func turn(events count: Int) -> Int32 {
         takeInbox()
+        servesSeveral = count + work.count - workStart > 1
         let now = MonotonicTime.now()
         delay.beginTurn(at: now)
         if count > 0 { deliver(count, at: now) }

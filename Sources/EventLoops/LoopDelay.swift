@@ -15,7 +15,10 @@ package struct LoopDelay {
     package static let calm = Duration.seconds(5)
 
     /// In a longer pause the loop had nothing to do. In a shorter one another thread may have had the processor.
-    private static let pause = Duration.milliseconds(10)
+    private static let pause = Nanoseconds(count: 10_000_000)
+    /// ``allowed`` and ``allowedInOverload``, for the comparisons of each turn.
+    private static let limit = Nanoseconds(allowed)
+    private static let limitInOverload = Nanoseconds(allowedInOverload)
 
     /// Whether the loop has more to do than it can.
     package private(set) var isOverloaded = false
@@ -44,21 +47,21 @@ package struct LoopDelay {
 
     /// The loop has stopped to wait for events.
     package mutating func beginTurn(at now: MonotonicTime) {
-        let pause = turnEnded.duration(to: now)
+        let pause = turnEnded.nanoseconds(to: now)
         waitingSince = pause < LoopDelay.pause || hasRest ? waitingSince.advanced(by: pause) : now
         turnBegan = now
     }
 
     /// - Parameter hasRest: Whether something that was ready at the beginning may still wait.
     package mutating func endTurn(at now: MonotonicTime, hasRest: Bool) {
-        note(delay(at: now), at: now)
+        note(waitingSince.nanoseconds(to: now), at: now)
         if !hasRest { waitingSince = turnBegan }
         turnEnded = now
         self.hasRest = hasRest
     }
 
-    private mutating func note(_ delay: Duration, at now: MonotonicTime) {
-        guard delay > (isOverloaded ? LoopDelay.allowedInOverload : LoopDelay.allowed) else {
+    private mutating func note(_ delay: Nanoseconds, at now: MonotonicTime) {
+        guard delay > (isOverloaded ? LoopDelay.limitInOverload : LoopDelay.limit) else {
             lateSince = nil
             if isOverloaded, lastLate.duration(to: now) >= LoopDelay.calm { isOverloaded = false }
             return

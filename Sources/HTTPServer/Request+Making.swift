@@ -10,7 +10,7 @@ extension Request {
         var text = "\(method.rawValue) \(target) HTTP/1.1\r\n"
         if headers[HTTPField.Name("Host") ?? .from] == nil { text += "Host: localhost\r\n" }
         for field in headers { text += "\(field.name.rawName): \(field.value)\r\n" }
-        var parser = HeadParser(limits: ServerLimits())
+        var parser = HeadParser(limits: MessageLimits(ServerLimits()))
         guard case .complete(let head, _, _) = try parser.parse(Array((text + "\r\n").utf8).span) else {
             throw RequestError.incomplete
         }

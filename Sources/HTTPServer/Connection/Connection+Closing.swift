@@ -42,7 +42,7 @@ extension Connection {
             return release(resetting: isCut)
         }
         let now = MonotonicTime.now()
-        lifetime = .closing(until: now.advanced(by: machine.timeouts.write))
+        lifetime = .closing(until: now.advanced(by: machine.periods.write))
         if slot.idleSince == nil { slot.markIdle(at: now) }
         // The acknowledgement of the end, which comes after everything else, is an event.
         transport.endWriting(descriptor)

@@ -21,6 +21,12 @@ extension Connection {
         let content = response.content
         guard content.count > Connection.copiedBytes, ResponseSerializer.sendsContent(of: response, for: context)
         else {
+            if case .sending = state, isFlushed, loop.servesSeveral {
+                var bytes: [UInt8] = []
+                ResponseSerializer.append(response, for: context, date: date, to: &bytes)
+                output.add(bytes)
+                return shared.sendLater(self)
+            }
             return write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
         }
         guard isFlushed else {
@@ -85,6 +91,13 @@ extension Connection {
         held.count(sent)
         holdOutput(at: .now())
         if isOpen, isFlushed { responseWasSent() }
+    }
+
+    /// Sends what has waited for the end of the turn.
+    func sendWaiting() {
+        guard isOpen, !isFlushed else { return }
+        send()
+        if !isRunning, let next = takeNext() { run(next) }
     }
 
     private func responseWasSent() {

@@ -12,6 +12,9 @@ import Primitives
 /// `Connection+Closing.swift` its end.
 ///
 /// Sendable without the compiler's check: touched on its loop's thread only; the tasks of its handlers run there too.
+///
+/// Properties that every request uses several times are not checked for overlapping accesses at run time: each access
+/// is over before other code runs.
 final class Connection: LoopMember, @unchecked Sendable {
     /// How far the response to the current request has come.
     enum ResponseProgress {
@@ -32,28 +35,28 @@ final class Connection: LoopMember, @unchecked Sendable {
     let loop: EventLoop
     let shared: ServerLoop
     let service: ConnectionService
-    var transport = Transport.plain
+    @exclusivity(unchecked) var transport = Transport.plain
     /// Nil on a plain connection and after the handshake. Until then no request is read.
-    var handshake: Handshake?
-    var machine: ConnectionMachine
+    @exclusivity(unchecked) var handshake: Handshake?
+    @exclusivity(unchecked) var machine: ConnectionMachine
     /// Among all connections, or among those beyond the limits.
     let slot: Slot
     /// The response to everything but probes, of a connection beyond the limits.
     private(set) var refusal: RequestError?
     var registration: EventLoop.Registration?
     /// What the socket has not taken yet.
-    var output = UnsentOutput()
-    var held = HeldOutput()
-    var progress = ResponseProgress.none
+    @exclusivity(unchecked) var output = UnsentOutput()
+    @exclusivity(unchecked) var held = HeldOutput()
+    @exclusivity(unchecked) var progress = ResponseProgress.none
     /// Whether the connection closes after the current response.
-    var closesAfterResponse = false
-    var stream: ResponseBodyStream?
+    @exclusivity(unchecked) var closesAfterResponse = false
+    @exclusivity(unchecked) var stream: ResponseBodyStream?
     /// Whether the socket may have something to read: true until a read finds less than it asked for.
-    var mayRead = true
+    @exclusivity(unchecked) var mayRead = true
     /// Whether the peer has ended the input: it is read to the end even after all its bytes were.
-    private(set) var peerHasEnded = false
-    private(set) var isRunning = false
-    var lifetime = Lifetime.open
+    @exclusivity(unchecked) private(set) var peerHasEnded = false
+    @exclusivity(unchecked) private(set) var isRunning = false
+    @exclusivity(unchecked) var lifetime = Lifetime.open
     /// What happens at the end to bytes that the peer has not received.
     var unreceived = UnreceivedOutput.awaited
 

@@ -30,7 +30,7 @@ extension ConnectionMachine {
     ) throws(RequestError) -> (action: Action, used: Int) {
         switch phase {
         case .idle:
-            deadline = now.advanced(by: timeouts.header)
+            deadline = now.advanced(by: periods.header)
             return try useHead(HeadParser(limits: limits), bytes, at: now)
         case .head(let parser):
             phase = .idle
@@ -72,7 +72,7 @@ extension ConnectionMachine {
         case .chunked: result = try useChunks(head, ChunkedBody(limits: limits), rest)
         }
         if case .wait = result.action {
-            deadline = now.advanced(by: timeouts.body)
+            deadline = now.advanced(by: periods.body)
             if framing.expectsContinue, rest.isEmpty { result.action = .sendContinue }
         }
         return (result.action, headBytes + result.used)

@@ -40,8 +40,8 @@ package struct ConnectionMachine {
     private static let lingerTime = Duration.seconds(2)
     private static let lingerBytes = 1 << 20
 
-    let limits: ServerLimits
-    let timeouts: ServerTimeouts
+    let limits: MessageLimits
+    let periods: Periods
     var phase = Phase.idle
     var framing = MessageFraming()
     /// Received bytes not used yet, from `unusedStart` on.
@@ -54,11 +54,26 @@ package struct ConnectionMachine {
     /// The latest time to call ``tick(at:)``.
     package internal(set) var deadline: MonotonicTime
 
+    /// The deadlines of ``ServerTimeouts``.
+    struct Periods {
+        let header: Nanoseconds
+        let body: Nanoseconds
+        let idle: Nanoseconds
+        let write: Nanoseconds
+
+        init(_ timeouts: ServerTimeouts) {
+            header = Nanoseconds(timeouts.header)
+            body = Nanoseconds(timeouts.body)
+            idle = Nanoseconds(timeouts.idle)
+            write = Nanoseconds(timeouts.write)
+        }
+    }
+
     package init(limits: ServerLimits, timeouts: ServerTimeouts, at now: MonotonicTime) {
-        self.limits = limits
-        self.timeouts = timeouts
+        self.limits = MessageLimits(limits)
+        periods = Periods(timeouts)
         // A client that has not sent a request yet gets less time than one that has.
-        deadline = now.advanced(by: min(timeouts.header, timeouts.idle))
+        deadline = now.advanced(by: min(periods.header, periods.idle))
     }
 
     /// Whether received bytes are wanted now.
@@ -127,7 +142,7 @@ package struct ConnectionMachine {
     /// The response was given to the socket; the write deadline begins.
     package mutating func responseBegan(at now: MonotonicTime) {
         phase = .responding
-        deadline = now.advanced(by: timeouts.write)
+        deadline = now.advanced(by: periods.write)
     }
 
     /// A streamed response has nothing to send: there is no deadline.
@@ -146,7 +161,7 @@ package struct ConnectionMachine {
         }
         framing = MessageFraming()
         phase = .idle
-        deadline = now.advanced(by: timeouts.idle)
+        deadline = now.advanced(by: periods.idle)
         guard unusedStart < unused.count else { return inputHasEnded ? close() : .wait }
         let action = advanceOverUnused(at: now)
         guard inputHasEnded else { return action }

@@ -9,10 +9,14 @@ final class ServerLoop: @unchecked Sendable {
 
     let events: EventLoop
     /// For responses on their way to a socket.
-    var writeBuffer: [UInt8] = []
-    var date = DateField()
+    @exclusivity(unchecked) var writeBuffer: [UInt8] = []
+    @exclusivity(unchecked) var date = DateField()
+    /// The connections whose responses wait for the end of the turn.
+    private var waiting: [Connection] = []
+    /// More do not wait, so that the first of them does not wait long.
+    private static let mostWaiting = 32
     /// The requests that handlers have, for ``isBusy``.
-    var requestsInProgress = 0
+    @exclusivity(unchecked) var requestsInProgress = 0
     /// So few requests are no overload: then the machine is slow, and a refusal would make nothing faster.
     private static let leastRequestsInOverload = 8
 
@@ -21,5 +25,25 @@ final class ServerLoop: @unchecked Sendable {
 
     init(label: String, tick: Duration) throws(SystemError) {
         events = try EventLoop(label: label, tick: tick)
+    }
+
+    /// Has a connection send its output once the loop has served the other events of its turn.
+    ///
+    /// So the responses of a turn leave one after the other. A client with several connections wakes up once for all of
+    /// them, and does not take the processor from the loop after each.
+    func sendLater(_ connection: Connection) {
+        waiting.append(connection)
+        if waiting.count == 1 { events.execute { self.sendWaiting() } }
+        if waiting.count == ServerLoop.mostWaiting { sendWaiting() }
+    }
+
+    private func sendWaiting() {
+        var connections: [Connection] = []
+        swap(&connections, &waiting)
+        for connection in connections { connection.sendWaiting() }
+        // The next turn needs no new memory, unless a connection had another response already.
+        guard waiting.isEmpty else { return }
+        connections.removeAll(keepingCapacity: true)
+        waiting = connections
     }
 }

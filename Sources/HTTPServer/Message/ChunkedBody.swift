@@ -5,7 +5,7 @@ struct ChunkedBody {
     private var decoder: ChunkedDecoder
     private(set) var content: [UInt8] = []
 
-    init(limits: ServerLimits) {
+    init(limits: MessageLimits) {
         var rules = ChunkedDecoder.Rules(overheadBytes: limits.headerBytes, contentBytes: limits.bodyBytes)
         rules.trailerFields = limits.headerFields
         decoder = ChunkedDecoder(rules)

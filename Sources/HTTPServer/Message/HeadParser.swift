@@ -13,8 +13,10 @@ struct HeadParser {
 
     /// No registered method is longer.
     private static let maximumMethodBytes = 32
+    /// Room for the fields of most requests at once.
+    private static let usualFields = 8
 
-    private let limits: ServerLimits
+    private let limits: MessageLimits
     private var scanned = 0
     private var lineStart = 0
     private var headStart = 0
@@ -23,7 +25,7 @@ struct HeadParser {
     private var fields: [RequestHead.Field] = []
     private var framing = FramingFields()
 
-    init(limits: ServerLimits) { self.limits = limits }
+    init(limits: MessageLimits) { self.limits = limits }
 
     /// Parses the message so far; `bytes` begins at its first byte.
     mutating func parse(_ bytes: Span<UInt8>) throws(RequestError) -> Progress {
@@ -77,6 +79,7 @@ struct HeadParser {
         }
         requestLine = try HeadParser.parseRequestLine(line, of: bytes)
         fieldsStart = lineStart
+        fields.reserveCapacity(HeadParser.usualFields)
     }
 
     private static func parseRequestLine(
@@ -88,7 +91,7 @@ struct HeadParser {
             throw .method
         }
         guard methodEnd - line.lowerBound <= maximumMethodBytes,
-            let method = HTTPRequest.Method(String(copying: bytes, at: line.lowerBound..<methodEnd))
+            let method = method(bytes, at: line.lowerBound..<methodEnd)
         else { throw .methodTooLong }
         let targetStart = methodEnd + 1
         var targetEnd = targetStart
@@ -97,6 +100,20 @@ struct HeadParser {
         let minorVersion = try parseVersion(bytes, at: targetEnd + 1..<line.upperBound)
         let target = try RequestTarget(bytes, at: targetStart..<targetEnd, method: method)
         return (method, target, minorVersion)
+    }
+
+    /// Most requests have one of two methods, for which no text is made.
+    private static func method(_ bytes: Span<UInt8>, at range: Range<Int>) -> HTTPRequest.Method? {
+        if isEqual(bytes, at: range, "GET") { return .get }
+        if isEqual(bytes, at: range, "POST") { return .post }
+        return HTTPRequest.Method(String(copying: bytes, at: range))
+    }
+
+    private static func isEqual(_ bytes: Span<UInt8>, at range: Range<Int>, _ text: StaticString) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        return text.withUTF8Buffer { expected in
+            expected.indices.allSatisfy { bytes[range.lowerBound + $0] == expected[$0] }
+        }
     }
 
     /// `HTTP/` DIGIT `.` DIGIT, case-sensitive (RFC 9112 section 2.3).

@@ -36,7 +36,7 @@ struct FramingFields {
     }
 
     /// The framing of a message.
-    func framing(minorVersion: Int, limits: ServerLimits) throws(RequestError) -> MessageFraming {
+    func framing(minorVersion: Int, limits: MessageLimits) throws(RequestError) -> MessageFraming {
         if hosts == 0, minorVersion >= 1 { throw .hostMissing }
         var framing = MessageFraming()
         framing.keepsAlive = !hasClose && (minorVersion >= 1 || hasKeepAlive)

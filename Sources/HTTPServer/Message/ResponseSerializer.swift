@@ -32,20 +32,18 @@ package struct ResponseSerializer {
         let hasContent = mayHaveContent(response.status)
         let isStreamed = hasContent && response.stream != nil
         let content = withContent && sendsContent(of: response, for: context) ? response.body : []
-        let capacity = maximumHeadBytes(response, date: date) + content.count
-        output.append(addingCapacity: capacity) { (message: inout OutputSpan<UInt8>) in
+        let phrase = response.status.reasonPhrase
+        output.reserveCapacity(output.count + usualHeadBytes + content.count)
+        output.append(addingCapacity: fixedBytes + phrase.utf8.count + date.count) { message in
             message.append("HTTP/1.1 ")
             message.append(decimal: response.status.code)
             message.append(ASCII.space)
-            message.append(response.status.reasonPhrase)
+            message.append(phrase)
             message.append("\r\n")
             message.append(date)
-            for field in response.headers where !isReserved(field.name) {
-                message.append(field.name.rawName)
-                message.append(": ")
-                message.append(field.value)
-                message.append("\r\n")
-            }
+        }
+        for field in response.headers { append(field, to: &output) }
+        output.append(addingCapacity: fixedBytes + content.count) { message in
             appendConnection(context, to: &message)
             if isStreamed {
                 // HTTP/1.0 has no chunks: the content ends with the connection (RFC 9112 section 6.3).
@@ -60,12 +58,20 @@ package struct ResponseSerializer {
         }
     }
 
-    /// At least the length of a response's head.
-    private static func maximumHeadBytes(_ response: Response, date: [UInt8]) -> Int {
-        // The status line without its phrase, the fields of the framing with the longest number, and the empty line.
-        let fixed = 128
-        let fields = response.headers.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
-        return fixed + response.status.reasonPhrase.utf8.count + date.count + fields
+    /// More than the status line without its phrase, and than the fields of the framing with the empty line.
+    private static let fixedBytes = 128
+    /// Of most heads, so that their output grows once.
+    private static let usualHeadBytes = 512
+
+    private static func append(_ field: HTTPField, to output: inout [UInt8]) {
+        let (name, value) = (field.name.rawName, field.value)
+        guard !isReserved(field.name, length: name.utf8.count) else { return }
+        output.append(addingCapacity: name.utf8.count + value.utf8.count + 4) { message in
+            message.append(name)
+            message.append(": ")
+            message.append(value)
+            message.append("\r\n")
+        }
     }
 
     /// Appends a piece of a stream.
@@ -89,8 +95,14 @@ package struct ResponseSerializer {
     }
 
     /// Only the server writes the fields of the framing.
-    private static func isReserved(_ name: HTTPField.Name) -> Bool {
-        name == .contentLength || name == .connection || name == .transferEncoding || name == .date
+    private static func isReserved(_ name: HTTPField.Name, length: Int) -> Bool {
+        switch length {
+        case 4: name == .date
+        case 10: name == .connection
+        case 14: name == .contentLength
+        case 17: name == .transferEncoding
+        default: false
+        }
     }
 
     /// RFC 9110 section 6.4.1.

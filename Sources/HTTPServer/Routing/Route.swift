@@ -12,7 +12,13 @@ struct Route: Sendable {
     let number: Int
     /// The value of `Allow` for this path.
     private(set) var allow = "OPTIONS"
-    private var handlers: [(method: HTTPRequest.Method, handler: Handler)] = []
+    private var handlers: [MethodHandler] = []
+
+    /// A structure, because a closure in a tuple of an array is called through two more functions.
+    private struct MethodHandler: Sendable {
+        let method: HTTPRequest.Method
+        let handler: Handler
+    }
 
     init(_ pattern: [Segment], number: Int) {
         self.pattern = pattern
@@ -28,7 +34,7 @@ struct Route: Sendable {
 
     mutating func set(_ handler: @escaping Handler, for method: HTTPRequest.Method) {
         handlers.removeAll { $0.method == method }
-        handlers.append((method, handler))
+        handlers.append(MethodHandler(method: method, handler: handler))
         var methods = Set(handlers.map(\.method.rawValue))
         if methods.contains("GET") { methods.insert("HEAD") }
         methods.insert("OPTIONS")

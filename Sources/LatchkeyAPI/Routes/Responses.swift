@@ -22,7 +22,8 @@ extension Response {
     ) -> Response {
         var json = JSONObjectWriter(capacity: capacity)
         write(&json)
-        return .json(status, json.finish())
+        // Consumed, or the end of the text would be appended to a copy.
+        return .json(status, (consume json).finish())
     }
 
     /// `{}`

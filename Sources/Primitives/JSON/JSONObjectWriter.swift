@@ -40,10 +40,7 @@ public struct JSONObjectWriter: Sendable {
     public mutating func add(_ name: StaticString, _ number: Int) { add(name, Int64(number)) }
 
     /// Adds a boolean.
-    public mutating func add(_ name: StaticString, _ flag: Bool) {
-        begin(name)
-        append(flag ? "true" : "false")
-    }
+    public mutating func add(_ name: StaticString, _ flag: Bool) { add(name, literal: flag ? "true" : "false") }
 
     /// Adds an array of texts.
     public mutating func add(_ name: StaticString, _ texts: [String]) {
@@ -87,9 +84,7 @@ public struct JSONObjectWriter: Sendable {
 
     /// Adds the text, or null.
     public mutating func add(_ name: StaticString, orNull text: String?) {
-        if let text { return add(name, text) }
-        begin(name)
-        append("null")
+        if let text { add(name, text) } else { add(name, literal: "null") }
     }
 
     /// Adds the text if there is one.
@@ -137,18 +132,18 @@ public struct JSONObjectWriter: Sendable {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    private mutating func begin(_ name: StaticString) {
-        bytes.append(addingCapacity: name.utf8CodeUnitCount + 4) { (output: inout OutputSpan<UInt8>) in
+    private mutating func begin(_ name: StaticString) { add(name, literal: "") }
+
+    /// Adds a member whose value is `literal`, or begins with it.
+    private mutating func add(_ name: StaticString, literal: StaticString) {
+        let length = name.utf8CodeUnitCount + literal.utf8CodeUnitCount + 4
+        bytes.append(addingCapacity: length) { (output: inout OutputSpan<UInt8>) in
             if !isEmpty { output.append(UInt8(ascii: ",")) }
             output.append(UInt8(ascii: "\""))
             output.append(name)
-            output.append(UInt8(ascii: "\""))
-            output.append(UInt8(ascii: ":"))
+            output.append("\":")
+            output.append(literal)
         }
         isEmpty = false
-    }
-
-    private mutating func append(_ text: StaticString) {
-        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 }

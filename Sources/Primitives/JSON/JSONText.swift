@@ -3,8 +3,9 @@ enum JSONText {
     /// Appends a string; each run without escapes at once.
     static func append(_ text: String, to bytes: inout [UInt8]) {
         var text = text
-        bytes.append(UInt8(ascii: "\""))
         text.withUTF8 { utf8 in
+            guard hasEscape(utf8) else { return appendQuoted(utf8, to: &bytes) }
+            bytes.append(UInt8(ascii: "\""))
             var start = 0
             for index in utf8.indices where needsEscape(utf8[index]) {
                 bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<index]))
@@ -12,8 +13,23 @@ enum JSONText {
                 start = index + 1
             }
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start...]))
+            bytes.append(UInt8(ascii: "\""))
         }
-        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func appendQuoted(_ utf8: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+        bytes.append(addingCapacity: utf8.count + 2) { (output: inout OutputSpan<UInt8>) in
+            output.append(UInt8(ascii: "\""))
+            output.append(utf8)
+            output.append(UInt8(ascii: "\""))
+        }
+    }
+
+    /// Looks at all bytes in any case: without an early end, the compiler tests sixteen at once.
+    private static func hasEscape(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
+        var found: UInt8 = 0
+        for byte in utf8 { found |= needsEscape(byte) ? 1 : 0 }
+        return found != 0
     }
 
     static func append(_ number: Int64, to bytes: inout [UInt8]) {
