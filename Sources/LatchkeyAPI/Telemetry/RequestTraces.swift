@@ -14,8 +14,15 @@ struct RequestTraces: Sendable {
     func respond(
         to request: Request, at route: @autoclosure () -> String?, _ handle: () async -> Response
     ) async -> Response {
+        guard tracer != nil || request.headers.count(of: .traceparent) > 0 else { return await handle() }
+        return await respond(to: request, in: route(), handle)
+    }
+
+    /// Not inlined: its variables would have their place in the memory of every request.
+    @inline(never)
+    private func respond(to request: Request, in route: String?, _ handle: () async -> Response) async -> Response {
         let parent = request.headers[.traceparent].flatMap(TraceContext.init(traceparent:))
-        if let tracer { return await record(request, at: route(), below: parent, with: tracer, handle) }
+        if let tracer { return await record(request, at: route, below: parent, with: tracer, handle) }
         guard let parent else { return await handle() }
         return await TraceContext.$current.withValue(parent) { await handle() }
     }

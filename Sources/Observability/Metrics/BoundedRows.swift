@@ -1,17 +1,24 @@
-import Synchronization
+public import Synchronization
 
 /// Metrics whose first labels are unknown at the start, such as carriers: one row for each, up to a capacity. All
 /// others share a row with the labels `other`.
+///
+/// The look-up is inlinable, because another module does it for each sign-in and would otherwise not specialise it.
+@usableFromInline
 package final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendable {
-    private struct State {
-        var rows: [Key: Row] = [:]
-        var inOrder: [Row] = []
+    @usableFromInline
+    struct State {
+        @usableFromInline var rows: [Key: Row] = [:]
+        @usableFromInline var inOrder: [Row] = []
+
+        @usableFromInline
+        init() {}
     }
 
-    private let capacity: Int
-    private let make: @Sendable (Key) -> Row
-    private let other: Row
-    private let state = Mutex(State())
+    @usableFromInline let capacity: Int
+    @usableFromInline let make: @Sendable (Key) -> Row
+    @usableFromInline let other: Row
+    @usableFromInline let state = Mutex(State())
 
     /// - Parameter make: Makes the row of a key at its first use.
     package init(capacity: Int, other: Row, make: @escaping @Sendable (Key) -> Row) {
@@ -21,6 +28,7 @@ package final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendab
     }
 
     /// The row of a key, made if there is none and the capacity allows it.
+    @inlinable
     package subscript(key: Key) -> Row {
         state.withLock { state in
             if let row = state.rows[key] { return row }

@@ -4,7 +4,9 @@ import Primitives
 /// provider without ID tokens, what was configured in its place.
 ///
 /// It is checked: the issuer and every endpoint are on trusted hosts, and the provider supports what a sign-in needs.
-public struct ProviderMetadata: Sendable, Hashable {
+///
+/// A class, because it is large and every sign-in takes it from a cache.
+public final class ProviderMetadata: Sendable {
     /// As the provider spells it. An ID token's `iss` must be the same, byte for byte.
     public let issuer: String
     /// Where browsers are sent to sign in.
@@ -41,6 +43,62 @@ public struct ProviderMetadata: Sendable, Hashable {
     public let namesIssuerInResponses: Bool
     /// Where browsers are sent to end their session with the provider (RP-Initiated Logout section 2.1).
     public let endSessionEndpoint: EndpointURL?
+
+    private init(
+        issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL,
+        userInfoEndpoint: EndpointURL? = nil, jwksURI: EndpointURL? = nil, userEndpoint: UserEndpoint? = nil,
+        serverInitiatedAuthorizationEndpoint: EndpointURL? = nil,
+        backchannelAuthentication: BackchannelAuthenticationMetadata? = nil,
+        pushedAuthorizationRequestEndpoint: EndpointURL? = nil,
+        demands: ProviderDemands = .none, signingAlgorithms: Set<SigningAlgorithm> = [],
+        clientAuthenticationMethods: Set<ClientAuthenticationMethod>? = nil,
+        assertionAlgorithms: Set<SigningAlgorithm>? = nil, requestObjectAlgorithms: Set<SigningAlgorithm>? = nil,
+        grantTypes: Set<GrantType>? = nil, namesIssuerInResponses: Bool = false, endSessionEndpoint: EndpointURL? = nil
+    ) {
+        self.issuer = issuer
+        self.authorizationEndpoint = authorizationEndpoint
+        self.tokenEndpoint = tokenEndpoint
+        self.userInfoEndpoint = userInfoEndpoint
+        self.jwksURI = jwksURI
+        self.userEndpoint = userEndpoint
+        self.serverInitiatedAuthorizationEndpoint = serverInitiatedAuthorizationEndpoint
+        self.backchannelAuthentication = backchannelAuthentication
+        self.pushedAuthorizationRequestEndpoint = pushedAuthorizationRequestEndpoint
+        self.demands = demands
+        self.signingAlgorithms = signingAlgorithms
+        self.clientAuthenticationMethods = clientAuthenticationMethods
+        self.assertionAlgorithms = assertionAlgorithms
+        self.requestObjectAlgorithms = requestObjectAlgorithms
+        self.grantTypes = grantTypes
+        self.namesIssuerInResponses = namesIssuerInResponses
+        self.endSessionEndpoint = endSessionEndpoint
+    }
+}
+
+extension ProviderMetadata: Hashable {
+    /// Compares the contents.
+    public static func == (left: ProviderMetadata, right: ProviderMetadata) -> Bool {
+        left === right
+            || left.issuer == right.issuer && left.authorizationEndpoint == right.authorizationEndpoint
+                && left.tokenEndpoint == right.tokenEndpoint && left.userInfoEndpoint == right.userInfoEndpoint
+                && left.jwksURI == right.jwksURI && left.userEndpoint == right.userEndpoint
+                && left.serverInitiatedAuthorizationEndpoint == right.serverInitiatedAuthorizationEndpoint
+                && left.backchannelAuthentication == right.backchannelAuthentication
+                && left.pushedAuthorizationRequestEndpoint == right.pushedAuthorizationRequestEndpoint
+                && left.demands == right.demands && left.signingAlgorithms == right.signingAlgorithms
+                && left.clientAuthenticationMethods == right.clientAuthenticationMethods
+                && left.assertionAlgorithms == right.assertionAlgorithms
+                && left.requestObjectAlgorithms == right.requestObjectAlgorithms
+                && left.grantTypes == right.grantTypes
+                && left.namesIssuerInResponses == right.namesIssuerInResponses
+                && left.endSessionEndpoint == right.endSessionEndpoint
+    }
+
+    /// Feeds the issuer and the token endpoint to the hasher: few providers have both in common.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(issuer)
+        hasher.combine(tokenEndpoint)
+    }
 }
 
 extension ProviderMetadata {
@@ -48,14 +106,12 @@ extension ProviderMetadata {
     var hasIDTokens: Bool { userEndpoint == nil }
 
     /// The endpoints of a provider without ID tokens.
-    init(issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint) {
+    convenience init(
+        issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint
+    ) {
         self.init(
             issuer: issuer, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
-            userInfoEndpoint: nil, jwksURI: nil, userEndpoint: userEndpoint,
-            serverInitiatedAuthorizationEndpoint: nil, backchannelAuthentication: nil,
-            pushedAuthorizationRequestEndpoint: nil, demands: .none, signingAlgorithms: [],
-            clientAuthenticationMethods: nil, assertionAlgorithms: nil,
-            requestObjectAlgorithms: nil, grantTypes: nil, namesIssuerInResponses: false, endSessionEndpoint: nil)
+            userInfoEndpoint: nil, userEndpoint: userEndpoint)
     }
 
     /// Which URLs metadata may contain.
@@ -70,31 +126,32 @@ extension ProviderMetadata {
     ///
     /// - Parameter network: The network asked about, if any. A document that names a network must name this one.
     /// - Throws: ``OIDCError/Code/metadataRefused`` with the name of the field that is missing or not acceptable.
-    init(_ document: JSONObject, network: MCCMNC?, requirements: Requirements) throws(OIDCError) {
+    convenience init(_ document: JSONObject, network: MCCMNC?, requirements: Requirements) throws(OIDCError) {
         let reader = MetadataReader(document: document, requirements: requirements)
-        issuer = try reader.issuer()
-        authorizationEndpoint = try reader.endpoint("authorization_endpoint")
-        tokenEndpoint = try reader.endpoint("token_endpoint")
-        userInfoEndpoint = try reader.optionalEndpoint("userinfo_endpoint")
-        jwksURI = try reader.endpoint("jwks_uri")
-        userEndpoint = nil
-        serverInitiatedAuthorizationEndpoint = try reader.optionalEndpoint("server_initiated_authorization_endpoint")
-        // Carriers have ZenKey's server-initiated authorization instead.
-        backchannelAuthentication = network == nil ? BackchannelAuthenticationMetadata(reader) : nil
-        // Only sign-ins by redirects need it, so a bad one does not keep other users from signing in.
-        pushedAuthorizationRequestEndpoint =
-            (try? reader.optionalEndpoint("pushed_authorization_request_endpoint")) ?? nil
-        demands = ProviderDemands(reader)
-        signingAlgorithms = try reader.signingAlgorithms()
-        clientAuthenticationMethods = try reader.known("token_endpoint_auth_methods_supported")
-        assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
-        // Only signed requests need it, so a bad one does not keep users from signing in.
-        requestObjectAlgorithms = (try? reader.known("request_object_signing_alg_values_supported")) ?? nil
-        // Only some sign-ins depend on it, so a bad one does not keep other users from signing in.
-        grantTypes = (try? reader.known("grant_types_supported")) ?? nil
-        namesIssuerInResponses = reader.flag("authorization_response_iss_parameter_supported")
-        // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
-        endSessionEndpoint = network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil
+        self.init(
+            issuer: try reader.issuer(),
+            authorizationEndpoint: try reader.endpoint("authorization_endpoint"),
+            tokenEndpoint: try reader.endpoint("token_endpoint"),
+            userInfoEndpoint: try reader.optionalEndpoint("userinfo_endpoint"),
+            jwksURI: try reader.endpoint("jwks_uri"),
+            serverInitiatedAuthorizationEndpoint: try reader.optionalEndpoint(
+                "server_initiated_authorization_endpoint"),
+            // Carriers have ZenKey's server-initiated authorization instead.
+            backchannelAuthentication: network == nil ? BackchannelAuthenticationMetadata(reader) : nil,
+            // Only sign-ins by redirects need it, so a bad one does not keep other users from signing in.
+            pushedAuthorizationRequestEndpoint: (try? reader.optionalEndpoint("pushed_authorization_request_endpoint"))
+                ?? nil,
+            demands: ProviderDemands(reader),
+            signingAlgorithms: try reader.signingAlgorithms(),
+            clientAuthenticationMethods: try reader.known("token_endpoint_auth_methods_supported"),
+            assertionAlgorithms: try reader.known("token_endpoint_auth_signing_alg_values_supported"),
+            // Only signed requests need it, so a bad one does not keep users from signing in.
+            requestObjectAlgorithms: (try? reader.known("request_object_signing_alg_values_supported")) ?? nil,
+            // Only some sign-ins depend on it, so a bad one does not keep other users from signing in.
+            grantTypes: (try? reader.known("grant_types_supported")) ?? nil,
+            namesIssuerInResponses: reader.flag("authorization_response_iss_parameter_supported"),
+            // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
+            endSessionEndpoint: network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil)
         try reader.checkList("response_types_supported", includes: "code")
         if let network { try reader.checkNetwork(network) }
     }

@@ -3,7 +3,7 @@
 /// Writing beyond the space traps, as it does for every OutputSpan. No input can cause it: callers reserve the sum of
 /// the lengths of what they write.
 extension OutputSpan<UInt8> {
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let start = bytes.baseAddress else { return }
         withUnsafeMutableBufferPointer { buffer, count in
@@ -17,7 +17,7 @@ extension OutputSpan<UInt8> {
     @inlinable
     package mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
 
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ text: StaticString) { text.withUTF8Buffer { append($0) } }
 
     @inlinable

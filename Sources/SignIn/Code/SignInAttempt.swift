@@ -2,7 +2,9 @@ import OpenIDConnect
 import Primitives
 
 /// A sign-in request with its client and provider, and its steps at the provider. Each step throws the API's error.
-struct SignInAttempt: Sendable {
+///
+/// A class, because it is large: each function that waits would have copies of it in its frame.
+final class SignInAttempt: Sendable {
     let request: SignInRequest
     let correlationID: CorrelationID
     let client: SignInConfiguration.Client
@@ -15,15 +17,18 @@ struct SignInAttempt: Sendable {
     /// The mobile operator that is asked for the number; nil for other providers.
     let mobileOperator: SignInConfiguration.MobileOperator?
     /// Waits; false if the caller has gone away meanwhile.
-    var pause: Pause = { (try? await Task.sleep(for: $0)) != nil }
+    let pause: Pause
 
     /// See ``pause``.
     typealias Pause = @Sendable (Duration) async -> Bool
 
+    /// Waits by the system's clock.
+    static let sleep: Pause = { (try? await Task.sleep(for: $0)) != nil }
+
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for a request that this client may not make.
     init(
         _ request: SignInRequest, _ correlationID: CorrelationID, _ configuration: SignInConfiguration,
-        _ relyingParties: [String: RelyingParty]
+        _ relyingParties: [String: RelyingParty], pause: @escaping Pause = SignInAttempt.sleep
     ) throws(SignInError) {
         guard let provider = configuration.providers[request.provider],
             let relyingParty = relyingParties[request.provider]
@@ -45,6 +50,7 @@ struct SignInAttempt: Sendable {
         self.correlationID = correlationID
         self.client = client
         self.relyingParty = relyingParty
+        self.pause = pause
         discoveryUI = provider.discoveryUI
         storesTokens = provider.storesTokens
         mobileOperator = provider.mobileOperator

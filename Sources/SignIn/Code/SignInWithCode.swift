@@ -26,7 +26,7 @@ package struct SignInWithCode: Sendable {
     let logger: Logger
     let observer: SignInObserver
     /// Waits between two requests to a mobile operator.
-    var pause: SignInAttempt.Pause = { (try? await Task.sleep(for: $0)) != nil }
+    var pause: SignInAttempt.Pause = SignInAttempt.sleep
 
     /// Finds or creates the user that a code belongs to, and starts a session.
     ///
@@ -38,8 +38,7 @@ package struct SignInWithCode: Sendable {
         let correlationID = request.correlationID ?? .random(from: random)
         var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: observer)
         do throws(SignInError) {
-            var attempt = try SignInAttempt(request, correlationID, configuration, relyingParties)
-            attempt.pause = pause
+            let attempt = try SignInAttempt(request, correlationID, configuration, relyingParties, pause: pause)
             log.foundProvider()
             let outcome = try await signIn(attempt, &log)
             log.write(outcome)

@@ -12,29 +12,35 @@ protocol DatabaseWork: AnyObject, Sendable {
 
 /// Work whose caller waits in a continuation.
 ///
-/// `@unchecked`: only the queue of the work's connection touches `result`, until the caller is resumed; the rest never
-/// changes.
-final class AwaitedWork<Success: Sendable>: DatabaseWork, @unchecked Sendable {
-    private let body: @Sendable (SQLSession) throws -> Success
-    private let caller: CheckedContinuation<Result<Success, StorageError>, Never>
-    private var result: Success?
+/// Its result is in closures, and not in a generic class: the queue calls it without knowing its type, and would run
+/// the methods of such a class unspecialised.
+///
+/// `@unchecked`: only the queue of the work's connection calls the closures, until the caller is resumed.
+final class AwaitedWork: DatabaseWork, @unchecked Sendable {
+    private let body: (SQLSession) throws -> Void
+    private let resume: (StorageError?) -> Void
 
-    init(
+    init<Success: Sendable>(
         for caller: CheckedContinuation<Result<Success, StorageError>, Never>,
         _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) {
-        self.caller = caller
-        self.body = body
+        var result: Success?
+        self.body = { db in result = try body(db) }
+        resume = { error in
+            if let error { return caller.resume(returning: .failure(error)) }
+            guard let result else {
+                return caller.resume(
+                    returning: .failure(StorageError(.unavailable, reason: "the work was never run")))
+            }
+            caller.resume(returning: .success(result))
+        }
     }
 
-    func run(on db: SQLSession) throws { result = try body(db) }
+    func run(on db: SQLSession) throws { try body(db) }
 
-    func succeed() {
-        guard let result else { return fail(StorageError(.unavailable, reason: "the work was never run")) }
-        caller.resume(returning: .success(result))
-    }
+    func succeed() { resume(nil) }
 
-    func fail(_ error: StorageError) { caller.resume(returning: .failure(error)) }
+    func fail(_ error: StorageError) { resume(error) }
 }
 
 /// A connection and the queue that all its work runs on.

@@ -62,11 +62,11 @@ package enum OriginHash {
 
     private static func hash(_ texts: String...) -> [UInt8] {
         var hash = SHA256()
-        for text in texts {
-            hash.update(data: Array(text.utf8))
-            hash.update(data: [0])
+        for var text in texts {
+            text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+            withUnsafeBytes(of: UInt8(0)) { hash.update(bufferPointer: $0) }
         }
-        return Array(hash.finalize().prefix(16))
+        return hash.finalize().withUnsafeBytes { Array($0.prefix(16)) }
     }
 }
 
