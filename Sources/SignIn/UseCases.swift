@@ -29,6 +29,7 @@ package struct UseCases: Sendable {
     package let apiKeys: StoredAPIKeys
     package let resources: ProviderResources
     package let claimsVault: ClaimsVault
+    package let verifyPhoneNumber: VerifyPhoneNumber
 
     /// - Parameters:
     ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one
@@ -62,6 +63,9 @@ package struct UseCases: Sendable {
             idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
             oneTimeStore: oneTimeStore,
             clock: clock, random: random, logger: logger, observer: observer, pause: pause)
+        verifyPhoneNumber = VerifyPhoneNumber(
+            configuration: configuration, relyingParties: relyingParties, store: store, oneTimeStore: oneTimeStore,
+            cache: sessions.cache, pause: pause, clock: clock, random: random, logger: logger)
         backchannelAuthentication = BackchannelAuthentication(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             registrationOffers: registrationOffers, claimsVault: claimsVault,

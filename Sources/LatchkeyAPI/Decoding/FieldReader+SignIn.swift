@@ -84,6 +84,17 @@ extension FieldReader {
     /// The name of a mobile operator.
     mutating func operatorName() -> String? { visibleText("operator", limit: 32) }
 
+    /// A TS.43 temporary token.
+    mutating func operatorToken() -> Secret? {
+        visibleText("operator_token", ["operatorToken"], limit: 4096, required: true).map { Secret($0) }
+    }
+
+    /// The mobile operator: by its name, by a network, or by both.
+    mutating func operatorChoice() -> OperatorChoice {
+        let name = operatorName()
+        return OperatorChoice(name: name, network: has("mccmnc") || has("mcc") || has("mnc") ? network() : nil)
+    }
+
     /// OpenID Connect Core section 3.1.2.1: `none` excludes other values.
     /// - Parameter known: The values that the kind of sign-in has.
     mutating func prompt(_ known: [Prompt]) -> [Prompt] {

@@ -50,14 +50,13 @@ extension SignInRequest {
     init(operatorTokenIn fields: BodyFields, provider name: String, _ signIn: SignInWithCode) throws {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
-        let token = reader.visibleText("operator_token", ["operatorToken"], limit: 4096, required: true)
-        let operatorName = reader.operatorName()
-        let network = reader.has("mccmnc") || reader.has("mcc") || reader.has("mnc") ? reader.network() : nil
+        let token = reader.operatorToken()
+        let choice = reader.operatorChoice()
         try reader.check(correlationID)
-        let (key, provider) = try signIn.mobileOperator(of: name, OperatorChoice(name: operatorName, network: network))
+        let (key, provider) = try signIn.mobileOperator(of: name, choice)
         let clientID = reader.clientID(at: provider)
         guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
-        self.init(operatorToken: Secret(token), provider: key, clientID: clientID)
+        self.init(operatorToken: token, provider: key, clientID: clientID)
         self.correlationID = correlationID
     }
 }

@@ -27,6 +27,11 @@ enum APIExample {
         "phone_number_verified": false, "phone_number_verified_at": null, "phone_number_verified_by": null}
         """
 
+    static let phoneVerification = """
+        {"verification_id": "\(handle)", "status": "verified", "phone_number": "+12025550123", \
+        "operator": "northwind", "checked_at": 1800000000, "sim_swapped": false}
+        """
+
     /// A sign-in with a code: `more` are further members, each with a comma before it.
     static func signIn(_ more: String = "") -> String {
         """

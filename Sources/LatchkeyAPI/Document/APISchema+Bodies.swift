@@ -30,6 +30,18 @@ extension APISchema {
             ],
             optional: ["code_verifier": codeVerifier], profileFields("phone", also: "phone_number"),
             fields(optional: ["client_type": pageClientType, "correlation_id": correlationID])),
+        "PhoneVerificationQuestion": object(
+            "A number to verify.",
+            fields(
+                ["operator_token": operatorToken],
+                optional: [
+                    "phone_number": visible(
+                        "`+` and digits; by default the number of the profile. Also `phoneNumber`.", upTo: 16,
+                        example: "+12025550123"),
+                    "provider": visible(
+                        "A provider of kind `camara`; required if there are several.", upTo: 32, example: "number"),
+                    "operator": operatorName, "correlation_id": correlationID,
+                ]) + networkFields),
         "Refresh": object(
             "A refresh (RFC 6749 section 6).",
             ["grant_type": text("Always the same. Also `grantType`.", choices: ["refresh_token"])],
@@ -156,11 +168,12 @@ extension APISchema {
     }
 
     private static let operatorTokenFields = fields(optional: [
-        "operator_token": visible(
-            "A TS.43 temporary token, which the app got from the operator by the SIM of the device. Also "
-                + "`operatorToken`.", upTo: 4096),
-        "operator": operatorName,
+        "operator_token": operatorToken, "operator": operatorName,
     ])
+
+    private static let operatorToken = visible(
+        "A TS.43 temporary token, which the app got from the operator by the SIM of the device. Also `operatorToken`.",
+        upTo: 4096)
 
     private static let operatorName = visible(
         "The mobile operator of a provider of kind `camara`, in place of `mccmnc`; required if it has several.",

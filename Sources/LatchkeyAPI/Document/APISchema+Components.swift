@@ -100,6 +100,22 @@ extension APISchema {
                 "aud": text("The `client_id` of the app."), "jti": text("The id of this receipt."),
                 "iat": seconds("When it was issued"), "exp": seconds("When it expires"),
             ], receiptClaims),
+        "PhoneVerification": object(
+            "The outcome of a verification.",
+            [
+                "verification_id": text("To read the outcome again.", example: APIExample.handle),
+                "status": text(
+                    "`mismatch`: the device has another number; `failed`: `error` says why.",
+                    choices: ["verified", "mismatch", "failed"]),
+                "phone_number": text("The number that was asked for.", example: "+12025550123"),
+                "operator": text("The operator that was asked.", example: "northwind"),
+                "checked_at": seconds("When it was asked"),
+                "sim_swapped": flag("Whether the SIM was changed lately; null if that is not known.").orNull,
+            ],
+            optional: [
+                "error": text("As in an error response.", example: "not_on_mobile_network"),
+                "correlation_id": correlationID,
+            ]),
         "KeySet": object(
             "A JSON Web Key Set (RFC 7517 section 5).",
             ["keys": list("The keys of receipts and of clients.", of: publicKey)]),

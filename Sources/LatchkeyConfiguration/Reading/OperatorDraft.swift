@@ -10,6 +10,7 @@ struct OperatorDraft: Sendable {
     var issuer: EndpointURL?
     var apiRoot: EndpointURL?
     var client = ClientDraft()
+    var takesHashes = false
     /// The place of the operator's entry.
     var origin = ConfigurationOrigin.none
     /// Whether a problem with it was reported.
@@ -50,6 +51,9 @@ struct OperatorDraft: Sendable {
             "assertion_audience", .optional(.choice), \.client.assertionAudience,
             "The audience of a private_key_jwt for the operator. endpoint: the endpoint that the request goes to, the "
                 + "default for operators; issuer: the operator's issuer; token_endpoint: its token endpoint."),
+        Setting(
+            "hashed_phone_number", .flag(), \.takesHashes,
+            "Whether a number to verify is sent as its SHA-256, for an operator that takes it."),
         Setting(
             "id_token_signed_response_alg", .optional(.choice), \.client.idTokenSigningAlgorithm,
             "The only algorithm that the operator's ID tokens may be signed with, as that of a client."),
@@ -94,8 +98,9 @@ struct OperatorDraft: Sendable {
         guard missing.isEmpty, let name, let issuer, let apiRoot, let apis = OperatorAPIs(root: apiRoot) else {
             return nil
         }
-        let mobileOperator = SignInConfiguration.MobileOperator(
+        var mobileOperator = SignInConfiguration.MobileOperator(
             provider: provider, name: name, networks: Set(networks), apis: apis, purpose: purpose)
+        mobileOperator.takesHashes = takesHashes
         var draft = client
         draft.origin = origin
         draft.redirectURIs = shared.redirectURIs

@@ -86,7 +86,7 @@ final class SignInAttempt: Sendable {
     /// Posts the code. It is spent then, unless the error says that it was not sent.
     func exchangeCode(at provider: ProviderMetadata) async throws(SignInError) -> TokenResponse {
         if let mobileOperator, request.isOperatorToken {
-            return try await exchangeOperatorToken(with: mobileOperator, at: provider)
+            return try await exchangeOperatorToken(for: mobileOperator.scopes, at: provider)
         }
         return try await asked(
             await relyingParty.exchange(

@@ -18,6 +18,27 @@ extension SignInError {
     static let noOperatorTokens = invalidRequest(
         "This provider takes no operator_token. Send one to a provider of kind camara.")
 
+    static let providerOfNumbersNotNamed = invalidRequest(
+        "provider is missing, and several providers verify phone numbers. Send its name.")
+
+    static let numberMalformed = invalidRequest(
+        "phone_number must be + and 5 to 15 digits, with the country code and without separators.")
+
+    static let noNumberInProfile = invalidRequest(
+        "phone_number is missing, and the user's profile has none in international form. Send it.")
+
+    static let operatorTokenUsed = invalidGrant("operator_token was used before. Get another one from the operator.")
+
+    /// Also for other sessions' verifications, so that guesses learn nothing.
+    static let noSuchVerification = SignInError(
+        .notFound, .invalidRequest, "The session has no verification of this id. Start another one.")
+
+    static func tooManyVerifications(_ seconds: Int64) -> SignInError {
+        SignInError(
+            .rateLimited, .serverError,
+            "This user or this number was verified too often. Wait \(seconds) s.", retryAfter: seconds)
+    }
+
     static let deviceNotAuthenticated = SignInError(
         .carrierTimeout, .requestTimeout,
         "The operator did not authenticate the device in time. Get another operator_token, or use another sign-in "

@@ -19,6 +19,8 @@ extension SignInConfiguration {
         public var purpose: Purpose
         /// What a changed SIM means.
         public var simSwap = SIMSwapPolicy()
+        /// Whether a number to verify is sent as its SHA-256 (`hashedPhoneNumber`).
+        public var takesHashes = false
 
         /// An operator without a check of the SIM.
         public init(
@@ -36,6 +38,9 @@ extension SignInConfiguration {
 
         /// The scopes of a sign-in: exactly one purpose.
         public var scopes: [String] { ["openid", purpose.scope, OperatorScope.devicePhoneNumber] }
+
+        /// The scopes of a verification: exactly one purpose.
+        public var verificationScopes: [String] { ["openid", purpose.scope, OperatorScope.verify] }
     }
 
     /// What it means for a sign-in by number that the SIM was changed (CAMARA SIM Swap).

@@ -7,18 +7,19 @@ extension SignInAttempt {
     static let patience: Int64 = 20
 
     /// Exchanges the operator token, in the way that the operator's metadata says. It is spent then.
+    /// - Parameter scopes: With exactly one purpose.
     func exchangeOperatorToken(
-        with mobileOperator: SignInConfiguration.MobileOperator, at provider: ProviderMetadata
+        for scopes: [String], at provider: ProviderMetadata
     ) async throws(SignInError) -> TokenResponse {
         guard provider.takesOperatorTokensByBackchannel else {
             return try await asked(
                 await relyingParty.exchange(
-                    operatorToken: request.code, scopes: mobileOperator.scopes, client: client.credentials,
+                    operatorToken: request.code, scopes: scopes, client: client.credentials,
                     provider: provider, correlationID: correlationID))
         }
         let started = try await asked(
             await relyingParty.authenticate(
-                operatorToken: request.code, scopes: mobileOperator.scopes, client: client.credentials,
+                operatorToken: request.code, scopes: scopes, client: client.credentials,
                 signedWith: client.signingKey, provider: provider, correlationID: correlationID), codeWasPosted: true)
         return try await poll(started, at: provider)
     }

@@ -27,6 +27,7 @@ struct Expired {
         Expired("account_changes", "user_id", "whole_at <= ?1 * 1000"),
         Expired("prompts", "user_hash", "whole_at <= ?1 * 1000"),
         Expired("recent_sign_ins", "fingerprint"),
+        Expired("phone_verifications", "id_hash"),
     ]
 
     /// Removes at most `limit` expired rows; returns how many went.

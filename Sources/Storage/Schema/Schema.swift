@@ -35,6 +35,7 @@ enum Schema {
         Migration("ID tokens for logout", IDTokenHintsTable.schema),
         Migration("sessions by user and id", SessionsTable.byUserAndID),
         Migration("users by verified phone number", UsersTable.verifiedNumberSchema),
+        Migration("verifications of phone numbers", PhoneVerificationsTable.schema),
     ]
 
     static let migrator: DatabaseMigrator = {

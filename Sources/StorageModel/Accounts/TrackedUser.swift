@@ -88,6 +88,15 @@ package struct TrackedUser: Sendable, Hashable {
         }
     }
 
+    /// Gives the user a phone number that a mobile operator has confirmed to be the user's own.
+    package mutating func confirm(phoneNumber: String, by issuer: String, at now: Timestamp) {
+        if user.profile[.phoneNumber]?.hasSameBytes(as: phoneNumber) != true {
+            replace(.phoneNumber, by: phoneNumber)
+            origins[.phoneNumber] = .user
+        }
+        verify(email: user.assertions?.email, phoneNumber: Verification(at: now, by: issuer))
+    }
+
     /// Another value is not verified.
     private mutating func replace(_ attribute: UserAttribute, by value: String?) {
         user.profile[attribute] = value

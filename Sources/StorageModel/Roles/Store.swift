@@ -6,6 +6,6 @@
 /// - "Not found" is a result (nil or a case). A ``StorageError`` means that the store cannot tell; it must never be
 ///   taken for "signed out".
 package protocol Store: APIKeyStore, AuditStore, BackchannelAuthenticationStore, IdentityStore, IssuerBindingStore,
-    MaintainedStore, NonceStore, OneTimeRecordStore, ProviderTokenStore, ReceiptStore, RefreshTokenStore,
-    RegistrationStore, SessionStore, SigningKeyStore, SignInStore, UserStore
+    MaintainedStore, NonceStore, OneTimeRecordStore, PhoneVerificationStore, ProviderTokenStore, ReceiptStore,
+    RefreshTokenStore, RegistrationStore, SessionStore, SigningKeyStore, SignInStore, UserStore
 {}

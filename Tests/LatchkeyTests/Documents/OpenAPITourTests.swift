@@ -22,6 +22,7 @@ import Testing
             try await phones()
             try await linking()
             try await logouts()
+            try await ProviderWalk.withOperators { try await $0.verifyNumbers() }
         }
         let unseen = tour.unseen
         #expect(

@@ -42,7 +42,7 @@ struct SignInHarness: Sendable {
         var client = CarrierSimulator.Client(
             id: clientID, secret: Secret(secret),
             redirectURIs: [redirectURI]
-                + ["zenkey", "acme", "globex", "meetings"].map { "http://127.0.0.1/auth/\($0)/callback" })
+                + ["zenkey", "acme", "globex", "meetings", "number"].map { "http://127.0.0.1/auth/\($0)/callback" })
         client.postLogoutRedirectURIs = ["acme", "globex"].map { "http://127.0.0.1/auth/\($0)/logged-out" }
         register(&client)
         var other = client

@@ -4,6 +4,8 @@ package import StorageModel
 /// The table `prompts`: when an allowance of prompts is whole again, in milliseconds. That of a user is stored under
 /// the hash of the user, and a caller's half of it under ``BackchannelPrompt/userAndCaller``.
 ///
+/// The allowances of phone verifications are here, too, under the hashes of their users and numbers.
+///
 /// It counts what was sent, so a cancelled or removed backchannel authentication still counts.
 enum PromptsTable {
     // Rows only for users who were prompted in the last minutes or hours.
@@ -34,6 +36,24 @@ enum PromptsTable {
         if case .admitted(let wholeAt) = ofUser { try put(wholeAt, prompt.user, in: db) }
         if case .admitted(let wholeAt) = ofCaller { try put(wholeAt, prompt.userAndCaller, in: db) }
         return .admitted
+    }
+
+    /// Counts one use of an allowance for each key, unless one of them is used up.
+    /// - Returns: The seconds to wait, and then nothing is counted; nil if it fits.
+    static func count(
+        _ keys: [TokenHash], within allowance: SharedAllowance, at now: Timestamp, in db: SQLSession
+    ) throws -> Int64? {
+        var uses: [(key: TokenHash, wholeAt: Int64)] = []
+        for key in keys {
+            switch try verdict(of: allowance, key, at: now, in: db) {
+            case .refused(let seconds, let corrected):
+                if let corrected { try put(corrected, key, in: db) }
+                return seconds
+            case .admitted(let wholeAt): uses.append((key, wholeAt))
+            }
+        }
+        for use in uses { try put(use.wholeAt, use.key, in: db) }
+        return nil
     }
 
     fileprivate static func takeBack(_ prompt: BackchannelPrompt, in db: SQLSession) throws {

@@ -1,0 +1,92 @@
+package import Primitives
+package import StorageModel
+
+/// The table `phone_verifications`.
+enum PhoneVerificationsTable {
+    // Rows of the last day. The session's id, not its token, because a refresh changes the token.
+    static let schema = """
+        CREATE TABLE phone_verifications (
+            id_hash BLOB PRIMARY KEY NOT NULL,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            session_id TEXT NOT NULL,
+            phone_number TEXT NOT NULL,
+            operator TEXT NOT NULL,
+            status TEXT NOT NULL,
+            sim_swapped INTEGER,
+            error TEXT,
+            checked_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX phone_verifications_by_user ON phone_verifications (user_id);
+        CREATE INDEX phone_verifications_by_expiry ON phone_verifications (expires_at);
+        """
+
+    fileprivate static func verification(
+        _ id: TokenHash, in session: String, at now: Timestamp, in db: SQLSession
+    ) throws -> PhoneVerification? {
+        let found = try db.first(
+            """
+            SELECT user_id, phone_number, operator, status, sim_swapped, error, checked_at FROM phone_verifications \
+            WHERE id_hash = ? AND session_id = ? AND expires_at > ?
+            """, id, session, now
+        ) { row in
+            PhoneVerification.Status(rawValue: try row.text(3)).map { status in
+                PhoneVerification(
+                    id: id, user: row.user(0), session: session, phoneNumber: (try? row.text(1)) ?? "",
+                    operatorName: (try? row.text(2)) ?? "", status: status,
+                    simSwapped: row.optionalNumber(4).map { $0 != 0 }, error: row.optionalText(5),
+                    checkedAt: row.time(6))
+            }
+        }
+        return found ?? nil
+    }
+
+    fileprivate static func insert(_ verification: PhoneVerification, in db: SQLSession) throws {
+        try db.perform(
+            """
+            INSERT INTO phone_verifications (id_hash, user_id, session_id, phone_number, operator, status, \
+            sim_swapped, error, checked_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, verification.id, verification.user, verification.session, verification.phoneNumber,
+            verification.operatorName, verification.status.rawValue,
+            verification.simSwapped.map { $0 ? Int64(1) : 0 }, verification.error, verification.checkedAt,
+            verification.checkedAt.advanced(bySeconds: PhoneVerification.retention))
+    }
+}
+
+extension SQLStore {
+    package func countPhoneVerification(
+        for keys: [TokenHash], within allowance: SharedAllowance, at now: Timestamp
+    ) async throws(StorageError) -> Int64? {
+        try await writes.submit { db in try PromptsTable.count(keys, within: allowance, at: now, in: db) }
+    }
+
+    package func addPhoneVerification(
+        _ verification: PhoneVerification, by issuer: String, requestID: String?
+    ) async throws(StorageError) -> [UserID]? {
+        try await writes.submit { db in
+            let (user, now) = (verification.user, verification.checkedAt)
+            guard try SessionsTable.holds(verification.session, of: user, in: db),
+                let found = try UsersTable.trackedUser(user, in: db)
+            else { return nil }
+            try PhoneVerificationsTable.insert(verification, in: db)
+            guard verification.status == .verified else { return [] }
+            var verified = found
+            verified.confirm(phoneNumber: verification.phoneNumber, by: issuer, at: now)
+            _ = try UsersTable.replace(found, by: verified, in: db)
+            try AuditTable.insert(
+                AuditEvent(
+                    at: now, .phoneNumberVerified, user: user, by: .user, requestID: requestID,
+                    details: AuditDetails { $0.add("issuer", issuer) }), in: db)
+            return try UsersTable.endVerifications(
+                ofPhoneNumber: verification.phoneNumber, besides: user, at: now, requestID: requestID, in: db)
+        }
+    }
+
+    package func phoneVerification(
+        _ id: TokenHash, in session: String, at now: Timestamp
+    ) async throws(StorageError) -> PhoneVerification? {
+        try await reads.submit { db in
+            try PhoneVerificationsTable.verification(id, in: session, at: now, in: db)
+        }
+    }
+}
