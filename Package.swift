@@ -132,7 +132,8 @@ let package = Package(
         .target(
             name: "LatchkeyConfiguration",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "Observability", "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
+                "HTTPCore", "HTTPServer", "LatchkeyAPI", "Observability", "OpenIDConnect", "Primitives", "SignIn",
+                "StorageModel",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ]),
@@ -181,7 +182,7 @@ let package = Package(
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [
-                "CLatchkeyZlib", "EventLoops", "HTTPServer", "TestSupport", "Primitives",
+                "CLatchkeyZlib", "EventLoops", "HTTPCore", "HTTPServer", "TestSupport", "Primitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -233,7 +234,7 @@ let package = Package(
             dependencies: [
                 "CarrierSimulator", "CommandLineSupport", "HTTPServer", "LatchkeyAPI", "LatchkeyClient",
                 "LatchkeyConfiguration", "LatchkeyDemo", "LatchkeyService", "Observability", "OpenIDConnect",
-                "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "latchkey",
+                "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),

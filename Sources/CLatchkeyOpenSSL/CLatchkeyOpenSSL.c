@@ -364,6 +364,60 @@ copenssl_context *copenssl_client_context_make(const char *authorities, copenssl
     return NULL;
 }
 
+copenssl_context *copenssl_presenting_context_make(copenssl_context *base, const uint8_t *chain, size_t chain_count,
+                                                   const uint8_t *key, size_t key_count, copenssl_fault *fault,
+                                                   const char **reason) {
+    *fault = COPENSSL_NO_MEMORY;
+    *reason = NULL;
+    copenssl_context *context = calloc(1, sizeof *context);
+    if (context == NULL) return NULL;
+    ERR_clear_error();
+    context->ssl = SSL_CTX_new(TLS_client_method());
+    if (context->ssl != NULL && set_client_rules(context->ssl)) {
+        if (base != NULL) SSL_CTX_set1_cert_store(context->ssl, SSL_CTX_get_cert_store(base->ssl));
+        // Only what the file has is sent. OpenSSL would look for missing intermediates among the trusted authorities.
+        SSL_CTX_set_mode(context->ssl, SSL_MODE_NO_AUTO_CHAIN);
+        ERR_clear_error();
+        *fault = use_chain(context, chain, chain_count);
+        ERR_clear_error();
+        if (*fault == COPENSSL_SOUND) *fault = use_key(context->ssl, key, key_count);
+    }
+    if (*fault == COPENSSL_SOUND) {
+        ERR_clear_error();
+        return context;
+    }
+    *reason = ERR_reason_error_string(ERR_peek_error());
+    ERR_clear_error();
+    copenssl_context_free(context);
+    return NULL;
+}
+
+static int write_subject(const X509 *certificate, char *subject, size_t room) {
+    BIO *text = BIO_new(BIO_s_mem());
+    int found = 0;
+    if (text != NULL && room > 0 &&
+        X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253) >= 0) {
+        int count = BIO_read(text, subject, (int)(room > INT_MAX ? INT_MAX : room) - 1);
+        subject[count > 0 ? count : 0] = '\0';
+        found = 1;
+    }
+    BIO_free(text);
+    return found;
+}
+
+int copenssl_context_subject(const copenssl_context *context, char *subject, size_t room) {
+    X509 *certificate = SSL_CTX_get0_certificate(context->ssl);
+    int found = certificate != NULL && write_subject(certificate, subject, room);
+    ERR_clear_error();
+    return found;
+}
+
+int copenssl_context_is_self_issued(const copenssl_context *context) {
+    X509 *certificate = SSL_CTX_get0_certificate(context->ssl);
+    return certificate != NULL &&
+           X509_NAME_cmp(X509_get_subject_name(certificate), X509_get_issuer_name(certificate)) == 0;
+}
+
 // Sessions
 
 // More handshake messages in a row than any honest client sends after the handshake. Each KeyUpdate (RFC 8446 section
@@ -525,17 +579,10 @@ const char *copenssl_reason(const copenssl_session *session) { return session->r
 int copenssl_client_certificate(const copenssl_session *session, char *subject, size_t room, uint8_t digest[32]) {
     X509 *certificate = SSL_get1_peer_certificate(session->ssl);
     if (certificate == NULL) return 0;
-    int found = 0;
     unsigned int length = 32;
-    BIO *text = BIO_new(BIO_s_mem());
-    if (text != NULL && room > 0 && SSL_get_verify_result(session->ssl) == X509_V_OK &&
-        X509_digest(certificate, EVP_sha256(), digest, &length) == 1 &&
-        X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253) >= 0) {
-        int count = BIO_read(text, subject, (int)(room > INT_MAX ? INT_MAX : room) - 1);
-        subject[count > 0 ? count : 0] = '\0';
-        found = 1;
-    }
-    BIO_free(text);
+    int found = SSL_get_verify_result(session->ssl) == X509_V_OK &&
+                X509_digest(certificate, EVP_sha256(), digest, &length) == 1 &&
+                write_subject(certificate, subject, room);
     X509_free(certificate);
     ERR_clear_error();
     return found;

@@ -119,7 +119,10 @@ extension CarrierSimulator {
         let entry = RequestLog.Entry(
             endpoint: endpoint, mccmnc: mccmnc, method: request.method.rawValue, parameters: parameters,
             authorization: request.headers[.authorization], proof: request.headers[DPoPVerifier.field],
-            correlator: request.headers[OperatorAPI.correlatorField], traceFields: traceFields)
+            correlator: request.headers[OperatorAPI.correlatorField],
+            host: HTTPField.Name("Host").flatMap { request.headers.values(of: $0).first },
+            certificate: request.clientCertificate?.subject,
+            traceFields: traceFields)
         withState { $0.log.add(entry) }
     }
 }

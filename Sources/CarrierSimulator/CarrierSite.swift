@@ -5,15 +5,27 @@ import Primitives
 struct CarrierSite: Sendable {
     /// Without a slash at the end.
     let base: String
+    /// The same for requests with client certificates; nil if they go to the usual endpoints.
+    let aliasBase: String?
     let carrier: CarrierSimulator.Carrier
     /// How often the carrier's keys were rotated.
     let keyGeneration: Int
 
     var mccmnc: String { carrier.mccmnc }
-    var issuer: String { base + carrier.root + mccmnc }
+    var issuer: String { base + path }
+    private var path: String { carrier.root + mccmnc }
     var authorizationEndpoint: String { issuer + "/authorize" }
     var pushedAuthorizationEndpoint: String { issuer + "/par" }
     var tokenEndpoint: String { issuer + "/token" }
+    /// RFC 8705 section 5.
+    var endpointAliases: JSONMembers? {
+        guard let aliasBase else { return nil }
+        let root = aliasBase + path
+        return [
+            "token_endpoint": .string(root + "/token"), "userinfo_endpoint": .string(root + "/userinfo"),
+            "pushed_authorization_request_endpoint": .string(root + "/par"),
+        ]
+    }
     /// An address that no relying party may request.
     func canary(_ name: String) -> String { "\(issuer)/canary/\(name)" }
 

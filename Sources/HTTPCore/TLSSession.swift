@@ -47,6 +47,9 @@ package final class TLSSession {
         }
     }
 
+    /// OpenSSL's reason of a failure after the handshake, such as the peer's alert; nil if there is none.
+    package var failure: String? { copenssl_reason(pointer).map { String(cString: $0) } }
+
     /// Whether a server's handshake failed because the client speaks HTTP without TLS.
     package var sawPlainHTTP: Bool { copenssl_saw_plain_http(pointer) != 0 }
 

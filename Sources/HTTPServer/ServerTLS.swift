@@ -1,4 +1,4 @@
-import HTTPCore
+public import HTTPCore
 public import Primitives
 import Synchronization
 

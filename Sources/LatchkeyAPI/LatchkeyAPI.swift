@@ -37,6 +37,8 @@ package final class LatchkeyAPI: Sendable {
     private let clientKeys: Mutex<[ClientKey]>
     /// The keys for encrypted ID tokens whose public halves are published.
     let decryptionKeys: [DecryptionKey]
+    /// The self-signed certificates of clients, which are published as they are at the time.
+    let certificates: [ClientTLS]
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins, which need no API key.
@@ -45,6 +47,7 @@ package final class LatchkeyAPI: Sendable {
     ///   - baseURL: The URL of this server; redirects and backchannel authentication need it.
     ///   - clientKeys: The keys of clients whose public halves are published.
     ///   - decryptionKeys: The keys for encrypted ID tokens whose public halves are published.
+    ///   - certificates: The self-signed certificates of clients, which are published.
     ///   - limits: None by default.
     ///   - compatibility: Where responses follow the published example API rather than docs/.
     ///   - operatorPages: Pages for operators only.
@@ -53,7 +56,8 @@ package final class LatchkeyAPI: Sendable {
     ///   - tracer: Gets each request as a span; nil for no tracing.
     package init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
-        clientKeys: [ClientKey] = [], decryptionKeys: [DecryptionKey] = [], files: StaticFiles? = nil,
+        clientKeys: [ClientKey] = [], decryptionKeys: [DecryptionKey] = [], certificates: [ClientTLS] = [],
+        files: StaticFiles? = nil,
         baseURL: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), operatorPages: OperatorPages = OperatorPages(),
         uptime: Uptime = .system, version: String = "unreleased", demonstration: Demonstration? = nil,
@@ -64,6 +68,7 @@ package final class LatchkeyAPI: Sendable {
         crossOrigin = CrossOrigin(allowedOrigins, clientOrigins: clientOrigins, keys: apiKeys, stored: useCases.apiKeys)
         self.clientKeys = Mutex(clientKeys)
         self.decryptionKeys = decryptionKeys
+        self.certificates = certificates
         self.files = files
         self.baseURL = baseURL
         accessLog = AccessLog(logger: logger)

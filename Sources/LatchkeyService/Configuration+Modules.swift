@@ -109,6 +109,7 @@ extension Configuration {
         carriers.trustedHosts = zenkey.trustedHosts
         carriers.pushedAuthorizationRequests = zenkey.pushedAuthorizationRequests
         carriers.dpop = zenkey.dpop
+        carriers.mutualTLS = zenkey.mutualTLS
         carriers.signedRequestObjects = zenkey.signedRequestObjects
         carriers.pinnedIssuers = zenkey.issuers.mapValues(\.text)
         carriers.signingAlgorithms = Self.signingAlgorithms(of: zenkey.clients)
@@ -121,6 +122,7 @@ extension Configuration {
             configuration.idTokenRules.types = provider.idTokenTypes
             configuration.pushedAuthorizationRequests = provider.pushedAuthorizationRequests
             configuration.dpop = provider.dpop
+            configuration.mutualTLS = provider.mutualTLS
             configuration.storesTokens = provider.storesTokens
             configuration.signedRequestObjects = provider.signedRequestObjects
             // The operator's API names the user, too.

@@ -19,6 +19,7 @@ public final class LatchkeyService: Sendable {
     public let logger: Logger
     /// The configuration of the start.
     let configuration: Configuration
+    let clock: WallClock
     /// The configuration of the last reload.
     let reloaded: Mutex<Configuration>
     let logThreshold: LogThreshold
@@ -53,6 +54,7 @@ public final class LatchkeyService: Sendable {
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
         let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)
         self.configuration = configuration
+        self.clock = clock
         reloaded = Mutex(configuration)
         self.metrics = metrics
         self.board = board
@@ -86,6 +88,7 @@ public final class LatchkeyService: Sendable {
             useCases: useCases, apiKeys: configuration.acceptedKeys,
             allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
             clientKeys: configuration.publishedKeys, decryptionKeys: configuration.publishedDecryptionKeys,
+            certificates: configuration.publishedCertificates,
             files: LatchkeyService.pages(demonstration, logger), baseURL: baseURL,
             compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
             operatorPages: configuration.operatorPages(

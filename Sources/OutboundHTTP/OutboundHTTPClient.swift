@@ -7,6 +7,7 @@ import Synchronization
 /// It fulfils the demands of ``HTTPClient``: certificates and host names are verified (TLS 1.2 at least), redirects are
 /// not followed, the deadline counts from the call of ``send(_:)`` and includes waiting, the limit on the body counts
 /// decompressed bytes, and a request is sent once, also if a reused connection breaks. Connections are reused.
+/// A connection that presented a client certificate (RFC 8705) carries requests with this certificate only.
 /// HTTP/1.1; no cookies, no credentials from files, no proxy but a configured one.
 ///
 /// Cancelling the calling task does not end the exchange; its deadline does. The client runs until ``shutdown()`` or
@@ -57,6 +58,12 @@ public final class OutboundHTTPClient: HTTPClient {
             throw OutboundError(
                 .addressRefused, mayHaveBeenSent: false, host: request.url.host,
                 reason: "plain http is not allowed; use https")
+        }
+        // Without TLS the server would not know the client, and tokens would not be bound.
+        guard request.url.scheme == .https || request.clientTLS == nil else {
+            throw OutboundError(
+                .tls, mayHaveBeenSent: false, host: request.url.host,
+                reason: "a client certificate cannot be presented over plain http; use https")
         }
         inFlight.add(1, ordering: .relaxed)
         defer { inFlight.subtract(1, ordering: .relaxed) }

@@ -132,6 +132,9 @@ public struct SignInConfiguration: Sendable {
         /// How the provider encrypts this client's ID tokens, if the client's registration says so
         /// (`id_token_encrypted_response_alg`). By default they are not encrypted.
         public var idTokenDecryption: IDTokenDecryption?
+        /// The certificate that it authenticates with, or that its tokens can be bound to (RFC 8705); nil if it has
+        /// none.
+        public var clientTLS: ClientTLS?
         /// What the provider signs userinfo responses with, if the client's registration says so
         /// (`userinfo_signed_response_alg`). By default a response need not be signed.
         public var userInfoSigningAlgorithm: SigningAlgorithm?
@@ -157,7 +160,9 @@ public struct SignInConfiguration: Sendable {
 
         /// What token requests of the client need.
         package var credentials: ClientCredentials {
-            ClientCredentials(clientID: id, authentication: authentication, idTokenDecryption: idTokenDecryption)
+            ClientCredentials(
+                clientID: id, authentication: authentication, idTokenDecryption: idTokenDecryption,
+                clientTLS: clientTLS)
         }
 
         /// The keys whose public halves are published. A signed secret's key was issued by the provider, which needs no
@@ -165,6 +170,12 @@ public struct SignInConfiguration: Sendable {
         package var publishedKeys: [ClientKey] {
             if case .signedClientSecret = authentication { return [] }
             return [signingKey, otherKey].compactMap(\.self)
+        }
+
+        /// The certificate to publish, because the provider knows it by the client's key set (RFC 8705 section 2.2).
+        package var publishedCertificate: ClientTLS? {
+            guard case .selfSignedTLSClientAuth(let clientTLS) = authentication else { return nil }
+            return clientTLS
         }
 
         /// A client that authenticates with HTTP Basic (`client_secret_basic`).

@@ -51,7 +51,7 @@ copenssl_context *copenssl_context_make(const uint8_t *chain, size_t chain_count
                                         copenssl_fault *fault, const char **reason);
 void copenssl_context_free(copenssl_context *context);
 
-/// The validity period of the server's certificate, in seconds since 1970.
+/// The validity period of the context's own certificate, in seconds since 1970.
 int64_t copenssl_context_not_before(const copenssl_context *context);
 int64_t copenssl_context_not_after(const copenssl_context *context);
 
@@ -63,6 +63,20 @@ void copenssl_session_free(copenssl_session *session);
 /// - authorities: the path of a PEM file with the only authorities to trust; null for the system's.
 /// Returns null and the fault on failure; `reason` is then OpenSSL's text, or null.
 copenssl_context *copenssl_client_context_make(const char *authorities, copenssl_fault *fault, const char **reason);
+
+/// Makes a context for clients that present a certificate (RFC 8705). It trusts what another one for clients trusts.
+/// - base: That context; null if the new one is not for connections.
+/// - chain, key: PEM. The client's certificate first, then its intermediates; the key without a passphrase.
+/// Returns null and the fault on failure; `reason` is then OpenSSL's text, or null.
+copenssl_context *copenssl_presenting_context_make(copenssl_context *base, const uint8_t *chain, size_t chain_count,
+                                                   const uint8_t *key, size_t key_count, copenssl_fault *fault,
+                                                   const char **reason);
+
+/// Gets the subject of the context's own certificate (RFC 2253), NUL-terminated. Returns 0 if there is none.
+int copenssl_context_subject(const copenssl_context *context, char *subject, size_t room);
+
+/// Whether the context's own certificate names itself as its issuer.
+int copenssl_context_is_self_issued(const copenssl_context *context);
 
 /// Begins a client's session on a connected non-blocking socket, which the caller keeps. The server's certificate must
 /// be valid for `host`: a DNS name, which is also sent (RFC 6066 section 3), or the text of an IP address. Null without

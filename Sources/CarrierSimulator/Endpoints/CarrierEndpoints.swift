@@ -81,6 +81,9 @@ extension CarrierSimulator {
             token.grant.mccmnc == site.mccmnc, !token.isRevoked, clock.now() < token.expiresAt,
             words[0].lowercased() == (token.keyThumbprint == nil ? "bearer" : "dpop")
         else { throw .invalidToken }
+        // RFC 8705 section 3.
+        guard token.certificate == nil || token.certificate == request.clientCertificate?.fingerprint
+        else { throw .invalidToken }
         guard let bound = token.keyThumbprint else { return try respond(token.grant) }
         let verifier = DPoPVerifier(simulator: self, site: site, server: .resource)
         let thumbprint = try verifier.thumbprint(

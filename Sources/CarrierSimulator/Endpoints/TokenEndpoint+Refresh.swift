@@ -17,7 +17,7 @@ extension TokenEndpoint {
         let grant = try simulator.withState { state throws(Refusal) in
             try state.refresh(
                 presented, to: accessToken, next: site.carrier.rotatesRefreshTokens ? next : nil, clientID: client.id,
-                keyThumbprint: keyThumbprint, site.carrier, now: now)
+                keyThumbprint: keyThumbprint, certificate: site.certificate(toBind: request), site.carrier, now: now)
         }
         var members: JSONMembers = [
             "access_token": .string(accessToken), "token_type": keyThumbprint == nil ? "Bearer" : "DPoP",
@@ -39,7 +39,7 @@ extension SimulatorState {
     /// - Parameter next: The refresh token that replaces it; nil if it stays valid.
     fileprivate mutating func refresh(
         _ presented: String, to accessToken: String, next: String?, clientID: String, keyThumbprint: String?,
-        _ carrier: CarrierSimulator.Carrier, now: Timestamp
+        certificate: String?, _ carrier: CarrierSimulator.Carrier, now: Timestamp
     ) throws(CarrierSimulator.Refusal) -> Grant {
         guard let token = refreshTokens[presented], token.grant.mccmnc == carrier.mccmnc,
             token.grant.terms.clientID == clientID, !token.isRevoked
@@ -59,7 +59,7 @@ extension SimulatorState {
         accessTokens.put(
             AccessToken(
                 grant: token.grant, expiresAt: now.advanced(bySeconds: carrier.accessTokenLifetime),
-                family: token.family, keyThumbprint: keyThumbprint), for: accessToken)
+                family: token.family, keyThumbprint: keyThumbprint, certificate: certificate), for: accessToken)
         return token.grant
     }
 

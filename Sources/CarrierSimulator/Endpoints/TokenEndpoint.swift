@@ -23,6 +23,8 @@ struct TokenEndpoint: Sendable {
             let thumbprint = try verifier.thumbprint(of: request, to: site.tokenEndpoint)
             guard thumbprint != nil || !site.has(.dpopRequired)
             else { throw Refusal("invalid_dpop_proof", "There is no DPoP proof.") }
+            guard request.clientCertificate != nil || !site.carrier.bindsTokensToCertificates
+            else { throw Refusal.invalidRequest("There is no client certificate to bind the tokens to.") }
             if !site.carrier.isCarrier, form["grant_type"] == "refresh_token" {
                 let response = verifier.giving(
                     nonceWith: try await refresh(request, form, site, keyThumbprint: thumbprint),
@@ -35,7 +37,8 @@ struct TokenEndpoint: Sendable {
             let grant = try redeem(tokenRequest, site: site, keyThumbprint: thumbprint)
             let response = try await tokens(
                 tokenRequest, grant: grant, site: site, correlationID: form["correlation_id"],
-                keyThumbprint: site.has(.dpopBearer) ? nil : thumbprint)
+                keyThumbprint: site.has(.dpopBearer) ? nil : thumbprint,
+                certificate: site.certificate(toBind: request))
             return verifier.giving(nonceWith: response, hasProof: thumbprint != nil)
         }
     }
@@ -68,7 +71,8 @@ struct TokenEndpoint: Sendable {
     }
 
     private func tokens(
-        _ request: TokenRequest, grant: Grant, site: CarrierSite, correlationID: String?, keyThumbprint: String?
+        _ request: TokenRequest, grant: Grant, site: CarrierSite, correlationID: String?, keyThumbprint: String?,
+        certificate: String?
     ) async throws -> Response {
         let now = simulator.clock.now()
         let (accessToken, refreshToken) = (simulator.random.token(), simulator.random.token())
@@ -76,7 +80,7 @@ struct TokenEndpoint: Sendable {
         simulator.withState { state in
             state.keep(
                 accessToken: accessToken, of: grant, code: request.code, lifetime: lifetime, family: refreshToken,
-                keyThumbprint: keyThumbprint, now: now)
+                keyThumbprint: keyThumbprint, certificate: certificate, now: now)
             guard !site.carrier.isCarrier else { return }
             state.refreshTokens.put(
                 .init(grant: grant, family: refreshToken, keyThumbprint: keyThumbprint), for: refreshToken)
@@ -104,5 +108,12 @@ struct TokenEndpoint: Sendable {
             return Refusal("temporarily_unavailable", "The carrier is too busy.")
         }
         return nil
+    }
+}
+
+extension CarrierSite {
+    /// The fingerprint of the certificate that the tokens of a request are bound to; nil for none.
+    func certificate(toBind request: Request) -> String? {
+        carrier.bindsTokensToCertificates ? request.clientCertificate?.fingerprint : nil
     }
 }

@@ -45,6 +45,9 @@ extension CarrierSimulator {
         public var writesExpiresInAsText: Bool
         /// The accepted methods of client authentication, listed in `token_endpoint_auth_methods_supported`.
         public var authenticationMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
+        /// Whether access tokens are bound to the client's certificate (RFC 8705 section 3). Then the token endpoint
+        /// refuses clients without one.
+        public var bindsTokensToCertificates = false
         /// The present faults.
         public var faults: Set<Fault> = []
         /// The OAuth error with which the token endpoint refuses every request; nil for none.

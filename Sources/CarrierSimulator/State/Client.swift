@@ -41,6 +41,10 @@ extension CarrierSimulator {
             case privateKeyJWT(publicKeyPEM: String, keyID: String? = nil)
             /// None: a public client (RFC 6749 section 2.1).
             case publicClient
+            /// By a TLS certificate of a trusted authority with this subject (RFC 8705 section 2.1).
+            case tlsClientAuth(subject: String)
+            /// By the TLS certificate with this SHA-256, in hexadecimal digits (RFC 8705 section 2.2).
+            case selfSignedTLSClientAuth(fingerprint: String)
 
             /// The method's name in provider metadata.
             public var name: String {
@@ -49,6 +53,8 @@ extension CarrierSimulator {
                 case .clientSecretPost: "client_secret_post"
                 case .privateKeyJWT: "private_key_jwt"
                 case .publicClient: "none"
+                case .tlsClientAuth: "tls_client_auth"
+                case .selfSignedTLSClientAuth: "self_signed_tls_client_auth"
                 }
             }
         }

@@ -36,6 +36,10 @@ extension CarrierSimulator {
             public let proof: String?
             /// The `x-correlator` field.
             public let correlator: String?
+            /// The `Host` field.
+            public let host: String?
+            /// The subject of the client's certificate; nil without one.
+            public let certificate: String?
             /// The trace context fields, each as `name: value`.
             public let traceFields: [String]
 

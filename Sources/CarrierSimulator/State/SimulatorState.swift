@@ -4,6 +4,8 @@ import Primitives
 struct SimulatorState: Sendable {
     /// The simulator's own URL, without a slash at the end; nil until it is known.
     var baseURL: String?
+    /// The URL of the listener for `mtls_endpoint_aliases`; nil if there is none.
+    var aliasBaseURL: String?
     var carriers: [String: CarrierSimulator.Carrier]
     /// How often each carrier's keys were rotated.
     var keyGenerations: [String: Int] = [:]
@@ -41,6 +43,8 @@ struct SimulatorState: Sendable {
         var family: String?
         /// The thumbprint of the key that it is bound to; nil for a Bearer token.
         var keyThumbprint: String?
+        /// The fingerprint of the certificate that it is bound to (RFC 8705 section 3); nil for none.
+        var certificate: String?
     }
 
     /// A refresh token. All refresh tokens of one sign-in are a family.
@@ -82,12 +86,12 @@ struct SimulatorState: Sendable {
     /// Keeps an access token and links it to its code.
     mutating func keep(
         accessToken: String, of grant: Grant, code: String, lifetime: Int64, family: String?,
-        keyThumbprint: String?, now: Timestamp
+        keyThumbprint: String?, certificate: String?, now: Timestamp
     ) {
         accessTokens.put(
             AccessToken(
                 grant: grant, expiresAt: now.advanced(bySeconds: lifetime), family: family,
-                keyThumbprint: keyThumbprint), for: accessToken)
+                keyThumbprint: keyThumbprint, certificate: certificate), for: accessToken)
         grants.update(code) { $0.accessToken = accessToken }
     }
 }
@@ -96,7 +100,9 @@ extension SimulatorState {
     /// A carrier with its addresses, which are relative until the base URL is known.
     func site(_ mccmnc: String) -> CarrierSite? {
         carriers[mccmnc].map {
-            CarrierSite(base: baseURL ?? "", carrier: $0, keyGeneration: keyGenerations[mccmnc] ?? 0)
+            CarrierSite(
+                base: baseURL ?? "", aliasBase: aliasBaseURL, carrier: $0,
+                keyGeneration: keyGenerations[mccmnc] ?? 0)
         }
     }
 }

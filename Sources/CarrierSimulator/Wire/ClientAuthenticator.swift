@@ -34,7 +34,7 @@ struct ClientAuthenticator: Sendable {
         case (true, false, false): return try clientOfBasic(request.headers[.authorization] ?? "", form)
         case (false, true, false): return try clientOfPost(form)
         case (false, false, true): return try clientOfAssertion(form)
-        case (false, false, false): return try publicClient(form)
+        case (false, false, false): return try clientOfConnection(request.clientCertificate, form)
         default: throw .invalidRequest("The client authenticates by more than one method.")
         }
     }
@@ -56,11 +56,24 @@ struct ClientAuthenticator: Sendable {
         return try registered(id, secret: secret, for: .clientSecretBasic)
     }
 
-    /// A client that authenticates otherwise must do so.
-    private func publicClient(_ form: Parameters) throws(Refusal) -> Client {
-        guard let client = form["client_id"].flatMap({ simulator.clients[$0] }), client.authentication == .publicClient
-        else { throw .invalidClient("The client does not authenticate.") }
+    /// A client that authenticates by the certificate of its connection (RFC 8705 section 2), or not at all. One that
+    /// authenticates otherwise must do so.
+    private func clientOfConnection(
+        _ certificate: ClientCertificate?, _ form: Parameters
+    ) throws(Refusal) -> Client {
+        guard let client = form["client_id"].flatMap({ simulator.clients[$0] }), isKnown(certificate, of: client)
+        else { throw .invalidClient("The client does not authenticate, or by a certificate that is not its own.") }
         return client
+    }
+
+    private func isKnown(_ certificate: ClientCertificate?, of client: Client) -> Bool {
+        switch client.authentication {
+        case .publicClient: true
+        case .tlsClientAuth(let subject): certificate?.subject == subject && isAccepted(client.authentication)
+        case .selfSignedTLSClientAuth(let fingerprint):
+            certificate?.fingerprint == fingerprint && isAccepted(client.authentication)
+        case .clientSecretBasic, .clientSecretPost, .privateKeyJWT: false
+        }
     }
 
     private func clientOfPost(_ form: Parameters) throws(Refusal) -> Client {

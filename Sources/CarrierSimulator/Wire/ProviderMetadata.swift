@@ -32,6 +32,8 @@ enum ProviderMetadata {
             "require_pushed_authorization_requests": .bool(site.has(.parRequired)),
         ]
         if site.supportsDPoP { document["dpop_signing_alg_values_supported"] = ["ES256"] }
+        if site.carrier.bindsTokensToCertificates { document["tls_client_certificate_bound_access_tokens"] = true }
+        if let aliases = site.endpointAliases { document["mtls_endpoint_aliases"] = aliases.value }
         if site.has(.dpopRequired) { document["dpop_bound_access_tokens"] = true }
         if isCarrier {
             document["server_initiated_authorization_endpoint"] = .string(site.issuer + "/server-initiated")

@@ -17,13 +17,6 @@ extension TLSContext {
         }
         self.init(adopting: made)
     }
-
-    /// The validity period of the server's certificate.
-    var validity: ClosedRange<Timestamp> {
-        let start = copenssl_context_not_before(pointer)
-        let end = max(start, copenssl_context_not_after(pointer))
-        return Timestamp(secondsSinceEpoch: start)...Timestamp(secondsSinceEpoch: end)
-    }
 }
 
 extension TLSCredentials.Clients {
@@ -32,20 +25,6 @@ extension TLSCredentials.Clients {
         case .none: COPENSSL_CLIENTS_UNASKED
         case .optional: COPENSSL_CLIENTS_ASKED
         case .required: COPENSSL_CLIENTS_REQUIRED
-        }
-    }
-}
-
-extension TLSError.Code {
-    fileprivate init(_ fault: copenssl_fault) {
-        switch fault {
-        case COPENSSL_CERTIFICATE_UNREADABLE: self = .certificateUnreadable
-        case COPENSSL_CERTIFICATE_REFUSED: self = .certificateRefused
-        case COPENSSL_KEY_UNREADABLE: self = .keyUnreadable
-        case COPENSSL_KEY_ENCRYPTED: self = .keyEncrypted
-        case COPENSSL_KEY_MISMATCH: self = .keyMismatch
-        case COPENSSL_AUTHORITIES_UNREADABLE: self = .authoritiesUnreadable
-        default: self = .noMemory
         }
     }
 }

@@ -254,6 +254,17 @@ extension APISchema {
                     "kid": keyID,
                 ]),
             object(
+                "The self-signed certificates of a client, by which a provider knows it (RFC 8705 section 2.2)",
+                [
+                    "kty": text("The type of the key.", choices: ["EC", "RSA", "OKP"]), "kid": keyID,
+                    "x5t#S256": text("The SHA-256 of the first certificate, in base64url"),
+                    "x5c": list("The certificates, in DER and base64", of: text("One of them")),
+                ],
+                optional: [
+                    "crv": text("The curve"), "x": text("In base64url"), "y": text("In base64url"),
+                    "n": text("In base64url"), "e": text("In base64url"),
+                ]),
+            object(
                 "Ed25519, of clients only: for signatures",
                 [
                     "kty": always(.string("OKP"), ""), "crv": always(.string("Ed25519"), ""),

@@ -28,6 +28,7 @@ extension LatchkeyAPI {
         let keys =
             try await useCases.signingKeys.published().map(PublishedKey.ofReceipts)
             + publishedClientKeys.map(PublishedKey.ofClient) + decryptionKeys.map(PublishedKey.forEncryption)
+            + certificates.map { PublishedKey.ofCertificate($0.certificate) }
         var json = JSONObjectWriter(capacity: 1024)
         json.add("keys", objects: keys) { key, json in key.write(to: &json) }
         let body = json.finish()
@@ -47,11 +48,14 @@ private enum PublishedKey {
     case ofReceipts(PublicSigningKey)
     case ofClient(ClientKey)
     case forEncryption(DecryptionKey)
+    /// By which a provider knows a self-signed certificate (RFC 8705 section 2.2).
+    case ofCertificate(TLSClientCertificate)
 
     func write(to json: inout JSONObjectWriter) {
         switch self {
         case .ofClient(let key): key.writePublicKey(to: &json)
         case .forEncryption(let key): key.writePublicKey(to: &json)
+        case .ofCertificate(let certificate): certificate.writePublicKey(to: &json)
         case .ofReceipts(let key):
             json.add("kty", "EC")
             json.add("crv", "P-256")

@@ -196,7 +196,7 @@ extension Configuration.Client {
     fileprivate var hasSampleSecret: Bool {
         switch authentication {
         case .clientSecretBasic(let secret, _), .clientSecretPost(let secret): Samples.texts.contains(secret.exposed)
-        case .privateKeyJWT, .signedClientSecret, .publicClient: false
+        case .privateKeyJWT, .signedClientSecret, .publicClient, .tlsClientAuth, .selfSignedTLSClientAuth: false
         }
     }
 }

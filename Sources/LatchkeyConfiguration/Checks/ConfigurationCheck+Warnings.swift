@@ -19,6 +19,7 @@ extension ConfigurationCheck {
         warnOfOpenDatabase()
         warnOfClients()
         warnOfSharedKeyIDs()
+        warnOfClientCertificates()
         warnOfScopes()
         warnOfSharedClients()
         warnOfIDTokenTypes()

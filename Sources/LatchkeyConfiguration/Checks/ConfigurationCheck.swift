@@ -79,6 +79,7 @@ struct ConfigurationCheck {
                     + "pushed to", "make it auto, or remove zenkey.authorization_url")
         }
         refuseUnsignedRequests()
+        refuseUnusableMutualTLS()
         for (key, types) in idTokenTypes where types.isEmpty {
             refuse(key, "is empty, so that no ID token could be accepted", "remove it, or list a type")
         }

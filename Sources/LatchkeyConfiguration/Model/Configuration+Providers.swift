@@ -20,6 +20,9 @@ extension Configuration {
         return allClients.compactMap { $0.idTokenDecryption?.key }.filter { seen.insert($0).inserted }
     }
 
+    /// The self-signed certificates that are published for providers.
+    public var publishedCertificates: [ClientTLS] { allClients.compactMap(\.publishedCertificate) }
+
     /// The mobile carriers behind ZenKey's discovery.
     public struct ZenKey: Sendable {
         /// Returns the OpenID configuration of a network's carrier. Set in every configuration loaded for serving that
@@ -41,6 +44,8 @@ extension Configuration {
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
         /// Whether carriers' tokens are bound to a key.
         public var dpop = DPoPSetting.auto
+        /// Whether carriers' tokens are bound to the client's certificate.
+        public var mutualTLS = MutualTLSSetting.auto
         /// Whether authorization requests to the carriers are signed.
         public var signedRequestObjects = SignedRequestObjects.auto
         /// Issuers known in advance, by network.
@@ -99,6 +104,8 @@ extension Configuration {
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
         /// Whether tokens are bound to a key; for ``Kind/oidc`` only.
         public var dpop = DPoPSetting.auto
+        /// Whether tokens are bound to the client's certificate; for ``Kind/oidc`` only.
+        public var mutualTLS = MutualTLSSetting.auto
         /// Whether authorization requests are signed; for ``Kind/oidc`` only.
         public var signedRequestObjects = SignedRequestObjects.auto
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout); for ``Kind/oidc`` only.

@@ -1,3 +1,4 @@
+internal import HTTPCore
 public import HTTPServer
 internal import Primitives
 

@@ -3,7 +3,8 @@ public import OpenIDConnect
 /// A security profile of a provider: one name for the settings that it demands of a client. The raw value is its name
 /// in the configuration.
 public enum SecurityProfile: String, Sendable, Hashable, CaseIterable {
-    /// FAPI 2.0 Security Profile (Final), with sender-constrained tokens by DPoP and client assertions.
+    /// FAPI 2.0 Security Profile (Final), with tokens that are bound by DPoP or mutual TLS, and clients that
+    /// authenticate by assertion or mutual TLS.
     case fapi2
     /// ``fapi2``, with signed authorization requests and responses (FAPI 2.0 Message Signing, Final).
     case fapi2MessageSigning = "fapi2-message-signing"

@@ -12,6 +12,10 @@ struct ClientDraft: Sendable {
     var privateKey: ClientKey?
     var privateKeyID: String?
     var privateKeyAlgorithm: SigningAlgorithm?
+    var certificateFile: String?
+    var certificateKey: Secret?
+    /// What ``finished`` has read from these two.
+    var clientTLS: ClientTLS?
     var otherPrivateKey: ClientKey?
     var otherPrivateKeyID: String?
     var otherPrivateKeyAlgorithm: SigningAlgorithm?
@@ -51,13 +55,24 @@ struct ClientDraft: Sendable {
             "The client secret; LATCHKEY_ZENKEY_CLIENTS may give it instead."),
         Setting(
             "token_endpoint_auth_method", .optional(.choice), \.method,
-            "How the client authenticates at the token endpoint. The default is private_key_jwt for a client that has "
-                + "a private key and no secret, otherwise client_secret_basic. none is for a public client, which has "
+            "How the client authenticates at the token endpoint. The default for a client without a secret is "
+                + "private_key_jwt if it has a private key, else tls_client_auth if it has a certificate, or "
+                + "self_signed_tls_client_auth if the certificate is self-signed; otherwise it is client_secret_basic. "
+                + "none is for a public client, which has "
                 + "neither, of an oauth2 provider; there it is the default for a client without both."),
         Setting(
             "client_secret_basic_encoding", .optional(.choice), \.basicEncoding,
             "How id and secret are written in client_secret_basic: form_urlencoded, as RFC 6749 demands and by "
                 + "default; or plain, for a provider that does not decode them."),
+        Setting(
+            "certificate_file", .optional(.path), \.certificateFile,
+            "A PEM file of the client's TLS certificate (RFC 8705), followed by its intermediates. The client "
+                + "authenticates with it, or its tokens are bound to it."
+        ).reloaded(.value),
+        Setting(
+            "certificate_key", .optional(.certificateKey), \.certificateKey, isSecret: true,
+            "The private key of the certificate, in PEM without a passphrase."
+        ).reloaded(.value),
         Setting(
             "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
             "The private key for private_key_jwt, signed authorization requests and backchannel authentication, in "
@@ -173,7 +188,7 @@ struct ClientDraft: Sendable {
         }, show: { $0.zenkey.clients.map { "\($0.id.text):‹redacted›" }.joined(separator: ",") })
 
     /// The client, or nil after reporting that its id or its credentials are missing.
-    func finished(
+    mutating func finished(
         _ context: inout ReadingContext, secretRemedy: String = "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS",
         hasIDTokens: Bool = true, assertionAudience audience: ClientAssertionAudience = .tokenEndpoint
     ) -> Configuration.Client? {
@@ -200,7 +215,9 @@ struct ClientDraft: Sendable {
             context.refuse(origin, "has \(name), but its provider has no ID tokens", "remove it")
             return nil
         }
-        guard hasFittingClientTypes(&context), hasFittingAlgorithms(&context) else { return nil }
+        guard hasFittingClientTypes(&context), hasFittingAlgorithms(&context), readCertificate(&context) else {
+            return nil
+        }
         guard
             let authentication = authentication(
                 &context, secretRemedy, hasIDTokens: hasIDTokens, assertionAudience: audience)
@@ -210,6 +227,7 @@ struct ClientDraft: Sendable {
         guard hasFittingDecryption(&context, hasIDTokens: hasIDTokens) else { return nil }
         var client = Configuration.Client(id: id, authentication: authentication)
         client.idTokenDecryption = idTokenDecryption
+        client.clientTLS = clientTLS
         client.redirectURIs = redirectURIs
         client.clientTypes = clientTypes
         client.requiresCodeChallenge = requiresCodeChallenge
@@ -238,14 +256,48 @@ struct ClientDraft: Sendable {
         return id.map(signing.named) ?? signing
     }
 
+    /// How the client authenticates if the file does not say it.
+    private var usualMethod: ClientAuthenticationMethod {
+        guard secret == nil else { return .clientSecretBasic }
+        if privateKey != nil { return .privateKeyJWT }
+        guard let certificate = clientTLS?.certificate else { return .clientSecretBasic }
+        return certificate.isSelfIssued ? .selfSignedTLSClientAuth : .tlsClientAuth
+    }
+
+    private func mutualTLS(
+        _ method: ClientAuthenticationMethod, _ context: inout ReadingContext
+    ) -> ClientAuthentication? {
+        guard let clientTLS else {
+            context.refuse(
+                origin, "has token_endpoint_auth_method: \(method.rawValue), but no certificate_file",
+                "give it and certificate_key_file, or another way to authenticate")
+            return nil
+        }
+        guard secret == nil else {
+            context.refuse(
+                origin, "has a secret, and token_endpoint_auth_method: \(method.rawValue)",
+                "remove the one or the other")
+            return nil
+        }
+        guard method == .selfSignedTLSClientAuth else { return .tlsClientAuth(clientTLS) }
+        guard clientTLS.certificate.isPublishable else {
+            context.refuse(
+                origin, "has a self-signed certificate whose key is not RSA of 2048 to 8192 bits, P-256 or Ed25519",
+                "make one with such a key: the provider knows it by /.well-known/jwks.json")
+            return nil
+        }
+        return .selfSignedTLSClientAuth(clientTLS)
+    }
+
     private func authentication(
         _ context: inout ReadingContext, _ secretRemedy: String, hasIDTokens: Bool,
         assertionAudience audience: ClientAssertionAudience
     ) -> ClientAuthentication? {
         if secretIssuer != nil || secretAudience != nil { return signedSecret(&context) }
-        let hasNone = method == nil && secret == nil && privateKey == nil && !hasIDTokens
+        let hasNone = method == nil && secret == nil && privateKey == nil && clientTLS == nil && !hasIDTokens
         if method == .publicClient || hasNone { return publicClient(&context, hasIDTokens: hasIDTokens) }
-        let method = method ?? (secret == nil && privateKey != nil ? .privateKeyJWT : .clientSecretBasic)
+        let method = method ?? usualMethod
+        if method.usesMutualTLS { return mutualTLS(method, &context) }
         if method == .privateKeyJWT {
             guard let key = namedKey else {
                 context.refuse(

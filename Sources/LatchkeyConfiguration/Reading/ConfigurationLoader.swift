@@ -98,6 +98,7 @@ public struct ConfigurationLoader: Sendable {
     private func finishClients(_ configuration: inout Configuration, _ context: inout ReadingContext) {
         for (index, draft) in context.clients.enumerated() {
             context.beneath(".\(ClientDraft.setting.name)[\(index)]") { context in
+                var draft = draft
                 if let client = draft.finished(&context) { configuration.zenkey.clients.append(client) }
             }
         }

@@ -120,7 +120,7 @@ extension ProviderDraft {
             ("authorization_endpoint", authorizationEndpoint != nil), ("token_endpoint", tokenEndpoint != nil),
             ("user_endpoint", userEndpoint != nil), ("subject", subject != nil), ("attributes", !attributes.isEmpty),
             ("response_mode", responseMode != nil), ("initiate_login_client", loginInitiationClient != nil),
-            ("store_tokens", storesTokens), ("resources", !resources.isEmpty),
+            ("mtls", mutualTLS != nil), ("store_tokens", storesTokens), ("resources", !resources.isEmpty),
         ]
         for (name, isGiven) in given where isGiven {
             let remedy =

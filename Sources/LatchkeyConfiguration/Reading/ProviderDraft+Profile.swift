@@ -16,7 +16,11 @@ extension ProviderDraft {
             return
         }
         demands.set("par", &pushedAuthorizationRequests, to: .always, &context)
-        demands.set("dpop", &dpop, to: .always, &context)
+        // Either binds the tokens (section 5.3.3.1).
+        if mutualTLS != .always {
+            demands.check(
+                "dpop", &dpop, isOneOf: [.always], usually: .always, orElse: "mtls: always", &context)
+        }
         demands.set("require_iss", &requiresIssuer, to: true, &context)
         if profile.signsMessages {
             demands.set("request_object", &signedRequestObjects, to: .always, &context)
@@ -34,17 +38,17 @@ extension ClientDraft {
     /// Sets what a profile demands of a client.
     fileprivate mutating func meet(_ demands: ProfileDemands, _ context: inout ReadingContext) {
         if secret != nil || secretIssuer != nil || secretAudience != nil {
-            demands.refuse("a secret", instead: "private_key", &context)
+            demands.refuse("a secret", instead: "private_key or certificate_file", &context)
         }
-        demands.set("token_endpoint_auth_method", &method, to: .privateKeyJWT, &context)
+        // Without a key, the certificate decides between the other two.
+        demands.check(
+            "token_endpoint_auth_method", &method,
+            isOneOf: [.privateKeyJWT, .tlsClientAuth, .selfSignedTLSClientAuth],
+            usually: privateKey == nil && certificateFile != nil ? nil : .privateKeyJWT, &context)
         demands.set("assertion_audience", &assertionAudience, to: .issuer, &context)
         let algorithms = ClientKey.algorithms.filter(SecurityProfile.signingAlgorithms.contains)
-        demands.check(
-            "private_key_alg", &privateKeyAlgorithm, isOneOf: algorithms,
-            usually: privateKey?.signing(with: .ps256).map { _ in .ps256 }, &context)
-        demands.check(
-            "other_private_key_alg", &otherPrivateKeyAlgorithm, isOneOf: algorithms,
-            usually: otherPrivateKey?.signing(with: .ps256).map { _ in .ps256 }, &context)
+        demands.check("private_key", privateKey, &privateKeyAlgorithm, isOneOf: algorithms, &context)
+        demands.check("other_private_key", otherPrivateKey, &otherPrivateKeyAlgorithm, isOneOf: algorithms, &context)
         let accepted = SigningAlgorithm.allCases.filter(SecurityProfile.signingAlgorithms.contains)
         usualSigningAlgorithms = SecurityProfile.signingAlgorithms
         demands.check("id_token_signed_response_alg", &idTokenSigningAlgorithm, isOneOf: accepted, &context)
@@ -71,15 +75,28 @@ private struct ProfileDemands {
     /// Sets a value that is left out to the usual one, and reports one that is not allowed.
     func check<Value: Equatable & SendableMetatype>(
         _ name: String, _ value: inout Value?, isOneOf allowed: [Value], usually usual: Value? = nil,
-        _ context: inout ReadingContext
+        orElse alternative: String? = nil, _ context: inout ReadingContext
     ) {
         guard let given = value else {
             value = usual
             return
         }
         guard !allowed.contains(given) else { return }
-        let words = allowed.map(Self.word).joined(separator: " or ")
+        let words = allowed.map(Self.word).joined(separator: " or ") + (alternative.map { " or \($0)" } ?? "")
         refuse("\(name): \(Self.word(given))", instead: "\(name): \(words)", &context)
+    }
+
+    /// Sets the algorithm of a private key, and reports one that is not allowed, also where the key itself has it.
+    func check(
+        _ name: String, _ key: ClientKey?, _ algorithm: inout SigningAlgorithm?, isOneOf allowed: [SigningAlgorithm],
+        _ context: inout ReadingContext
+    ) {
+        if algorithm == nil, let own = key?.statedAlgorithm, !allowed.contains(own) {
+            let words = allowed.map(\.rawValue).joined(separator: " or ")
+            return refuse("alg: \(own.rawValue) in the JSON Web Key of \(name)", instead: "alg: \(words)", &context)
+        }
+        let usual = key?.statedAlgorithm ?? key?.signing(with: .ps256).map { _ in .ps256 }
+        check("\(name)_alg", &algorithm, isOneOf: allowed, usually: usual, &context)
     }
 
     func refuse(_ given: String, instead demanded: String, _ context: inout ReadingContext) {

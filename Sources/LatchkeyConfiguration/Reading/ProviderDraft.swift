@@ -18,6 +18,7 @@ struct ProviderDraft: Sendable {
     var loginInitiationClient: ClientID?
     var pushedAuthorizationRequests: PushedAuthorizationRequests?
     var dpop: DPoPSetting?
+    var mutualTLS: MutualTLSSetting?
     var signedRequestObjects: SignedRequestObjects?
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]
@@ -87,6 +88,11 @@ struct ProviderDraft: Sendable {
             "Access tokens that are bound to a key of this server (DPoP, RFC 9449). auto: if the provider's metadata "
                 + "demands them, or supports them and store_tokens is set; always: a token that is not bound is "
                 + "refused; never: not even then. The default is auto. For oidc only."),
+        Setting(
+            "mtls", .optional(.choice), \.mutualTLS,
+            "Mutual TLS (RFC 8705) with the certificate_file of the client. auto: where the client authenticates with "
+                + "it, or the provider's metadata says that tokens can be bound to it; always: a provider whose "
+                + "metadata does not say so is refused; never: not even then. The default is auto. For oidc only."),
         Setting(
             "request_object", .optional(.choice), \.signedRequestObjects,
             "Signed authorization requests (RFC 9101), with the private_key of the client. auto: if the provider's "
@@ -182,7 +188,8 @@ struct ProviderDraft: Sendable {
         }
         let clients = clients.enumerated().compactMap { index, draft in
             context.beneath(".clients[\(index)]") { context in
-                draft.finished(
+                var draft = draft
+                return draft.finished(
                     &context, secretRemedy: "give it, or secret_file, or signed_secret", hasIDTokens: kind != .oauth2,
                     assertionAudience: kind == .oauth2 ? .tokenEndpoint : .issuer)
             }
@@ -223,6 +230,12 @@ struct ProviderDraft: Sendable {
         if kind == .oauth2, pushedAuthorizationRequests != nil {
             context.refuse(
                 origin, "has par, but no metadata that names the endpoint", "remove it, or make the kind oidc")
+        }
+        provider.mutualTLS = mutualTLS ?? .auto
+        if kind == .oauth2, mutualTLS != nil {
+            context.refuse(
+                origin, "has mtls, but no metadata that says what the provider supports",
+                "remove it: a client may authenticate with its certificate_file without it; or make the kind oidc")
         }
         provider.dpop = dpop ?? .auto
         if kind == .oauth2, dpop != nil {

@@ -224,6 +224,11 @@ enum Settings {
             "Access tokens that are bound to a key of this server (DPoP, RFC 9449). auto: if the carrier's metadata "
                 + "demands them; always: a token that is not bound is refused; never: not even then."),
         Setting(
+            "zenkey.mtls", .choice, \.zenkey.mutualTLS,
+            "Mutual TLS (RFC 8705) with the certificate_file of the client. auto: where the client authenticates with "
+                + "it, or the carrier's metadata says that tokens can be bound to it; always: a carrier whose metadata "
+                + "does not say so is refused; never: not even then."),
+        Setting(
             "zenkey.request_object", .choice, \.zenkey.signedRequestObjects,
             "Signed authorization requests (RFC 9101), with the private_key of the client. auto: if the carrier's "
                 + "metadata requires them; always: also if it does not; never: not even then."),

@@ -231,6 +231,13 @@ extension ValueType where Value == Purpose {
 }
 
 extension ValueType where Value == Secret {
+    /// The private key of a certificate. Whether it is valid shows with the certificate.
+    static var certificateKey: ValueType<Secret> {
+        .secret("a private key in PEM", "is not a private key in PEM", "name its file in certificate_key_file") {
+            $0.contains("PRIVATE KEY-----") ? Secret($0) : nil
+        }
+    }
+
     /// A client secret (RFC 6749 appendix A.2: visible ASCII characters and spaces).
     static var clientSecret: ValueType<Secret> {
         .secret(

@@ -36,10 +36,11 @@ package struct ClientMetadata: Sendable {
             ("response_types", ["code"]),
             ("grant_types", .texts(settings.grantTypes)),
             ("token_endpoint_auth_method", .string(client.authentication.method.rawValue)),
+            ("tls_client_auth_subject_dn", client.certificateSubject.map(JSONValue.string)),
             ("token_endpoint_auth_signing_alg", client.assertionAlgorithm.map { .string($0.rawValue) }),
             (
                 "jwks_uri",
-                client.publishedKeys.isEmpty && client.idTokenDecryption == nil
+                client.publishedKeys.isEmpty && client.idTokenDecryption == nil && client.publishedCertificate == nil
                     ? nil : .string("\(publicURL)/.well-known/jwks.json")
             ),
             ("id_token_signed_response_alg", client.idTokenSigningAlgorithm.map { .string($0.rawValue) }),
@@ -63,6 +64,10 @@ package struct ClientMetadata: Sendable {
                 hasIDTokens && settings.pushedAuthorizationRequests == .always ? true : nil
             ),
             ("dpop_bound_access_tokens", hasIDTokens && settings.dpop == .always ? true : nil),
+            (
+                "tls_client_certificate_bound_access_tokens",
+                hasIDTokens && settings.mutualTLS == .always ? true : nil
+            ),
             ("initiate_login_uri", settings.initiates(client.id) ? .string(path + "/initiate-login") : nil),
             ("backchannel_logout_uri", settings.endsSessions ? .string(path + "/backchannel-logout") : nil),
             // A logout token without a sid ends all sessions of its sub.
@@ -119,6 +124,7 @@ private struct Settings {
     let pushedAuthorizationRequests: PushedAuthorizationRequests
     let signedRequestObjects: SignedRequestObjects
     let dpop: DPoPSetting
+    let mutualTLS: MutualTLSSetting
     var storesTokens = false
     var endsSessions = false
     private var loginInitiationClient: ClientID?
@@ -132,6 +138,7 @@ private struct Settings {
             pushedAuthorizationRequests = provider.pushedAuthorizationRequests
             signedRequestObjects = provider.signedRequestObjects
             dpop = provider.dpop
+            mutualTLS = provider.mutualTLS
             storesTokens = provider.storesTokens
             endsSessions = provider.kind == .oidc && provider.backchannelLogout
             loginInitiationClient = provider.loginInitiationClient
@@ -142,6 +149,7 @@ private struct Settings {
             pushedAuthorizationRequests = configuration.zenkey.pushedAuthorizationRequests
             signedRequestObjects = configuration.zenkey.signedRequestObjects
             dpop = configuration.zenkey.dpop
+            mutualTLS = configuration.zenkey.mutualTLS
         } else {
             let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
             let names = (zenkey + configuration.providers.map(\.id)).joined(separator: ", ")
@@ -167,5 +175,12 @@ extension Configuration.Client {
     fileprivate var assertionAlgorithm: SigningAlgorithm? {
         guard case .privateKeyJWT(let key, _) = authentication else { return nil }
         return key.algorithm
+    }
+
+    /// The name by which the provider knows the client's certificate (RFC 8705 section 2.1.2); nil if it does not
+    /// authenticate so.
+    fileprivate var certificateSubject: String? {
+        guard case .tlsClientAuth(let clientTLS) = authentication else { return nil }
+        return clientTLS.certificate.subject
     }
 }

@@ -96,7 +96,7 @@ extension Doctor {
                 findings += examineDemands(
                     of: provider, known.id, configuration.relyingParty(of: known), of: known.clients,
                     responseMode: known.responseMode, requiresIssuer: known.requiresIssuer,
-                    key: "providers.\(known.id)")
+                    profile: known.profile, key: "providers.\(known.id)")
                 if let profile = known.profile {
                     findings.append(.ok(.metadata, known.id, "the settings meet the profile \(profile.rawValue)"))
                 }

@@ -10,35 +10,34 @@ extension Doctor {
     ///   - clients: Those that are registered with the provider.
     ///   - responseMode: As configured.
     ///   - requiresIssuer: As configured.
+    ///   - profile: As configured: it refuses what contradicts it.
     ///   - key: Where the provider's settings are.
     func examineDemands(
         of provider: ProviderMetadata, _ subject: String, _ configured: RelyingParty.Configuration,
         of clients: [Configuration.Client], responseMode: AuthorizationResponseMode, requiresIssuer: Bool = false,
-        key: String
+        profile: SecurityProfile? = nil, key: String
     ) -> [Finding] {
         let demands = provider.demands
         var findings = [
-            pushedRequests(of: provider, subject, configured.pushedAuthorizationRequests, key: key),
-            boundTokens(of: provider, subject, configured, key: key),
+            pushedRequests(of: provider, subject, configured.pushedAuthorizationRequests, profile, key: key),
+            boundTokens(of: provider, subject, configured, profile, key: key),
         ].compactMap(\.self)
         findings += signedRequests(of: provider, subject, configured.signedRequestObjects, clients, key: key)
-        if demands.certificateBoundTokens {
-            findings.append(
-                .ok(
-                    .metadata, subject,
-                    "the provider can bind access tokens to a TLS certificate of the client "
-                        + "(tls_client_certificate_bound_access_tokens), and Latchkey presents none: the client must "
-                        + "be registered without"))
-        }
+        findings += mutualTLS(of: provider, subject, configured.mutualTLS, clients, profile, key: key)
         if let modes = demands.responseModes, !responseMode.isSupported(by: modes) {
-            let others = modes.map(\.rawValue).sorted().joined(separator: " or ")
+            let signsMessages = profile?.signsMessages ?? false
+            let others = modes.filter { $0.isSigned || !signsMessages }.map(\.rawValue).sorted()
+                .joined(separator: " or ")
             findings.append(
                 .problem(
                     .metadata, subject,
                     "the provider does not list \(responseMode.rawValue) in response_modes_supported: sign-ins by "
                         + "redirects fail",
                     fix: others.isEmpty
-                        ? "have the provider allow query, form_post or jwt; Latchkey has no other response mode"
+                        ? "have the provider allow "
+                            + (signsMessages
+                                ? "jwt, query.jwt or form_post.jwt; the profile has no other response mode"
+                                : "query, form_post or jwt; Latchkey has no other response mode")
                         : "set response_mode of \(key) to \(others)"))
         }
         findings += signedResponses(of: provider, subject, responseMode, clients)
@@ -62,7 +61,8 @@ extension Doctor {
     }
 
     private func boundTokens(
-        of provider: ProviderMetadata, _ subject: String, _ configured: RelyingParty.Configuration, key: String
+        of provider: ProviderMetadata, _ subject: String, _ configured: RelyingParty.Configuration,
+        _ profile: SecurityProfile?, key: String
     ) -> Finding? {
         let isDemanded = provider.demands.dpopBoundTokens
         let use = configured.dpop.use(at: provider, storesTokens: configured.storesTokens)
@@ -73,12 +73,21 @@ extension Doctor {
                 "the provider binds access tokens to a key of the client (dpop_bound_access_tokens), and dpop is "
                     + "never: token requests fail, unless its metadata is wrong", fix: "set dpop of \(key) to auto")
         }
+        if provider.demands.dpopAlgorithms == nil, !isDemanded {
+            return .warning(
+                .metadata, subject,
+                "dpop is always, and the metadata does not have dpop_signing_alg_values_supported (RFC 9449 section "
+                    + "5.1): token requests fail unless the provider binds tokens to a key all the same",
+                fix: "ask the provider whether it supports DPoP; if it does not, "
+                    + (profile.map(Self.bindingRemedy) ?? "set dpop of \(key) to auto"))
+        }
         guard provider.demands.dpopAlgorithms?.contains(.es256) ?? true else {
             return .problem(
                 .metadata, subject,
                 "the provider does not list ES256 in dpop_signing_alg_values_supported, the only algorithm of "
                     + "Latchkey's DPoP proofs: token requests fail",
-                fix: isDemanded ? "tell the provider" : "set dpop of \(key) to auto")
+                fix: isDemanded
+                    ? "tell the provider" : profile.map(Self.bindingRemedy) ?? "set dpop of \(key) to auto")
         }
         guard use == .required else {
             return .ok(
@@ -90,6 +99,12 @@ extension Doctor {
             "access tokens are bound to a key (DPoP), "
                 + (isDemanded ? "as the provider demands" : "because dpop is always")
         )
+    }
+
+    /// What to do about a provider without DPoP under a profile, which demands bound tokens.
+    private static func bindingRemedy(_ profile: SecurityProfile) -> String {
+        "tell the provider, or bind tokens to the clients' certificates with mtls: always; profile: "
+            + "\(profile.rawValue) demands one of them"
     }
 
     private func signedRequests(
@@ -146,7 +161,8 @@ extension Doctor {
     }
 
     private func pushedRequests(
-        of provider: ProviderMetadata, _ subject: String, _ requests: PushedAuthorizationRequests, key: String
+        of provider: ProviderMetadata, _ subject: String, _ requests: PushedAuthorizationRequests,
+        _ profile: SecurityProfile?, key: String
     ) -> Finding? {
         let isDemanded = provider.demands.pushedRequests
         guard requests.apply(to: provider) else {
@@ -167,7 +183,11 @@ extension Doctor {
                 .metadata, subject, error.reason + " Sign-ins by redirects fail",
                 fix: isDemanded
                     ? "tell the provider, which demands pushed authorization requests"
-                    : "set par of \(key) to auto: the provider has no endpoint for pushed authorization requests")
+                    : profile.map {
+                        "tell the provider: profile: \($0.rawValue) demands pushed authorization requests; without "
+                            + "them, remove profile and set its other parts one by one"
+                    }
+                        ?? "set par of \(key) to auto: the provider has no endpoint for pushed authorization requests")
         }
     }
 }

@@ -7,15 +7,19 @@ extension Doctor {
     func examineTLS() -> [Finding] {
         guard configuration.tls.isOn, let path = configuration.tls.certificateFile else { return [] }
         do throws(TLSFileProblem) {
-            return [finding(try ServerTLS(configuration.tls, .system).validity, path)]
+            return [
+                finding(
+                    try ServerTLS(configuration.tls, .system).validity, path,
+                    fix: "renew it; a running server loads new files by itself")
+            ]
         } catch {
             return [.problem(.certificates, error.key, error.reason, fix: error.remedy)]
         }
     }
 
-    private func finding(_ validity: ClosedRange<Timestamp>, _ path: String) -> Finding {
+    /// The validity of a certificate of our own.
+    func finding(_ validity: ClosedRange<Timestamp>, _ path: String, fix: String) -> Finding {
         let now = clock.now()
-        let fix = "renew it; a running server loads new files by itself"
         guard now >= validity.lowerBound else {
             let start = UTCTime.text(validity.lowerBound)
             return .problem(.certificates, path, "is not valid before \(start)", fix: "check this machine's clock")

@@ -3,6 +3,7 @@ public import LatchkeyConfiguration
 import Logging
 import Observability
 import OpenIDConnect
+import Primitives
 import SignIn
 import Synchronization
 
@@ -12,6 +13,7 @@ extension LatchkeyService {
     public func reload(_ loaded: LoadedConfiguration) {
         for warning in loaded.warnings { logger.warning("\(warning)") }
         certificates?.renew()
+        renewClientCertificates(loaded.configuration)
         let new = loaded.configuration
         let level = new.log.level.loggerLevel
         api.replaceLimits(new.effectiveLimits)
@@ -37,6 +39,28 @@ extension LatchkeyService {
             "changed, but in effect only from the next start", metadata: ["keys": "\(pending.joined(separator: " "))"])
     }
 
+    /// Presents the new certificates of clients from now on (RFC 8705). Those of the start stay where there is no new
+    /// one, or an expired one.
+    private func renewClientCertificates(_ new: Configuration) {
+        for (name, client, renewed) in configuration.clientCertificates(in: new) {
+            let certificate = renewed.certificate
+            guard let present = client.clientTLS, present.certificate.identifier != certificate.identifier else {
+                continue
+            }
+            let end = UTCTime.text(certificate.validity.upperBound)
+            let metadata: Logger.Metadata = [
+                "provider": "\(name)", "client_id": "\(client.id)", "valid_until": "\(end)",
+            ]
+            guard certificate.validity.upperBound > clock.now() else {
+                logger.error(
+                    "the new client certificate has expired, and the current one stays in use", metadata: metadata)
+                continue
+            }
+            present.replace(with: certificate)
+            logger.notice("presenting the new client certificate", metadata: metadata)
+        }
+    }
+
     /// The published keys of a new configuration, and those of the start, which still sign until the next start.
     private func publishedKeys(after new: Configuration) -> [ClientKey] {
         let keys = new.publishedKeys
@@ -55,5 +79,26 @@ extension LatchkeyService {
         let keys = Set(ConfigurationReference.keys.filter { matches($0.reload) }.map(\.name))
         return zip(ConfigurationReference.values(of: old), ConfigurationReference.values(of: new))
             .filter { $0.0.value != $0.1.value && keys.contains($0.0.key) }.map(\.0.key)
+    }
+}
+
+extension Configuration {
+    /// The clients that have a certificate in both configurations, each with its certificate in the new one.
+    fileprivate func clientCertificates(
+        in new: Configuration
+    ) -> [(provider: String, client: Client, renewed: ClientTLS)] {
+        let others = Dictionary(new.clientsByProvider, uniquingKeysWith: { first, _ in first })
+        return clientsByProvider.flatMap { name, clients in
+            clients.compactMap { client in
+                guard client.clientTLS != nil,
+                    let renewed = others[name]?.first(where: { $0.id == client.id })?.clientTLS
+                else { return nil }
+                return (name, client, renewed)
+            }
+        }
+    }
+
+    private var clientsByProvider: [(String, [Client])] {
+        [("zenkey", zenkey.clients)] + providers.map { ($0.id, $0.clients) }
     }
 }

@@ -30,6 +30,6 @@ extension ProviderMetadata {
             [
                 authorizationEndpoint, tokenEndpoint, userInfoEndpoint, serverInitiatedAuthorizationEndpoint,
                 pushedAuthorizationRequestEndpoint,
-            ].compactMap { $0?.authority })
+            ].compactMap { $0?.authority } + mutualTLSAliases.endpoints.map(\.authority))
     }
 }

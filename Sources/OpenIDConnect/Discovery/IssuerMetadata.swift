@@ -28,6 +28,7 @@ struct IssuerMetadata: Sendable, Hashable {
             try? reader.endpoint("pushed_authorization_request_endpoint"),
         ]
         tokenHost = token?.authority
-        hosts = Set(([expected, jwksURI, token] + others).compactMap { $0?.authority })
+        let endpoints = ([expected, jwksURI, token] + others).compactMap(\.self) + EndpointAliases(reader).endpoints
+        hosts = Set(endpoints.map(\.authority))
     }
 }

@@ -201,8 +201,10 @@ extension ProviderMetadata {
     /// Whether the endpoints that receive codes, tokens and client secrets, and the keys, are on hosts of the issuer's
     /// operator.
     fileprivate func isOfOneOperator(with issuer: EndpointURL, _ trusted: TrustedHosts) -> Bool {
-        let endpoints = [tokenEndpoint, jwksURI, userInfoEndpoint, pushedAuthorizationRequestEndpoint]
-        return endpoints.compactMap(\.self).allSatisfy { trusted.areOfOneOperator($0.host, issuer.host) }
+        let endpoints: [EndpointURL?] = [tokenEndpoint, jwksURI, userInfoEndpoint, pushedAuthorizationRequestEndpoint]
+        return (endpoints.compactMap(\.self) + mutualTLSAliases.endpoints).allSatisfy {
+            trusted.areOfOneOperator($0.host, issuer.host)
+        }
     }
 }
 

@@ -43,6 +43,8 @@ public final class ProviderMetadata: Sendable {
     public let namesIssuerInResponses: Bool
     /// Where browsers are sent to end their session with the provider (RP-Initiated Logout section 2.1).
     public let endSessionEndpoint: EndpointURL?
+    /// Where requests with a client certificate go (RFC 8705 section 5).
+    public let mutualTLSAliases: EndpointAliases
 
     private init(
         issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL,
@@ -53,7 +55,8 @@ public final class ProviderMetadata: Sendable {
         demands: ProviderDemands = .none, signingAlgorithms: Set<SigningAlgorithm> = [],
         clientAuthenticationMethods: Set<ClientAuthenticationMethod>? = nil,
         assertionAlgorithms: Set<SigningAlgorithm>? = nil, requestObjectAlgorithms: Set<SigningAlgorithm>? = nil,
-        grantTypes: Set<GrantType>? = nil, namesIssuerInResponses: Bool = false, endSessionEndpoint: EndpointURL? = nil
+        grantTypes: Set<GrantType>? = nil, namesIssuerInResponses: Bool = false, endSessionEndpoint: EndpointURL? = nil,
+        mutualTLSAliases: EndpointAliases = .none
     ) {
         self.issuer = issuer
         self.authorizationEndpoint = authorizationEndpoint
@@ -72,6 +75,7 @@ public final class ProviderMetadata: Sendable {
         self.grantTypes = grantTypes
         self.namesIssuerInResponses = namesIssuerInResponses
         self.endSessionEndpoint = endSessionEndpoint
+        self.mutualTLSAliases = mutualTLSAliases
     }
 }
 
@@ -92,6 +96,7 @@ extension ProviderMetadata: Hashable {
                 && left.grantTypes == right.grantTypes
                 && left.namesIssuerInResponses == right.namesIssuerInResponses
                 && left.endSessionEndpoint == right.endSessionEndpoint
+                && left.mutualTLSAliases == right.mutualTLSAliases
     }
 
     /// Feeds the issuer and the token endpoint to the hasher: few providers have both in common.
@@ -151,9 +156,38 @@ extension ProviderMetadata {
             grantTypes: (try? reader.known("grant_types_supported")) ?? nil,
             namesIssuerInResponses: reader.flag("authorization_response_iss_parameter_supported"),
             // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
-            endSessionEndpoint: network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil)
+            endSessionEndpoint: network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil,
+            mutualTLSAliases: EndpointAliases(reader))
         try reader.checkList("response_types_supported", includes: "code")
         if let network { try reader.checkNetwork(network) }
+    }
+}
+
+extension ProviderMetadata {
+    /// The token endpoint for requests that present a certificate, or nothing.
+    /// - Throws: ``OIDCError/Code/metadataRefused``, as for the other two.
+    func tokenEndpoint(presenting clientTLS: ClientTLS?) throws(OIDCError) -> EndpointURL {
+        try mutualTLSAliases.token.endpoint(
+            "mtls_endpoint_aliases.token_endpoint", insteadOf: tokenEndpoint, presenting: clientTLS)
+    }
+
+    /// The same for userinfo; nil if the provider has none.
+    func userInfoEndpoint(presenting clientTLS: ClientTLS?) throws(OIDCError) -> EndpointURL? {
+        guard let userInfoEndpoint else { return nil }
+        return try mutualTLSAliases.userInfo.endpoint(
+            "mtls_endpoint_aliases.userinfo_endpoint", insteadOf: userInfoEndpoint, presenting: clientTLS)
+    }
+
+    /// Where requests are pushed.
+    /// - Throws: ``OIDCError/Code/metadataRefused``, also if there is no such endpoint.
+    package func endpointForPushedRequests(
+        presenting clientTLS: ClientTLS? = nil
+    ) throws(OIDCError) -> EndpointURL {
+        guard let endpoint = pushedAuthorizationRequestEndpoint else {
+            throw MetadataReader.refused("pushed_authorization_request_endpoint")
+        }
+        return try mutualTLSAliases.pushedAuthorizationRequest.endpoint(
+            "mtls_endpoint_aliases.pushed_authorization_request_endpoint", insteadOf: endpoint, presenting: clientTLS)
     }
 }
 

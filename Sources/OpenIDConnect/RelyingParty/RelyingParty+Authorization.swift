@@ -43,6 +43,7 @@ extension RelyingParty {
         of request: AuthorizationRequest, client: ClientCredentials, signedWith key: ClientKey? = nil,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> AuthorizationDestination {
+        try check(client, at: provider, for: provider.authorizationEndpoint)
         guard configuration.pushedAuthorizationRequests.apply(to: provider) else {
             let endpoint = provider.authorizationEndpoint
             guard let requestObject = try requestObject(of: request, signedWith: key, provider) else {
@@ -51,9 +52,10 @@ extension RelyingParty {
             return AuthorizationDestination(
                 url: request.url(at: endpoint, signedAs: requestObject), expiresIn: RequestObject.lifetime)
         }
+        let clientTLS = clientTLS(of: client, at: provider)
         let endpoint: EndpointURL
         do throws(OIDCError) {
-            endpoint = try provider.endpointForPushedRequests()
+            endpoint = try provider.endpointForPushedRequests(presenting: clientTLS)
             try provider.check(client.authentication)
         } catch {
             discovery.distrust(provider)
@@ -66,8 +68,8 @@ extension RelyingParty {
             let requestObject = try requestObject(of: request, signedWith: key, provider)
             let items = requestObject.map { [("client_id", request.clientID.text), ("request", $0.exposed)] }
             var outbound = try client.request(
-                items ?? request.items, to: endpoint, step: .pushedAuthorization, of: provider,
-                limits: configuration.limits, now: clock.now(), random: random)
+                items ?? request.items, to: endpoint, presenting: clientTLS, step: .pushedAuthorization,
+                of: provider, limits: configuration.limits, now: clock.now(), random: random)
             outbound.correlationID = correlationID
             return outbound
         } read: { (response) throws(OIDCError) in
@@ -95,16 +97,5 @@ extension RelyingParty {
             discovery.distrust(provider)
             throw error.at(.init(to: provider.authorizationEndpoint))
         }
-    }
-}
-
-extension ProviderMetadata {
-    /// The endpoint that requests are pushed to.
-    /// - Throws: ``OIDCError/Code/metadataRefused`` if there is none.
-    package func endpointForPushedRequests() throws(OIDCError) -> EndpointURL {
-        guard let endpoint = pushedAuthorizationRequestEndpoint else {
-            throw MetadataReader.refused("pushed_authorization_request_endpoint")
-        }
-        return endpoint
     }
 }

@@ -30,9 +30,15 @@ extension RelyingParty {
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
         let metadata: BackchannelAuthenticationMetadata
+        let endpoint: EndpointURL
         let signingKey: ClientKey?
+        let clientTLS = clientTLS(of: client, at: provider)
+        try check(client, at: provider, for: provider.tokenEndpoint)
         do throws(OIDCError) {
             metadata = try provider.metadataForBackchannelAuthentication()
+            endpoint = try provider.mutualTLSAliases.backchannelAuthentication.endpoint(
+                "mtls_endpoint_aliases.backchannel_authentication_endpoint", insteadOf: metadata.endpoint,
+                presenting: clientTLS)
             guard request.userCode == nil || metadata.acceptsUserCode else {
                 throw MetadataReader.refused("backchannel_user_code_parameter_supported")
             }
@@ -51,8 +57,8 @@ extension RelyingParty {
             items = [("request", object.exposed)]
         }
         var outbound = try client.request(
-            items, to: metadata.endpoint, step: .backchannelAuthentication, of: provider, limits: configuration.limits,
-            now: clock.now(), random: random)
+            items, to: endpoint, presenting: clientTLS, step: .backchannelAuthentication, of: provider,
+            limits: configuration.limits, now: clock.now(), random: random)
         outbound.correlationID = correlationID
         return try await bulkhead.send(outbound, "The backchannel authentication request", codeMayBeSpent: false) {
             (response) throws(OIDCError) in

@@ -20,23 +20,33 @@ extension RelyingParty {
     ///     2). A response that is not signed with it is refused. Nil if the client is registered with none: then a
     ///     response is plain JSON, or signed with one of the usual ones.
     ///   - usual: The usual algorithms of the client.
+    ///   - client: The client of the access token, for the certificate that the token may be bound to.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
     ///   subject; ``OIDCError/Code/metadataRefused`` if a carrier has no userinfo endpoint;
     ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
     public func userInfo(
         accessToken: Secret, boundTo key: DPoPKey? = nil, about idToken: VerifiedIDToken,
         signedWith algorithm: SigningAlgorithm? = nil,
-        orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard,
+        orAnyOf usual: Set<SigningAlgorithm> = SigningAlgorithm.standard, client: ClientCredentials? = nil,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> UserInfo {
-        guard let endpoint = provider.userInfoEndpoint else {
+        let clientTLS = clientTLS(of: client, at: provider)
+        let known: EndpointURL?
+        do throws(OIDCError) {
+            known = try provider.userInfoEndpoint(presenting: clientTLS)
+        } catch {
+            throw OIDCError(error.code, codeMayBeSpent: true, reason: error.reason).at(
+                .init(to: provider.tokenEndpoint))
+        }
+        guard let endpoint = known else {
             guard isOfCarriers else { return idToken.attributes }
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
                 .at(.init(to: provider.tokenEndpoint))
         }
         let request = request(
             isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
-            with: accessToken, key, from: provider, step: .userInfo, upTo: configuration.limits.userInfoBytes,
+            with: accessToken, key, clientTLS, from: provider, step: .userInfo,
+            upTo: configuration.limits.userInfoBytes,
             accepting: algorithm == nil ? "application/json" : "application/jwt", correlationID)
         let response = try await send(
             "The userinfo request", provingPossessionOf: key, accessToken: accessToken, codeMayBeSpent: true,
@@ -79,17 +89,18 @@ extension RelyingParty {
     ///   or a transport code. The code is spent in every case.
     /// - Parameters:
     ///   - key: The key that the access token is bound to; nil for a Bearer token.
+    ///   - client: As in the request for userinfo.
     ///   - correlationID: Of the sign-in, for the log.
     public func user(
-        accessToken: Secret, boundTo key: DPoPKey? = nil, provider: ProviderMetadata,
-        correlationID: CorrelationID? = nil
+        accessToken: Secret, boundTo key: DPoPKey? = nil, client: ClientCredentials? = nil,
+        provider: ProviderMetadata, correlationID: CorrelationID? = nil
     ) async throws(OIDCError) -> ProviderUser {
         guard let endpoint = provider.userEndpoint else {
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no user endpoint.")
         }
         let request = request(
-            endpoint.url, with: accessToken, key, from: provider, step: .userInfo,
-            upTo: configuration.limits.userInfoBytes, correlationID)
+            endpoint.url, with: accessToken, key, clientTLS(of: client, at: provider), from: provider,
+            step: .userInfo, upTo: configuration.limits.userInfoBytes, correlationID)
         return try await send(
             "The request to the user endpoint", provingPossessionOf: key, accessToken: accessToken,
             codeMayBeSpent: true, { request }
@@ -103,16 +114,17 @@ extension RelyingParty {
     /// - Parameters:
     ///   - url: Configured by the operator; never named by a provider or a client.
     ///   - key: The key that the access token is bound to; nil for a Bearer token.
+    ///   - client: As in the request for userinfo.
     ///   - correlationID: Of the request that needs it, for the log.
     /// - Throws: ``OIDCError/Code/unusableResponse`` unless the response is 401, or 200 with a complete JSON object or
     ///   array; a transport code.
     public func resource(
-        _ url: EndpointURL, accessToken: Secret, boundTo key: DPoPKey? = nil, provider: ProviderMetadata,
-        correlationID: CorrelationID? = nil
+        _ url: EndpointURL, accessToken: Secret, boundTo key: DPoPKey? = nil, client: ClientCredentials? = nil,
+        provider: ProviderMetadata, correlationID: CorrelationID? = nil
     ) async throws(OIDCError) -> ResourceResponse {
         let request = request(
-            url, with: accessToken, key, from: provider, step: .resource, upTo: configuration.limits.resourceBytes,
-            correlationID)
+            url, with: accessToken, key, clientTLS(of: client, at: provider), from: provider, step: .resource,
+            upTo: configuration.limits.resourceBytes, correlationID)
         return try await send(
             "The request for the resource", provingPossessionOf: key, accessToken: accessToken, codeMayBeSpent: false,
             { request }, read: readResource)
@@ -130,21 +142,26 @@ extension RelyingParty {
         return .json(response.body)
     }
 
-    /// A request for what an access token gives access to (RFC 6750 section 2.1, RFC 9449 section 7.1).
+    /// A request for what an access token gives access to (RFC 6750 section 2.1, RFC 9449 section 7.1, RFC 8705 section
+    /// 3).
     /// - Parameters:
     ///   - key: The key that the access token is bound to, if it is; the request then needs a proof, too.
+    ///   - clientTLS: What the request presents.
     ///   - bytes: The longest body to accept.
     private func request(
-        _ url: EndpointURL, with accessToken: Secret, _ key: DPoPKey?, from provider: ProviderMetadata,
-        step: OutboundRequest.Destination.Step, upTo bytes: Int, accepting mediaType: String = "application/json",
+        _ url: EndpointURL, with accessToken: Secret, _ key: DPoPKey?, _ clientTLS: ClientTLS?,
+        from provider: ProviderMetadata, step: OutboundRequest.Destination.Step, upTo bytes: Int,
+        accepting mediaType: String = "application/json",
         _ correlationID: CorrelationID?
     ) -> OutboundRequest {
-        OutboundRequest(
+        var request = OutboundRequest(
             method: .get, url: url,
             headers: [
                 ("Authorization", (key == nil ? "Bearer " : "DPoP ") + accessToken.exposed), ("Accept", mediaType),
             ],
             timeout: configuration.limits.userInfoTimeout, maximumBodyBytes: bytes,
             destination: .init(carrier: provider.issuer, step: step), correlationID: correlationID)
+        request.clientTLS = clientTLS
+        return request
     }
 }

@@ -50,6 +50,8 @@ public final class RelyingParty: Sendable {
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
         /// Whether tokens are bound to a key.
         public var dpop = DPoPSetting.auto
+        /// Whether tokens are bound to the client's certificate.
+        public var mutualTLS = MutualTLSSetting.auto
         /// Whether tokens are stored after the sign-in, so that ``DPoPSetting/auto`` binds them where it can.
         public var storesTokens = false
         /// Whether authorization requests are signed.
@@ -193,8 +195,11 @@ public final class RelyingParty: Sendable {
         let key = key ?? newDPoPKey(at: provider)
         let request = TokenRequest(
             grant: grant, client: client, correlationID: isOfCarriers ? correlationID : nil)
+        let clientTLS = clientTLS(of: client, at: provider)
+        try check(client, at: provider, for: provider.tokenEndpoint)
         do throws(OIDCError) {
             try provider.check(client.authentication)
+            _ = try provider.tokenEndpoint(presenting: clientTLS)
         } catch {
             discovery.distrust(provider)
             throw error.at(.init(to: provider.tokenEndpoint))
@@ -202,7 +207,7 @@ public final class RelyingParty: Sendable {
         let tokens = try await send("The token request", provingPossessionOf: key, codeMayBeSpent: nil) {
             () throws(OIDCError) in
             var outbound = try request.outbound(
-                to: provider, limits: configuration.limits, now: clock.now(), random: random)
+                to: provider, presenting: clientTLS, limits: configuration.limits, now: clock.now(), random: random)
             outbound.correlationID = correlationID
             return outbound
         } read: { (response) throws(OIDCError) in

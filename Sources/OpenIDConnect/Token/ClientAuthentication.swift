@@ -1,6 +1,7 @@
 public import Primitives
 
-/// How a client authenticates at the token endpoint, with its credential (OpenID Connect Core section 9).
+/// How a client authenticates at the token endpoint, with its credential (OpenID Connect Core section 9, RFC
+/// 8705 section 2).
 ///
 /// A client has one method, so that no request can use two (RFC 6749 section 2.3).
 public enum ClientAuthentication: Sendable, Hashable {
@@ -16,6 +17,10 @@ public enum ClientAuthentication: Sendable, Hashable {
     /// None: a public client names itself, and its code verifier alone ties the token request to it (RFC 6749 section
     /// 2.1, RFC 7636).
     case publicClient
+    /// By a TLS certificate of an authority that the provider trusts (RFC 8705 section 2.1).
+    case tlsClientAuth(ClientTLS)
+    /// By a self-signed TLS certificate that the provider knows (RFC 8705 section 2.2).
+    case selfSignedTLSClientAuth(ClientTLS)
 
     /// The method's registered name.
     public var method: ClientAuthenticationMethod {
@@ -24,6 +29,8 @@ public enum ClientAuthentication: Sendable, Hashable {
         case .clientSecretPost, .signedClientSecret: .clientSecretPost
         case .privateKeyJWT: .privateKeyJWT
         case .publicClient: .publicClient
+        case .tlsClientAuth: .tlsClientAuth
+        case .selfSignedTLSClientAuth: .selfSignedTLSClientAuth
         }
     }
 }
@@ -38,6 +45,13 @@ public enum ClientAuthenticationMethod: String, Sendable, Hashable, CaseIterable
     case privateKeyJWT = "private_key_jwt"
     /// No authentication.
     case publicClient = "none"
+    /// A TLS certificate of an authority (RFC 8705 section 2.1.1).
+    case tlsClientAuth = "tls_client_auth"
+    /// A self-signed TLS certificate (RFC 8705 section 2.2.1).
+    case selfSignedTLSClientAuth = "self_signed_tls_client_auth"
+
+    /// Whether the client authenticates by a TLS certificate.
+    package var usesMutualTLS: Bool { self == .tlsClientAuth || self == .selfSignedTLSClientAuth }
 }
 
 /// How client id and secret are written before they become the credentials of HTTP Basic.

@@ -13,11 +13,13 @@ extension ClientCredentials {
     ///
     /// - Parameters:
     ///   - items: The parameters of the request. `client_id` is added where the method needs it and they lack it.
+    ///   - clientTLS: What the request presents.
     ///   - provider: Accepts the client's authentication method.
     /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign.
     func request(
-        _ items: [(name: String, value: String)], to url: EndpointURL, step: OutboundRequest.Destination.Step,
-        of provider: ProviderMetadata, limits: OutboundLimits, now: Timestamp, random: RandomSource
+        _ items: [(name: String, value: String)], to url: EndpointURL, presenting clientTLS: ClientTLS?,
+        step: OutboundRequest.Destination.Step, of provider: ProviderMetadata, limits: OutboundLimits, now: Timestamp,
+        random: RandomSource
     ) throws(OIDCError) -> OutboundRequest {
         var form = items
         var headers: [(name: String, value: String)] = []
@@ -31,27 +33,31 @@ extension ClientCredentials {
         case .clientSecretPost(let secret): form.append(("client_secret", secret.exposed))
         case .signedClientSecret(let secret):
             form.append(("client_secret", try secret.text(for: clientID, now: now).exposed))
-        case .publicClient: break
+        // The certificate authenticates the client that the form names (RFC 8705 section 2).
+        case .publicClient, .tlsClientAuth, .selfSignedTLSClientAuth: break
         case .privateKeyJWT(let key, let audience):
             let assertion = try ClientAssertion.make(
                 clientID, type: audience.assertionType, audience: provider.text(of: audience, at: url),
                 id: random.token(bytes: 16), now: now, key: key)
             form += [("client_assertion_type", ClientAssertion.type), ("client_assertion", assertion.exposed)]
         }
-        return Self.request(form, adding: headers, to: url, step: step, of: provider, limits: limits)
+        return Self.request(
+            form, adding: headers, to: url, presenting: clientTLS, step: step, of: provider, limits: limits)
     }
 
     /// A form without the authentication of a client.
     static func request(
         _ form: [(name: String, value: String)], adding headers: [(name: String, value: String)] = [],
-        to url: EndpointURL, step: OutboundRequest.Destination.Step, of provider: ProviderMetadata,
-        limits: OutboundLimits
+        to url: EndpointURL, presenting clientTLS: ClientTLS?, step: OutboundRequest.Destination.Step,
+        of provider: ProviderMetadata, limits: OutboundLimits
     ) -> OutboundRequest {
-        OutboundRequest(
+        var request = OutboundRequest(
             method: .post, url: url,
             headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")] + headers,
             body: PercentEncoding.form(form), timeout: limits.tokenTimeout, maximumBodyBytes: limits.tokenBytes,
             destination: .init(carrier: provider.issuer, step: step))
+        request.clientTLS = clientTLS
+        return request
     }
 
     /// The assertion that stands for the user of a TS.43 temporary token.

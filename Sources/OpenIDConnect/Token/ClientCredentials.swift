@@ -8,14 +8,23 @@ public struct ClientCredentials: Sendable, Hashable {
     public let authentication: ClientAuthentication
     /// How its ID tokens are encrypted; nil if they are not.
     public let idTokenDecryption: IDTokenDecryption?
+    /// The certificate that it authenticates with, or that its tokens can be bound to; nil if it has none.
+    public let clientTLS: ClientTLS?
 
     /// A client with its authentication.
+    /// - Parameter clientTLS: By default what it authenticates with, if that is a certificate.
     public init(
-        clientID: ClientID, authentication: ClientAuthentication, idTokenDecryption: IDTokenDecryption? = nil
+        clientID: ClientID, authentication: ClientAuthentication, idTokenDecryption: IDTokenDecryption? = nil,
+        clientTLS: ClientTLS? = nil
     ) {
         self.clientID = clientID
         self.authentication = authentication
         self.idTokenDecryption = idTokenDecryption
+        switch authentication {
+        case .tlsClientAuth(let own), .selfSignedTLSClientAuth(let own): self.clientTLS = own
+        case .clientSecretBasic, .clientSecretPost, .privateKeyJWT, .signedClientSecret, .publicClient:
+            self.clientTLS = clientTLS
+        }
     }
 
     /// The signed token in an ID token of the client, which is the ID token itself if encryption is not registered.

@@ -43,7 +43,7 @@ extension ClientKey {
             return
         }
         guard let algorithm = name.string.flatMap({ SigningAlgorithm(rawValue: $0) }),
-            let key = key.signing(with: algorithm)
+            let key = key.stating(algorithm)
         else { throw .unsupported }
         self = key
     }
@@ -133,12 +133,32 @@ struct PrivateKeyText {
         return .ed25519(key)
     }
 
-    /// The key of a PrivateKeyInfo without attributes (RFC 8410 section 7), as OpenSSL writes it. All have the same 16
-    /// bytes before the key.
+    /// The key of an OneAsymmetricKey (RFC 8410 section 7, RFC 5958 section 2): of version 1, as OpenSSL writes it, or
+    /// of version 2, with attributes and the public key after it. The public key must be the private key's.
     private static func ed25519(pkcs8 bytes: [UInt8]) -> Curve25519.Signing.PrivateKey? {
-        let start: [UInt8] = [0x30, 0x2E, 2, 1, 0, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22, 4, 0x20]
-        guard bytes.count == start.count + 32, bytes.starts(with: start) else { return nil }
-        return try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes.suffix(32))
+        // SEQUENCE, length, version, the algorithm 1.3.101.112, and the key in an OCTET STRING within another one.
+        guard bytes.count >= 48, bytes[0] == 0x30, bytes[1] < 0x80, Int(bytes[1]) == bytes.count - 2,
+            bytes[2...3] == [2, 1], bytes[4] <= 1,
+            bytes[5..<16] == [0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22, 4, 0x20],
+            let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes[16..<48])
+        else { return nil }
+        let rest = bytes[48...]
+        guard bytes[4] == 1 else { return rest.isEmpty ? key : nil }
+        // The public key is last: [1] IMPLICIT BIT STRING without unused bits; some programs write it explicitly.
+        // Attributes, [0], may be before it.
+        for tag in [[0xA1, 0x23, 3, 0x21, 0], [0x81, 0x21, 0]] as [[UInt8]] {
+            let publicKey = tag + key.publicKey.rawRepresentation
+            guard rest.suffix(publicKey.count).elementsEqual(publicKey) else { continue }
+            return isAttributes(rest.dropLast(publicKey.count)) ? key : nil
+        }
+        return isAttributes(rest) ? key : nil
+    }
+
+    /// Whether the bytes are nothing, or one element with the tag `[0]`, of fewer than 128 bytes.
+    private static func isAttributes(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard let tag = bytes.first else { return true }
+        guard tag == 0xA0, let length = bytes.dropFirst().first else { return false }
+        return length < 0x80 && Int(length) == bytes.count - 2
     }
 
     private static func isLikePrime(_ number: [UInt8]) -> Bool {

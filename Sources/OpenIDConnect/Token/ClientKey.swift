@@ -38,10 +38,12 @@ public struct ClientKey: Sendable {
     public let keyID: String
     /// What the key signs with.
     public let algorithm: SigningAlgorithm
+    /// The `alg` of the JSON Web Key that it was read from, if that has one and no other was chosen since.
+    public private(set) var statedAlgorithm: SigningAlgorithm?
     private let material: Material
     /// SubjectPublicKeyInfo in DER; for Ed25519 the key alone. Equal keys have the same.
     private let publicKey: [UInt8]
-    private let publicJWK: PublicJWK
+    let publicJWK: PublicJWK
 
     /// - Parameter algorithm: Of those that fit the key's type; nil for the usual one.
     init(_ material: Material, keyID: String?, algorithm: SigningAlgorithm? = nil) {
@@ -62,7 +64,18 @@ public struct ClientKey: Sendable {
     }
 
     /// The same key under another `kid`.
-    public func named(_ keyID: String) -> ClientKey { ClientKey(material, keyID: keyID, algorithm: algorithm) }
+    public func named(_ keyID: String) -> ClientKey {
+        var key = ClientKey(material, keyID: keyID, algorithm: algorithm)
+        key.statedAlgorithm = statedAlgorithm
+        return key
+    }
+
+    /// The same key with the algorithm that its JSON Web Key states; nil if that does not fit the key's type.
+    func stating(_ algorithm: SigningAlgorithm) -> ClientKey? {
+        var key = signing(with: algorithm)
+        key?.statedAlgorithm = algorithm
+        return key
+    }
 
     /// The same key with another algorithm; nil if that does not fit the key's type.
     public func signing(with algorithm: SigningAlgorithm) -> ClientKey? {

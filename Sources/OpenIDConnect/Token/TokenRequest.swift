@@ -21,20 +21,26 @@ struct TokenRequest {
     /// For carriers; nil for a provider that does not accept one.
     let correlationID: CorrelationID?
 
-    /// - Parameter provider: Accepts the client's authentication method.
-    /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign.
+    /// - Parameters:
+    ///   - provider: Accepts the client's authentication method.
+    ///   - clientTLS: What the request presents.
+    /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign;
+    ///   ``OIDCError/Code/metadataRefused`` if the provider's alias for such requests is not acceptable.
     func outbound(
-        to provider: ProviderMetadata, limits: OutboundLimits, now: Timestamp, random: RandomSource
+        to provider: ProviderMetadata, presenting clientTLS: ClientTLS? = nil, limits: OutboundLimits, now: Timestamp,
+        random: RandomSource
     ) throws(OIDCError) -> OutboundRequest {
+        let endpoint = try provider.tokenEndpoint(presenting: clientTLS)
         if case .operatorToken(let token, let scopes) = grant {
             let assertion = try client.assertion(
-                of: token, scopes: scopes, to: provider.tokenEndpoint, id: random.token(bytes: 16), now: now)
+                of: token, scopes: scopes, to: endpoint, id: random.token(bytes: 16), now: now)
             return ClientCredentials.request(
                 [("grant_type", AuthorizationAssertion.grantType), ("assertion", assertion.exposed)],
-                to: provider.tokenEndpoint, step: .token, of: provider, limits: limits)
+                to: endpoint, presenting: clientTLS, step: .token, of: provider, limits: limits)
         }
         return try client.request(
-            items, to: provider.tokenEndpoint, step: .token, of: provider, limits: limits, now: now, random: random)
+            items, to: endpoint, presenting: clientTLS, step: .token, of: provider, limits: limits, now: now,
+            random: random)
     }
 
     private static let backchannelGrantType = "urn:openid:params:grant-type:ciba"

@@ -4,7 +4,8 @@ public import Primitives
 ///
 /// An implementation must not follow redirects, must verify certificates, must end by ``OutboundRequest/timeout`` in
 /// all (not per read), must refuse a body longer than ``OutboundRequest/maximumBodyBytes`` after decompression, and
-/// must not send a request twice.
+/// must not send a request twice. The certificate of ``OutboundRequest/clientTLS`` is presented to the server of the
+/// URL only, and a connection that presented one carries no request without it or with another one.
 public protocol HTTPClient: Sendable {
     /// Sends a request.
     /// - Throws: ``OutboundError`` if there is no response. A response of any status is none.
@@ -38,6 +39,8 @@ public struct OutboundRequest: Sendable {
     public var destination: Destination?
     /// The sign-in that waits for the response, for the log; nil for none. It is not sent.
     public var correlationID: CorrelationID?
+    /// What the client presents if the server asks for a certificate (RFC 8705); nil for nothing.
+    public var clientTLS: ClientTLS?
 
     /// One step at one carrier. Its requests fail for the same reasons, so they share a circuit breaker.
     public struct Destination: Sendable, Hashable {

@@ -13,6 +13,8 @@ final class Exchange: @unchecked Sendable {
 
     let request: OutboundRequest
     let host: HostKey
+    /// What its connection presents, if the server asks; nil for nothing.
+    let certificate: TLSClientCertificate?
     let deadline: MonotonicTime
     /// Whether a byte of the request may have been sent.
     var wasSent = false
@@ -22,9 +24,10 @@ final class Exchange: @unchecked Sendable {
         self.request = request
         self.deadline = deadline
         self.continuation = continuation
+        certificate = request.clientTLS?.certificate
         host = HostKey(
             name: request.url.host, port: request.url.port, isEncrypted: request.url.scheme == .https,
-            carrier: request.destination?.carrier)
+            carrier: request.destination?.carrier, certificate: certificate?.identifier)
     }
 
     func error(_ code: OutboundError.Code, _ reason: String) -> OutboundError {
@@ -52,6 +55,9 @@ struct HostKey: Hashable, Sendable {
     let isEncrypted: Bool
     /// Carriers on the same host have separate limits.
     let carrier: String?
+    /// The identifier of the certificate that its connections present: none carries a request without it or with
+    /// another one.
+    let certificate: String?
 }
 
 extension Duration {

@@ -1,12 +1,17 @@
 import HTTPCore
 import OpenIDConnect
+import Synchronization
 
 /// What the pools of a client share.
 final class ClientParts: Sendable {
     let configuration: OutboundHTTPConfiguration
     let limits: HostLimits
     let resolver: Resolver
-    let tls: TLSContext
+    private let tls: TLSContext
+    /// The contexts that present a certificate, by its identifier.
+    private let presenting = Mutex<[String: TLSContext]>([:])
+    /// Replaced certificates remain until there are more.
+    private static let maximumContexts = 256
     let proxy: ProxyURL?
     let writer: RequestWriter
 
@@ -24,5 +29,18 @@ final class ClientParts: Sendable {
         tls = try TLSContext(trusting: configuration.caBundle)
         limits = HostLimits(configuration)
         writer = RequestWriter(userAgent: configuration.userAgent, proxyAuthorization: proxy?.authorization)
+    }
+
+    /// The context of a session that presents a certificate, or nothing.
+    func context(presenting certificate: TLSClientCertificate?) throws(TLSError) -> TLSContext {
+        guard let certificate else { return tls }
+        if let known = presenting.withLock({ $0[certificate.identifier] }) { return known }
+        let made = try TLSContext(
+            presenting: certificate.chain, privateKey: certificate.privateKey, trustingAs: tls)
+        presenting.withLock { contexts in
+            if contexts.count >= Self.maximumContexts { contexts.removeAll() }
+            contexts[certificate.identifier] = made
+        }
+        return made
     }
 }

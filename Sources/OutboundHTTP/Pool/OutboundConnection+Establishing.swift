@@ -43,7 +43,13 @@ extension OutboundConnection {
 
     private func beginHandshake() {
         stage = .handshaking
-        guard let session = TLSSession(pool.shared.tls, descriptor: descriptor, to: host.name) else {
+        let context: TLSContext
+        do throws(TLSError) {
+            context = try pool.shared.context(presenting: exchange?.certificate)
+        } catch {
+            return fail(.tls, "the client certificate cannot be used: \(error)")
+        }
+        guard let session = TLSSession(context, descriptor: descriptor, to: host.name) else {
             return fail(.overloaded, "there is no memory for a TLS session")
         }
         tls = session

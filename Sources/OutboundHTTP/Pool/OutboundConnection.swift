@@ -90,7 +90,12 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
                     return fail(error)
                 }
                 return complete(isAlone: false)
-            case .failed: return fail(.incomplete)
+            case .failed:
+                // In TLS 1.3 a server refuses the client's certificate after the handshake.
+                guard host.certificate != nil, !parser.hasBegun, let reason = tls?.failure else {
+                    return fail(.incomplete)
+                }
+                return fail(.tls, "TLS: " + reason)
             }
         }
     }

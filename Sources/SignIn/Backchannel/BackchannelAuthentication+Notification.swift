@@ -127,7 +127,8 @@ extension BackchannelAuthenticationContext {
         log.begin(.userinfo)
         var userInfo = try await relyingParty.userInfo(
             accessToken: accessToken, about: verified, signedWith: client.userInfoSigningAlgorithm,
-            orAnyOf: client.usualSigningAlgorithms, provider: carrier, correlationID: correlationID)
+            orAnyOf: client.usualSigningAlgorithms, client: client.credentials, provider: carrier,
+            correlationID: correlationID)
         userInfo.claims = userInfo.claims.requested(by: scopes + client.scopes)
         return VerifiedSignIn(verified, userInfo)
     }

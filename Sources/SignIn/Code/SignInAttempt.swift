@@ -128,8 +128,8 @@ final class SignInAttempt: Sendable {
     ) async throws(SignInError) -> ProviderUser {
         var user = try await asked(
             await relyingParty.user(
-                accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, provider: provider,
-                correlationID: correlationID),
+                accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, client: client.credentials,
+                provider: provider, correlationID: correlationID),
             codeWasPosted: true)
         user.attributes = requested(user.attributes)
         return user
@@ -144,7 +144,7 @@ final class SignInAttempt: Sendable {
                 await relyingParty.userInfo(
                     accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, about: idToken,
                     signedWith: client.userInfoSigningAlgorithm, orAnyOf: client.usualSigningAlgorithms,
-                    provider: provider, correlationID: correlationID),
+                    client: client.credentials, provider: provider, correlationID: correlationID),
                 codeWasPosted: true))
     }
 }

@@ -63,8 +63,9 @@ package struct ProviderResources: Sendable {
             let tokens = try await grant.tokens(besides: refused)
             do throws(OIDCError) {
                 let answer = try await grant.relyingParty.resource(
-                    url, accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, provider: grant.metadata,
-                    correlationID: grant.correlationID)
+                    url, accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey,
+                    client: grant.client.credentials,
+                    provider: grant.metadata, correlationID: grant.correlationID)
                 if case .json(let body) = answer { return body }
             } catch {
                 throw SignInError(ofResource: error)

@@ -1,4 +1,5 @@
 import EventLoops
+import HTTPCore
 import HTTPServer
 import Primitives
 import Synchronization

@@ -294,7 +294,7 @@ struct ConfigurationProblemTests {
                 "- {id: a, secret: hidden, token_endpoint_auth_method: client_secret_jwt}",
                 "zenkey.clients[0].token_endpoint_auth_method: the value is not one of its words (did you mean "
                     + "client_secret_post?); give one of client_secret_basic, client_secret_post, private_key_jwt, "
-                    + "none"
+                    + "none, tls_client_auth, self_signed_tls_client_auth"
             ),
             (
                 "- {id: a, secret: hidden, private_key_id: 'a b'}",

@@ -3,6 +3,7 @@ import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
+import TestSupport
 import Testing
 
 @Suite("The security profile of a provider")
@@ -17,6 +18,8 @@ struct SecurityProfileTests {
         {"kty":"OKP","crv":"Ed25519","kid":"octets","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
         "x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
         """#,
+        "rs256": RSAKeyText.jwk(alg: "RS256"), "ps256": RSAKeyText.jwk(alg: "PS256"),
+        "certificate": TLSTexts.clientCertificate, "certificate-key": TLSTexts.clientKey,
         "rsa": (try? _RSA.Signing.PrivateKey(keySize: .bits2048).pemRepresentation) ?? "",
     ]
 
@@ -67,13 +70,26 @@ struct SecurityProfileTests {
         "A key signs what the profile allows",
         arguments: [
             ("private_key_file: p256", SigningAlgorithm.es256), ("private_key_file: ed25519", .edDSA),
-            ("private_key_file: rsa", .ps256), ("private_key_file: rsa, private_key_alg: PS256", .ps256),
+            ("private_key_file: rsa", .ps256), ("private_key_file: ps256", .ps256),
+            ("private_key_file: rsa, private_key_alg: PS256", .ps256),
             ("private_key_file: ed25519, private_key_alg: Ed25519", .ed25519),
         ])
     func key(_ client: String, _ algorithm: SigningAlgorithm) throws {
         let provider = try provider("profile: fapi2", client)
         #expect(try #require(clientKey(provider)).0.algorithm == algorithm)
         #expect(provider.clients[0].signingKey?.algorithm == algorithm)
+    }
+
+    @Test("Tokens are bound by DPoP or by mutual TLS, and a client authenticates by a key or by a certificate")
+    func mutualTLS() throws {
+        let certificate = "certificate_file: certificate, certificate_key_file: certificate-key"
+        let byCertificate = try provider("profile: fapi2, mtls: always", certificate)
+        #expect(byCertificate.mutualTLS == .always && byCertificate.dpop == .auto)
+        #expect(byCertificate.clients[0].authentication.method == .tlsClientAuth)
+        let byDPoP = try provider("profile: fapi2", certificate)
+        #expect(byDPoP.mutualTLS == .auto && byDPoP.dpop == .always)
+        let byKey = try provider("profile: fapi2, mtls: always, dpop: never", "private_key_file: p256, " + certificate)
+        #expect(byKey.clients[0].authentication.method == .privateKeyJWT && byKey.clients[0].clientTLS != nil)
     }
 
     @Test("The other key signs what the profile allows, too")
@@ -101,7 +117,10 @@ struct SecurityProfileTests {
             ("profile: fapi3", "", "is not one of its words"),
             ("profile: fapi2, par: never", "", "has par: never, but profile: fapi2 demands par: always"),
             ("profile: fapi2, par: auto", "", "has par: auto, but profile: fapi2 demands par: always"),
-            ("profile: fapi2, dpop: never", "", "has dpop: never, but profile: fapi2 demands dpop: always"),
+            (
+                "profile: fapi2, dpop: never", "",
+                "has dpop: never, but profile: fapi2 demands dpop: always or mtls: always"
+            ),
             ("profile: fapi2, dpop: auto", "", "has dpop: auto, but profile: fapi2 demands dpop: always"),
             (
                 "profile: fapi2, require_iss: false", "",
@@ -153,6 +172,14 @@ struct SecurityProfileTests {
                 "has authorization_signed_response_alg: RS256"
             ),
             ("profile: fapi2", "private_key_file: p256, pkce: optional", "has pkce: optional"),
+            (
+                "profile: fapi2", "private_key_file: rs256",
+                "has alg: RS256 in the JSON Web Key of private_key, but profile: fapi2 demands alg: PS256 or ES256"
+            ),
+            (
+                "profile: fapi2", "private_key_file: p256, other_private_key_file: rs256",
+                "has alg: RS256 in the JSON Web Key of other_private_key"
+            ),
             ("profile: fapi2", "redirect_uris: ['https://a.example/']", "has no private_key"),
         ])
     func refused(_ settings: String, _ client: String, _ problem: String) {

@@ -45,6 +45,7 @@ struct ConfigurationDocumentTests {
                 "rate_limit_rules.per_api_key",
                 "rate_limit_rules.changes_per_user", "rate_limit_rules.prompts_per_user", "http.trusted_proxies",
                 "http.forwarded_field", "http.limits.max_concurrent_requests",
+                "zenkey.clients[].certificate_file", "zenkey.clients[].certificate_key",
                 "zenkey.clients[].other_private_key", "zenkey.clients[].other_private_key_id",
                 "zenkey.clients[].other_private_key_alg", "log.level",
             ])

@@ -104,7 +104,8 @@ struct ConfigurationReferenceTests {
         #expect(
             secrets == [
                 "database.url", "api_keys", "api_keys[].key", "zenkey.clients", "zenkey.clients[].secret",
-                "zenkey.clients[].private_key", "zenkey.clients[].other_private_key",
+                "zenkey.clients[].certificate_key", "zenkey.clients[].private_key",
+                "zenkey.clients[].other_private_key",
                 "zenkey.clients[].decryption_key", "zenkey.clients[].other_decryption_key", "providers",
                 "providers[].clients", "providers[].operators[].private_key",
                 "providers[].operators[].other_private_key", "vault.encryption_keys",

@@ -61,10 +61,35 @@ struct ClientMetadataTests {
 
     private static let key = P256.Signing.PrivateKey().pemRepresentation
     private static func signingKey() throws -> ClientKey { try ClientKey(parsing: Secret(key)).named("k-1") }
+    private static func certificate() throws -> ClientTLS {
+        let moment = Timestamp(secondsSinceEpoch: 0)
+        return ClientTLS(
+            try #require(
+                TLSClientCertificate(
+                    chain: Array(TLSTexts.clientCertificate.utf8), privateKey: Secret(TLSTexts.clientKey),
+                    subject: "CN=a,O=b", validity: moment...moment, isSelfIssued: false)))
+    }
+
     private static let keySet = #""\#(base)/.well-known/jwks.json""#
 
     static let rows: [Row] = [
         Row("nothing", [:]) { _ in },
+        Row(
+            "tls_client_auth",
+            [
+                "token_endpoint_auth_method": #""tls_client_auth""#, "tls_client_auth_subject_dn": #""CN=a,O=b""#,
+                "tls_client_certificate_bound_access_tokens": "true",
+            ]
+        ) {
+            $0.providers[0].clients[0].authentication = .tlsClientAuth(try certificate())
+            $0.providers[0].mutualTLS = .always
+        },
+        Row(
+            "self_signed_tls_client_auth",
+            ["token_endpoint_auth_method": #""self_signed_tls_client_auth""#, "jwks_uri": keySet]
+        ) {
+            $0.providers[0].clients[0].authentication = .selfSignedTLSClientAuth(try certificate())
+        },
         Row("client_secret_post", ["token_endpoint_auth_method": #""client_secret_post""#]) {
             $0.providers[0].clients[0].authentication = .clientSecretPost(Secret(secret))
         },

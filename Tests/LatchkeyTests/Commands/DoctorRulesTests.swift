@@ -123,7 +123,7 @@ struct DoctorRulesTests {
     struct Demand: Sendable, CustomTestStringConvertible {
         /// Members of the metadata, in JSON.
         let metadata: String
-        let severity: DoctorReport.Finding.Severity?
+        let severities: [DoctorReport.Finding.Severity]
         let says: String
         var requests = PushedAuthorizationRequests.auto
         var responseMode = AuthorizationResponseMode.query
@@ -133,23 +133,42 @@ struct DoctorRulesTests {
         var hasKey = false
         var requiresIssuer = false
         var profile: SecurityProfile?
+        /// In how many days the client's certificate expires; nil if it has none.
+        var certificateDays: Int64?
+        var mutualTLS = MutualTLSSetting.auto
         var testDescription: String {
             "\(metadata) \(requests.rawValue) \(responseMode.rawValue) \(dpop.rawValue) \(signed.rawValue) \(hasKey) "
-                + "\(requiresIssuer) \(profile?.rawValue ?? "")"
+                + "\(requiresIssuer) \(profile?.rawValue ?? "") \(mutualTLS.rawValue) \(certificateDays ?? 0)"
         }
 
         init(
             _ metadata: String, _ severity: DoctorReport.Finding.Severity?, _ says: String = "",
             par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
             dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false,
-            requiresIssuer: Bool = false, profile: SecurityProfile? = nil
+            requiresIssuer: Bool = false, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
+            mtls mutualTLS: MutualTLSSetting = .auto
         ) {
+            self.init(
+                metadata, [severity].compactMap(\.self), says, par: requests, responseMode, dpop: dpop, signed: signed,
+                hasKey: hasKey, requiresIssuer: requiresIssuer, profile: profile, certificateDays: certificateDays,
+                mtls: mutualTLS)
+        }
+
+        init(
+            _ metadata: String, _ severities: [DoctorReport.Finding.Severity], _ says: String,
+            par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
+            dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false,
+            requiresIssuer: Bool = false, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
+            mtls mutualTLS: MutualTLSSetting = .auto
+        ) {
+            self.certificateDays = certificateDays
+            self.mutualTLS = mutualTLS
             self.requiresIssuer = requiresIssuer
             self.profile = profile
             self.signed = signed
             self.hasKey = hasKey
             self.metadata = metadata
-            self.severity = severity
+            self.severities = severities
             self.says = says
             self.requests = requests
             self.responseMode = responseMode
@@ -161,6 +180,7 @@ struct DoctorRulesTests {
     private static let pushEndpoint = #""pushed_authorization_request_endpoint":"https://op.example/par""#
     private static let requiresSigned = #""require_signed_request_object":true"#
     private static let none = #""x":1"#
+    private static let bindsToCertificates = #""tls_client_certificate_bound_access_tokens":true"#
 
     static let demands: [Demand] = [
         Demand(none, nil), Demand(pushEndpoint, nil),
@@ -175,7 +195,25 @@ struct DoctorRulesTests {
         Demand(
             #""dpop_bound_access_tokens":true,"dpop_signing_alg_values_supported":["PS256"]"#, .problem,
             "does not list ES256"),
-        Demand(none, .ok, "because dpop is always", dpop: .always),
+        Demand(
+            #""dpop_signing_alg_values_supported":["ES256"]"#, .ok, "because dpop is always", dpop: .always),
+        Demand(none, .warning, "does not have dpop_signing_alg_values_supported", dpop: .always),
+        Demand(none, .warning, "set dpop of providers.acme to auto", dpop: .always),
+        Demand(
+            none, .warning, "bind tokens to the clients' certificates with mtls: always", dpop: .always,
+            profile: .fapi2),
+        Demand(
+            #""dpop_signing_alg_values_supported":["PS256"]"#, .problem,
+            "bind tokens to the clients' certificates with mtls: always", dpop: .always, profile: .fapi2),
+        Demand(none, .problem, "without them, remove profile", par: .always, profile: .fapi2),
+        Demand(none, .problem, "mtls is always, and the metadata does not have", certificateDays: 90, mtls: .always),
+        Demand(
+            none, .problem, "or bind tokens by DPoP", profile: .fapi2, certificateDays: 90, mtls: .always),
+        Demand(bindsToCertificates, [.ok, .ok], "certificates are presented", certificateDays: 90, mtls: .always),
+        Demand(bindsToCertificates, [.warning, .ok], "13 more days", certificateDays: 13),
+        Demand(bindsToCertificates, [.problem, .ok], "expired on", certificateDays: -1),
+        Demand(bindsToCertificates, .ok, "must be registered without", certificateDays: 90, mtls: .never),
+        Demand(none, nil, certificateDays: -1),
         Demand(
             #""dpop_signing_alg_values_supported":["PS256"]"#, .problem, "set dpop of providers.acme to auto",
             dpop: .always),
@@ -194,6 +232,12 @@ struct DoctorRulesTests {
         Demand(#""response_modes_supported":["jwt"]"#, .problem, "set response_mode of providers.acme to jwt"),
         Demand(#""response_modes_supported":["query.jwt"]"#, .ok, "must be signed", .jwt),
         Demand(#""response_modes_supported":["jwt"]"#, .ok, "must be signed", .queryJWT),
+        Demand(
+            #""response_modes_supported":["query","form_post.jwt"]"#, [.problem, .ok],
+            "set response_mode of providers.acme to form_post.jwt", .jwt, profile: .fapi2MessageSigning),
+        Demand(
+            #""response_modes_supported":["query"]"#, [.problem, .ok], "the profile has no other response mode", .jwt,
+            profile: .fapi2MessageSigning),
         Demand(#""response_modes_supported":["query.jwt"]"#, .problem, "to query.jwt", .formPost),
         Demand(none, .ok, "must be signed (response_mode: jwt)", .jwt),
         Demand(
@@ -211,7 +255,8 @@ struct DoctorRulesTests {
         Demand(#""code_challenge_methods_supported":["plain","S256"]"#, nil),
         Demand(#""code_challenge_methods_supported":{}"#, nil),
         Demand(
-            #""token_endpoint_auth_methods_supported":["tls_client_auth"]"#, .problem, "Latchkey has no other method"),
+            #""token_endpoint_auth_methods_supported":["client_secret_jwt"]"#, .problem,
+            "Latchkey has no other method"),
         Demand(
             #""token_endpoint_auth_methods_supported":["private_key_jwt"]"#, .problem, "one that the provider lists"),
     ]
@@ -234,6 +279,13 @@ struct DoctorRulesTests {
         if row.hasKey {
             client.signingKey = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
         }
+        if let days = row.certificateDays {
+            let end = Timestamp(secondsSinceEpoch: Self.now + days * 86_400 + 60)
+            let certificate = TLSClientCertificate(
+                chain: Array(TLSTexts.clientCertificate.utf8), privateKey: Secret(TLSTexts.clientKey), subject: "CN=a",
+                validity: Timestamp(secondsSinceEpoch: 0)...end, isSelfIssued: false)
+            client.clientTLS = ClientTLS(try #require(certificate))
+        }
         var provider = Configuration.Provider(id: "acme", issuer: url, clients: [client])
         provider.pushedAuthorizationRequests = row.requests
         provider.responseMode = row.responseMode
@@ -241,14 +293,17 @@ struct DoctorRulesTests {
         provider.signedRequestObjects = row.signed
         provider.requiresIssuer = row.requiresIssuer
         provider.profile = row.profile
+        provider.mutualTLS = row.mutualTLS
         var configuration = Configuration()
         configuration.providers = [provider]
         let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock
         let report = await Doctor(configuration, networks: [], http: http, clock: clock).examine()
         let found = report.findings.filter {
             $0.area == .metadata && $0.subject.hasPrefix("acme") && !$0.message.hasPrefix("the issuer is")
+                && (!$0.message.hasPrefix("the settings meet") || row.says.hasPrefix("the settings meet"))
+                || $0.area == .certificates && $0.subject.contains("client")
         }
-        #expect(found.map(\.severity) == [row.severity].compactMap(\.self), "\(found)")
+        #expect(found.map(\.severity) == row.severities, "\(found)")
         let text = found.map { $0.message + " " + ($0.remedy ?? "") }.joined()
         #expect(row.says.isEmpty || text.contains(row.says), "\(text)")
     }

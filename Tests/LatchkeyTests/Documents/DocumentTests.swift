@@ -180,7 +180,11 @@ import Testing
                 ? nil
                 : path.hasSuffix(".p8")
                     ? Self.privateKey
-                    : path.contains("key") ? String(repeating: "ab", count: 32) : "secret"
+                    : path.hasSuffix("-key.pem")
+                        ? TLSTexts.clientKey
+                        : path.hasSuffix(".pem")
+                            ? TLSTexts.clientCertificate
+                            : path.contains("key") ? String(repeating: "ab", count: 32) : "secret"
             guard let text else { throw .notFound }
             return FileReader.Contents(bytes: Array(text.utf8), isReadableByAll: false)
         }

@@ -17,7 +17,8 @@ struct ProviderWalk: Sendable {
     /// A harness whose providers have a redirect URI for browsers.
     static func with(
         clock: WallClock = .system, configure: (inout Configuration) -> Void = { _ in },
-        register: (inout CarrierSimulator.Client) -> Void = { _ in }, _ body: (ProviderWalk) async throws -> Void
+        register: (inout CarrierSimulator.Client) -> Void = { _ in },
+        encryption: CarrierSimulator.Encryption? = nil, _ body: (ProviderWalk) async throws -> Void
     ) async throws {
         try await SignInHarness.with(
             clock: clock,
@@ -27,7 +28,7 @@ struct ProviderWalk: Sendable {
                 }
                 configuration.zenkey.clients[0].redirectURIs = [webURI, SignInHarness.redirectURI]
                 configure(&configuration)
-            }, register: register
+            }, register: register, encryption: encryption
         ) { try await body(ProviderWalk(harness: $0)) }
     }
 

@@ -22,7 +22,7 @@ struct SignInHarness: Sendable {
     let simulator: CarrierSimulator
     let app: App
     let configuration: Configuration
-    private let running: CarrierSimulator.Running
+    let running: CarrierSimulator.Running
     let service: LatchkeyService
     private let directory: TemporaryDirectory
     /// The addresses that it listens on.
@@ -32,10 +32,12 @@ struct SignInHarness: Sendable {
     /// - Parameters:
     ///   - register: Changes the carriers' registration of the client.
     ///   - pause: How slow endpoints wait: by default longer than every timeout, which ends the request first.
+    ///   - encryption: Has the carriers served with TLS.
     static func with(
         clock: WallClock = .system, configure: (inout Configuration) -> Void = { _ in },
         register: (inout CarrierSimulator.Client) -> Void = { _ in },
         pause: @escaping CarrierSimulator.Pause = { try await Task.sleep(for: $0) },
+        encryption: CarrierSimulator.Encryption? = nil,
         _ body: (SignInHarness) async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory()
@@ -48,7 +50,7 @@ struct SignInHarness: Sendable {
         var other = client
         other.id = otherClientID
         let simulator = CarrierSimulator(clients: [client, other], clock: clock, pause: pause)
-        let running = try simulator.start()
+        let running = try encryption.map { try simulator.start(encryption: $0) } ?? simulator.start()
         var configuration = try configuration(simulator, directory)
         configure(&configuration)
         let service = try LatchkeyService(configuration: configuration, clock: clock)

@@ -120,6 +120,16 @@ struct IssuerVerificationTests {
         #expect(try await isRefused(stage.started(), Self.thief))
     }
 
+    @Test("An alias for requests with a certificate is an endpoint, too")
+    func aliases() async throws {
+        let stage = Stage()
+        let aliases = #"{"token_endpoint":"https://evil.carrier.example/token"}"#
+        stage.carrier.change {
+            $0.networks[Self.thief] = Self.response(Self.honest.with("mtls_endpoint_aliases", aliases))
+        }
+        #expect(try await isRefused(stage.started(), Self.thief))
+    }
+
     @Test("A path that differs on the same host is no other endpoint")
     func paths() async throws {
         let stage = Stage()

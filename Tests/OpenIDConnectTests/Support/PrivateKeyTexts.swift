@@ -39,6 +39,19 @@ enum PrivateKeyTexts {
         return pem("PRIVATE KEY", start + [0x04, 0x22, 0x04, 0x20] + Array(key.rawRepresentation) + rest)
     }
 
+    /// A key of version 2 (RFC 5958 section 2), with its public key.
+    /// - Parameters:
+    ///   - tag: What is before the public key.
+    ///   - publicKey: By default the key's own.
+    static func pkcs8v2(
+        _ key: Curve25519.Signing.PrivateKey, attributes: [UInt8] = [], tag: [UInt8] = [0x81, 0x21, 0],
+        publicKey: Curve25519.Signing.PublicKey? = nil
+    ) -> String {
+        let rest = attributes + tag + Array((publicKey ?? key.publicKey).rawRepresentation)
+        let start: [UInt8] = [0x30, UInt8(46 + rest.count), 2, 1, 1, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22, 4, 0x20]
+        return pem("PRIVATE KEY", start + Array(key.rawRepresentation) + rest)
+    }
+
     static func jwk(_ key: Curve25519.Signing.PrivateKey) -> JSONDraft {
         [
             ("kty", "\"OKP\""), ("crv", "\"Ed25519\""), ("x", quoted(Array(key.publicKey.rawRepresentation))),

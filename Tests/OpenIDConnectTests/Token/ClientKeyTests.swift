@@ -44,7 +44,10 @@ struct ClientKeyTests {
             ),
             (
                 [
-                    PrivateKeyTexts.pkcs8(Self.ed25519), PrivateKeyTexts.jwk(Self.ed25519).text,
+                    PrivateKeyTexts.pkcs8(Self.ed25519), PrivateKeyTexts.pkcs8v2(Self.ed25519),
+                    PrivateKeyTexts.pkcs8v2(Self.ed25519, attributes: [0xA0, 2, 0x31, 0]),
+                    PrivateKeyTexts.pkcs8v2(Self.ed25519, tag: [0xA1, 0x23, 3, 0x21, 0]),
+                    PrivateKeyTexts.jwk(Self.ed25519).text,
                     PrivateKeyTexts.jwk(Self.ed25519).with("alg", "\"EdDSA\"").text,
                 ], .edDSA
             ),
@@ -56,6 +59,17 @@ struct ClientKeyTests {
                 #expect(key.keyID == keys[0].keyID, "the thumbprint is of the numbers, and not of their form")
             }
         }
+    }
+
+    @Test("An Ed25519 key of version 2 with another key's public half, or with something else after it, is refused")
+    func otherPublicKey() {
+        let other = Curve25519.Signing.PrivateKey().publicKey
+        let texts = [
+            PrivateKeyTexts.pkcs8v2(Self.ed25519, publicKey: other),
+            PrivateKeyTexts.pkcs8v2(Self.ed25519, attributes: [0xA0, 3, 0x31, 0]),
+            PrivateKeyTexts.pkcs8v2(Self.ed25519, attributes: [0x31, 0]),
+        ]
+        for text in texts { #expect(refusal(of: text) == .unsupported) }
     }
 
     @Test("A key signs with the usual algorithm of its type, that of its JSON Web Key, or the operator's")
