@@ -2,9 +2,9 @@
 
 swift_files := Sources Tests Fuzz Examples Package.swift
 
-.PHONY: help run build test embedding browser openapi third-party conformance conformance-table guides \
-	configuration-reference deployment-check image-check tls-check soak chaos network-faults overload sanitizers fuzz \
-	bench bench-peers redirect-costs instructions scaling docs lint format clean
+.PHONY: help run build test embedding browser openapi third-party conformance conformance-table \
+	certification-table guides configuration-reference deployment-check image-check tls-check soak chaos \
+	network-faults overload sanitizers fuzz bench bench-peers redirect-costs instructions scaling docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,11 @@ conformance-table:  ## write docs/conformance.md from a run of the conformance s
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_CONFORMANCE_TABLE=write scripts/test --filter 'LatchkeyTests.ConformanceTests'
+
+certification-table:  ## write docs/certification.md from a run of the certification modules
+	@scripts/setup --test
+	swift build --build-tests
+	LATCHKEY_CERTIFICATION_TABLE=write scripts/test --filter 'LatchkeyTests.CertificationTests'
 
 guides:  ## write docs/guides.md from Tests/Guides/statements.txt
 	@scripts/setup --test

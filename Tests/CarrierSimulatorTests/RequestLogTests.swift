@@ -40,6 +40,27 @@ struct RequestLogTests {
         #expect(text == "POST token 310010 [grant_type code redirect_uri code_verifier]")
     }
 
+    @Test("The log says what a carrier refused, and why, at each endpoint")
+    func refusals() async throws {
+        _ = try await carriers.redeem("no-code")
+        _ = try await carriers.get("/carriers/310010/userinfo")
+        _ = try await carriers.get("/carriers/310010/authorize?client_id=nobody")
+        let query = carriers.authorizationQuery(changing: ["code_challenge": nil])
+        _ = try await carriers.get("/carriers/310010/authorize?" + Forms.encode(query))
+        _ = try await carriers.signIn("310410")
+        let refused = carriers.simulator.log.refusals(at: "310010")
+        #expect(refused.map(\.endpoint) == [.token, .userInfo, .authorization, .authorization])
+        #expect(
+            refused.map(\.code) == ["invalid_grant", "invalid_token", "unauthorized_client", "invalid_request"])
+        #expect("\(refused[0])" == "token: invalid_grant. The code is unknown.")
+        #expect(carriers.simulator.log.refusals(at: "310410").isEmpty)
+        let providers = Harness(carriers: CarrierSimulator.Carrier.otherProviders)
+        _ = try await providers.get("/providers/acme/logout?client_id=nobody")
+        #expect(providers.simulator.log.refusals(at: "acme").map(\.endpoint) == [.endSession])
+        for _ in 0..<1100 { _ = try await carriers.get("/carriers/310010/userinfo") }
+        #expect((512...1024).contains(carriers.simulator.log.refusals(at: "310010").count))
+    }
+
     @Test("The log keeps the latest requests, counts all of them, and truncates long values")
     func bounds() async throws {
         for _ in 0..<1500 { _ = try await carriers.get("/.well-known/openid_configuration?client_id=shop") }

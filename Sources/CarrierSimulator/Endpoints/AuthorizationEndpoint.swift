@@ -102,7 +102,7 @@ struct AuthorizationEndpoint: Sendable {
         switch try answer(parameters, site, resolve, body) {
         case .shown(let response): return response
         case .returned(let response, asJSON: true): return .json(try await response.json())
-        case .returned(let response, asJSON: false): return .redirect(to: try await response.location())
+        case .returned(let response, asJSON: false): return try await response.response()
         }
     }
 
@@ -118,6 +118,7 @@ struct AuthorizationEndpoint: Sendable {
                 throw .returned(error, authorization.returning)
             }
         } catch {
+            simulator.note(error.refusal, of: .authorization, at: site)
             guard case .returned(let refusal, let returning) = error else { throw error.refusal }
             return .returned(response(.refusal(refusal), returning, site), asJSON: false)
         }

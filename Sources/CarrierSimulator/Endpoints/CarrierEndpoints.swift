@@ -23,8 +23,14 @@ extension CarrierSimulator {
         do {
             return site.edited(try await respond(site), at: endpoint)
         } catch let refusal as Refusal {
+            note(refusal, of: endpoint, at: site)
             return site.edited(refusal.response, at: endpoint)
         }
+    }
+
+    /// Adds a refusal to the log.
+    func note(_ refusal: Refusal, of endpoint: RequestLog.Endpoint, at site: CarrierSite) {
+        withState { $0.log.add(refusal, of: endpoint, at: site.mccmnc) }
     }
 
     /// `GET {issuer}/jwks`.
@@ -48,17 +54,29 @@ extension CarrierSimulator {
     func respondWithUserInfo(_ request: Request) async throws -> Response {
         try await serve(.userInfo, request, faults: "userinfo-") { site in
             if site.has(.userInfo401) { throw Refusal.invalidToken }
-            return try withGrant(of: request, site: site) { (grant) throws(Refusal) in
-                .json(site.edited(UserInfo(grant: grant, site: site).claims, at: .userInfo))
+            let key = site.has(.userInfoSigned) ? try await CarrierKeys(site: site, pool: keyPool).signing() : nil
+            return try withGrant(of: request, site: site) { grant in
+                let claims = site.edited(UserInfo(grant: grant, site: site).claims, at: .userInfo)
+                return try key.map { try signed(claims, of: grant, at: site, by: $0) } ?? .json(claims)
             }
         }
+    }
+
+    /// A userinfo response as a JWT, with `iss` and `aud` (OpenID Connect Core section 5.3.2).
+    private func signed(
+        _ claims: JSONMembers, of grant: Grant, at site: CarrierSite, by key: SigningKey
+    ) throws -> Response {
+        var draft = TokenDraft(.userInfo, type: "JWT", claims: claims, key: key, now: clock.now())
+        draft.claims["iss"] = .string(site.issuer)
+        draft.claims["aud"] = .string(grant.terms.clientID)
+        return Response(status: .ok, contentType: "application/jwt", text: try draft.serialized())
     }
 
     /// A provider's resource in the form of Zoom's `GET /v2/users/me/token?type=zak`: a credential of the user.
     func respondWithResource(_ request: Request) async throws -> Response {
         try await serve(.resource, request, faults: "resource-") { site in
             if site.has(.resource401) { throw Refusal.invalidToken }
-            return try withGrant(of: request, site: site) { (grant) throws(Refusal) in
+            return try withGrant(of: request, site: site) { grant in
                 guard Parameters(queryOf: request)["type"] == "zak" else {
                     throw Refusal.invalidRequest("The type must be zak.")
                 }
@@ -72,23 +90,26 @@ extension CarrierSimulator {
     }
 
     /// Responds to a request with an access token, which has a proof if the token is bound to a key.
-    /// - Throws: `invalid_token` (RFC 6750 section 3); `invalid_dpop_proof` or `use_dpop_nonce` (RFC 9449 section 7.1).
+    /// - Throws: `invalid_token` (RFC 6750 section 3); `invalid_dpop_proof` or `use_dpop_nonce` (RFC 9449 section 7.1);
+    ///   `invalid_request` for a token in the query.
     private func withGrant(
-        of request: Request, site: CarrierSite, _ respond: (Grant) throws(Refusal) -> Response
-    ) throws(Refusal) -> Response {
+        of request: Request, site: CarrierSite, _ respond: (Grant) throws -> Response
+    ) throws -> Response {
+        guard !Parameters(queryOf: request).has("access_token")
+        else { throw Refusal.invalidRequest("An access token must not be in the query.") }
         let words = request.headers[.authorization]?.split(separator: " ") ?? []
         guard words.count == 2, let token = withState({ $0.accessTokens[String(words[1])] }),
             token.grant.mccmnc == site.mccmnc, !token.isRevoked, clock.now() < token.expiresAt,
             words[0].lowercased() == (token.keyThumbprint == nil ? "bearer" : "dpop")
-        else { throw .invalidToken }
+        else { throw Refusal.invalidToken }
         // RFC 8705 section 3.
         guard token.certificate == nil || token.certificate == request.clientCertificate?.fingerprint
-        else { throw .invalidToken }
+        else { throw Refusal.invalidToken }
         guard let bound = token.keyThumbprint else { return try respond(token.grant) }
         let verifier = DPoPVerifier(simulator: self, site: site, server: .resource)
         let thumbprint = try verifier.thumbprint(
             of: request, to: site.base + request.path, accessToken: String(words[1]))
-        guard thumbprint == bound else { throw .invalidToken }
+        guard thumbprint == bound else { throw Refusal.invalidToken }
         return verifier.giving(nonceWith: try respond(token.grant), hasProof: true)
     }
 }

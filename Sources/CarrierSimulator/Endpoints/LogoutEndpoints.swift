@@ -14,6 +14,15 @@ struct LogoutEndpoints: Sendable {
         let site = try simulator.site(of: request)
         let parameters = try Parameters(of: request)
         simulator.note(.endSession, request, mccmnc: site.mccmnc, content: request.method == .post ? parameters : nil)
+        do throws(Refusal) {
+            return try endedSession(parameters, site)
+        } catch {
+            simulator.note(error, of: .endSession, at: site)
+            throw error
+        }
+    }
+
+    private func endedSession(_ parameters: Parameters, _ site: CarrierSite) throws(Refusal) -> Response {
         guard let client = parameters["client_id"].flatMap({ simulator.clients[$0] })
         else { throw Refusal.invalidRequest("The client_id is missing or unknown.") }
         if let hint = parameters["id_token_hint"] {

@@ -42,11 +42,17 @@ extension CarrierSimulator {
         case requestObjectRequired = "request-object-required"
         case jarmUnsigned = "jarm-unsigned"
         case jarmMixed = "jarm-mixed"
+        case jarmAlgNone = "jarm-alg-none"
         case jarmOtherIssuer = "jarm-other-issuer"
+        case jarmMissingIssuer = "jarm-missing-issuer"
         case jarmOtherAudience = "jarm-other-audience"
+        case jarmMissingAudience = "jarm-missing-audience"
         case jarmExpired = "jarm-expired"
         case jarmMissingExpiry = "jarm-missing-expiry"
         case jarmBadSignature = "jarm-bad-signature"
+
+        // The client's authentication.
+        case clientAssertionStrict = "client-assertion-strict"
 
         // The claims of the ID token.
         case idTokenOtherIssuer = "id-token-other-issuer"
@@ -182,6 +188,7 @@ extension CarrierSimulator {
         case userInfoWrongSubject = "userinfo-wrong-subject"
         case userInfoMissingSubject = "userinfo-missing-subject"
         case userInfoSubjectArray = "userinfo-subject-array"
+        case userInfoSigned = "userinfo-signed"
 
         // Refreshes and resources.
         case refreshInvalidGrant = "refresh-invalid-grant"

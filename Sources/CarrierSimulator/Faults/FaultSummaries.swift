@@ -71,11 +71,16 @@ extension CarrierSimulator.Fault {
     ]
 
     private static let signedAuthorization: [Self: String] = [
+        .clientAssertionStrict:
+            "Client assertions must have only the issuer as audience, and PS256, ES256 or EdDSA: correct.",
         .requestObjectRequired: "The carrier requires signed authorization requests: correct.",
         .jarmUnsigned: "The authorization response has plain parameters, although a JWT was asked for.",
         .jarmMixed: "The authorization response has plain parameters beside its JWT.",
+        .jarmAlgNone: "The alg of a signed authorization response is none, and there is no signature.",
         .jarmOtherIssuer: "The iss of a signed authorization response is another issuer.",
+        .jarmMissingIssuer: "A signed authorization response has no iss.",
         .jarmOtherAudience: "The aud of a signed authorization response is another client.",
+        .jarmMissingAudience: "A signed authorization response has no aud.",
         .jarmExpired: "The exp of a signed authorization response was six minutes ago.",
         .jarmMissingExpiry: "A signed authorization response has no exp.",
         .jarmBadSignature: "Every byte of the signature of an authorization response is changed.",
@@ -193,6 +198,7 @@ extension CarrierSimulator.Fault {
         .userInfoWrongSubject: "The userinfo response's sub is not that of the ID token.",
         .userInfoMissingSubject: "The userinfo response has no sub.",
         .userInfoSubjectArray: "The userinfo response's sub is an array of the right one.",
+        .userInfoSigned: "The userinfo response is a signed JWT: correct.",
     ]
 
     private static let resource: [Self: String] = [

@@ -27,11 +27,12 @@ struct OperatorAuthorizationEndpoint: Sendable {
             let terms = try terms(opened, client: client, redirectURI: redirectURI)
             outcome = .code(try approve(terms, request, site))
         } catch {
+            simulator.note(error, of: .authorization, at: site)
             outcome = .refusal(error)
         }
         let response = AuthorizationResponse(
             returning: returning, site: site, outcome: outcome, simulator: simulator)
-        return .redirect(to: try await response.location(), status: .found)
+        return try await response.response(status: .found)
     }
 
     /// `acr_values`, `login_hint` and unknown parameters are ignored.

@@ -53,6 +53,21 @@ extension CarrierSimulator {
             }
         }
 
+        /// A request that a carrier refused.
+        public struct Refused: Sendable, CustomStringConvertible {
+            /// The endpoint that received it.
+            public let endpoint: Endpoint
+            /// The carrier.
+            public let mccmnc: String
+            /// The `error` of the response.
+            public let code: String
+            /// The `error_description` of the response.
+            public let reason: String
+
+            /// The endpoint, the error and its description.
+            public var description: String { "\(endpoint.rawValue): \(code). \(reason)" }
+        }
+
         struct Key: Hashable {
             let endpoint: Endpoint
             let mccmnc: String?
@@ -64,6 +79,11 @@ extension CarrierSimulator {
         /// The latest requests, oldest first: at least the last 512, at most 1024.
         public private(set) var entries: [Entry] = []
         private var counts: [Key: Int] = [:]
+        private var refused: [Refused] = []
+
+        /// The latest requests that a carrier refused, oldest first: at least the last 512 of all carriers. One without
+        /// the nonce that a DPoP proof must have is not among them, because only the refusal gives the nonce.
+        public func refusals(at mccmnc: String) -> [Refused] { refused.filter { $0.mccmnc == mccmnc } }
 
         /// The number of requests at an endpoint since the start: of one carrier, or of all.
         public func count(_ endpoint: Endpoint, _ mccmnc: String? = nil) -> Int {
@@ -79,6 +99,13 @@ extension CarrierSimulator {
         /// The latest request of an endpoint.
         public func last(_ endpoint: Endpoint, _ mccmnc: String? = nil) -> Entry? {
             entries.last { $0.endpoint == endpoint && (mccmnc == nil || $0.mccmnc == mccmnc) }
+        }
+
+        mutating func add(_ refusal: CarrierSimulator.Refusal, of endpoint: Endpoint, at mccmnc: String) {
+            guard refusal.code != "use_dpop_nonce" else { return }
+            if refused.count == 2 * Self.keptEntries { refused.removeFirst(Self.keptEntries) }
+            refused.append(
+                Refused(endpoint: endpoint, mccmnc: mccmnc, code: refusal.code, reason: refusal.reason))
         }
 
         mutating func add(_ entry: Entry) {

@@ -83,7 +83,7 @@ extension TokenDraft {
         switch kind {
         case .idToken: 7
         case .portToken: 181
-        case .logoutToken, .authorizationResponse: 1
+        case .logoutToken, .authorizationResponse, .userInfo: 1
         }
     }
 

@@ -6,6 +6,8 @@ struct ReturnAddress: Sendable {
     var clientID = ""
     /// Whether the response is a signed JWT (JARM).
     var isSigned = false
+    /// Whether the browser posts it with a form (OAuth 2.0 Form Post Response Mode).
+    var isForm = false
 }
 
 /// Why an authorization request was refused, and where the error goes.

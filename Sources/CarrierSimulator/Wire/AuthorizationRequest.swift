@@ -26,9 +26,11 @@ struct AuthorizationRequest: Sendable {
         } catch {
             throw .shown(error)
         }
+        let mode = parameters["response_mode"] ?? "query"
         let returning = ReturnAddress(
             redirectURI: redirectURI, state: parameters["state"], correlationID: parameters["correlation_id"],
-            clientID: client.id, isSigned: ["jwt", "query.jwt"].contains(parameters["response_mode"]))
+            clientID: client.id, isSigned: ["jwt", "query.jwt", "form_post.jwt"].contains(mode),
+            isForm: ["form_post", "form_post.jwt"].contains(mode))
         do {
             return try parse(
                 parameters, client: client, returning: returning, hasIDTokens: hasIDTokens, hint: hint)

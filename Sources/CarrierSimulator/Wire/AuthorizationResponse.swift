@@ -1,3 +1,5 @@
+import HTTPServer
+import HTTPTypes
 import Primitives
 
 /// An authorization response, which the browser carries to the relying party (RFC 6749 section 4.1.2, RFC 9207, and
@@ -14,9 +16,14 @@ struct AuthorizationResponse: Sendable {
 
     let simulator: CarrierSimulator
 
-    /// The redirect URI with the parameters added.
-    func location() async throws -> String {
-        FormCoding.url(returning.redirectURI, adding: try await sentParameters())
+    /// A redirect to the redirect URI with the parameters added, or a page with a form of them.
+    /// - Parameter status: Of a redirect.
+    func response(status: HTTPResponse.Status = .seeOther) async throws -> Response {
+        let parameters = try await sentParameters()
+        guard returning.isForm else {
+            return .redirect(to: FormCoding.url(returning.redirectURI, adding: parameters), status: status)
+        }
+        return .page(FormPostPage.html(Parameters(parameters), to: returning.redirectURI, site: site))
     }
 
     /// The same parameters as members of an object, with `redirect_uri` and `location`.

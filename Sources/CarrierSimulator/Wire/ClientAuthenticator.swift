@@ -97,9 +97,13 @@ struct ClientAuthenticator: Sendable {
         guard assertion.isSigned(byKeyInPEM: pem) else {
             throw .invalidClient("The client_assertion's signature is wrong.")
         }
+        let isStrict = site.has(.clientAssertionStrict)
+        guard !isStrict || ["PS256", "ES256", "EdDSA"].contains(assertion.header["alg"]?.string) else {
+            throw .invalidClient("The client_assertion's alg is not one of FAPI 2.0.")
+        }
+        let endpoints = isStrict ? [] : [site.tokenEndpoint] + [endpoint].compactMap(\.self)
         if let fault = assertion.assertionFault(
-            audiences: audiences ?? [site.tokenEndpoint, site.issuer] + [endpoint].compactMap(\.self),
-            now: simulator.clock.now())
+            audiences: audiences ?? [site.issuer] + endpoints, now: simulator.clock.now())
         {
             throw .invalidClient("The client_assertion's \(fault) is missing or invalid.")
         }

@@ -16,7 +16,7 @@ enum ProviderMetadata {
             "jwks_uri": .string(site.issuer + "/jwks"),
             "scopes_supported": .texts(Scopes.names),
             "response_types_supported": isCarrier ? ["code", "async_token"] : ["code"],
-            "response_modes_supported": ["query", "jwt", "query.jwt"],
+            "response_modes_supported": ["query", "form_post", "jwt", "query.jwt", "form_post.jwt"],
             "authorization_signing_alg_values_supported": [.string(site.carrier.signingAlgorithm.rawValue)],
             "request_parameter_supported": true,
             "request_object_signing_alg_values_supported": ["RS256", "PS256", "ES256", "EdDSA"],

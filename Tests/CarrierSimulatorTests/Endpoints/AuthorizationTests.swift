@@ -43,6 +43,22 @@ struct AuthorizationTests {
         #expect(try await carriers.redeem(try query["code"].required).status == .ok)
     }
 
+    @Test("With form_post the response is a page whose form goes to the client, and with form_post.jwt it has the JWT")
+    func formPost() async throws {
+        let page = try await approve(["response_mode": "form_post", "state": "s&\"1"])
+        #expect(page.status == .ok)
+        #expect(page.headers[.location] == nil)
+        #expect(page.text.contains("<form method=\"post\" action=\"\(Harness.redirectURI)\">"))
+        #expect(page.text.contains("name=\"state\" value=\"s&amp;&quot;1\""))
+        #expect(page.text.contains("name=\"code\""))
+        let signed = try await approve(["response_mode": "form_post.jwt"])
+        #expect(signed.text.contains("name=\"response\" value=\"ey"))
+        #expect(!signed.text.contains("name=\"code\""))
+        let denied = try await carriers.post(
+            "\(Self.endpoint)/deny", carriers.authorizationQuery(changing: ["response_mode": "form_post"]))
+        #expect(denied.text.contains("name=\"error\" value=\"access_denied\""))
+    }
+
     @Test("Approval responds with JSON if the request accepts JSON")
     func approvalAsJSON() async throws {
         let response = try await approve(headers: [.accept: "application/json"]).object()

@@ -90,6 +90,28 @@ struct ClientAuthenticationTests {
         #expect(try await redeem(keyed(), named) == (200, nil))
     }
 
+    @Test("A carrier that is strict accepts only the issuer as audience, and no RS256")
+    func strict() async throws {
+        let carriers = keyed()
+        carriers.simulator.setFaults([.clientAssertionStrict], for: "310010")
+        let issuer = "\"\(Harness.base)/carriers/310010\""
+        #expect(try await redeem(carriers, assertion: assertion(["aud": issuer])) == (200, nil))
+        #expect(try await redeem(carriers, assertion: assertion(["jti": #""2""#])) == (401, "invalid_client"))
+
+        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let others = self.carriers(.privateKeyJWT(publicKeyPEM: key.publicKey.pemRepresentation))
+        others.simulator.setFaults([.clientAssertionStrict], for: "310010")
+        for (algorithm, isGood) in [("RS256", false), ("PS256", true)] {
+            let header = "{\"alg\":\"\(algorithm)\"}"
+            let signed = try assertion(["aud": issuer], header: header).split(separator: ".").prefix(2)
+                .joined(separator: ".")
+            let digest = SHA256.hash(data: Array(signed.utf8))
+            let signature = try key.signature(for: digest, padding: isGood ? .PSS : .insecurePKCS1v1_5)
+            let text = signed + "." + Base64URL.encode(Array(signature.rawRepresentation))
+            #expect(try await redeem(others, assertion: text).status == (isGood ? 200 : 401))
+        }
+    }
+
     @Test("An RSA key is accepted too")
     func rsa() async throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)

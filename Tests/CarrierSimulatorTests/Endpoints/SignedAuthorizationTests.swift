@@ -10,8 +10,8 @@ import Testing
 @Suite("Signed authorization requests and responses")
 struct SignedAuthorizationTests {
     static let faults: [CarrierSimulator.Fault] = [
-        .requestObjectRequired, .jarmUnsigned, .jarmMixed, .jarmOtherIssuer, .jarmOtherAudience, .jarmExpired,
-        .jarmMissingExpiry, .jarmBadSignature,
+        .requestObjectRequired, .jarmUnsigned, .jarmMixed, .jarmAlgNone, .jarmOtherIssuer, .jarmMissingIssuer,
+        .jarmOtherAudience, .jarmMissingAudience, .jarmExpired, .jarmMissingExpiry, .jarmBadSignature,
     ]
 
     let carriers = Harness()
@@ -148,7 +148,11 @@ struct SignedAuthorizationTests {
         let mixed = try await response(.jarmMixed)
         #expect(mixed["response"] != nil && mixed["code"] != nil)
         #expect(try claims(try await response(.jarmOtherIssuer))["iss"]?.string == "https://example.org")
+        #expect(try claims(try await response(.jarmMissingIssuer))["iss"] == nil)
         #expect(try claims(try await response(.jarmOtherAudience))["aud"]?.string != "shop")
+        #expect(try claims(try await response(.jarmMissingAudience))["aud"] == nil)
+        let bare = try SignedToken(try (try await response(.jarmAlgNone)["response"]).required)
+        #expect(bare.algorithm == "none" && bare.signature.isEmpty)
         #expect(
             try claims(try await response(.jarmExpired))["exp"]?.integer
                 == carriers.clock.now.secondsSinceEpoch - 360)

@@ -99,6 +99,29 @@ struct UserInfoTests {
         #expect(response.headers[.wwwAuthenticate]?.hasPrefix("Bearer") == true)
     }
 
+    @Test("A token in the query is refused, also beside one in the field")
+    func tokenInQuery() async throws {
+        let token = try await carriers.signIn("310010")["access_token"]?.string ?? ""
+        let target = "/carriers/310010/userinfo?access_token=\(token)"
+        for headers in [[:], [.authorization: "Bearer \(token)"]] as [HTTPFields] {
+            let response = try await carriers.get(target, headers: headers)
+            #expect(try response.object()["error"]?.string == "invalid_request")
+        }
+    }
+
+    @Test("A signed response has the issuer and the client, and the carrier's signature")
+    func signed() async throws {
+        let token = try await carriers.signIn("310010", [.userInfoSigned])["access_token"]?.string ?? ""
+        let response = try await carriers.get(
+            "/carriers/310010/userinfo", headers: [.authorization: "Bearer \(token)"])
+        #expect(response.headers[.contentType] == "application/jwt")
+        let signed = try SignedToken(response.text)
+        #expect(signed.claims["iss"]?.string == Harness.base + "/carriers/310010")
+        #expect(signed.claims["aud"]?.string == Harness.clientID)
+        #expect(signed.claims["sub"]?.string?.isEmpty == false)
+        #expect(signed.isSigned(by: try await carriers.keySet("310010")[0]))
+    }
+
     @Test("Another carrier's access token is refused")
     func otherCarriersToken() async throws {
         let token = try await carriers.signIn("310410")["access_token"]?.string ?? ""

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPServer
 import TestSupport
 
@@ -12,6 +13,36 @@ struct AuthorizationCallback: Sendable {
     let callback: String
     /// The authorization response.
     var items: [Item]
+    /// Whether the browser posts it with a form.
+    let isForm: Bool
+
+    /// What a provider's page makes the browser send: a redirect's query, or the fields of a form.
+    init(_ page: Browser.Page) {
+        isForm = page.status == 200
+        guard isForm else {
+            callback = String(page.location.prefix { $0 != "?" })
+            items = page.parameters.items.map { Item(name: $0.name, value: $0.value) }
+            return
+        }
+        callback = Self.attribute("action", of: Self.elements("form", in: page.text).first ?? "") ?? ""
+        items = Self.elements("input", in: page.text).compactMap { element in
+            guard let name = Self.attribute("name", of: element), let value = Self.attribute("value", of: element)
+            else { return nil }
+            return Item(name: name, value: value)
+        }
+    }
+
+    /// The start tags of an element.
+    private static func elements(_ name: String, in page: String) -> [String] {
+        page.components(separatedBy: "<\(name) ").dropFirst().map { String($0.prefix { $0 != ">" }) }
+    }
+
+    private static func attribute(_ name: String, of element: String) -> String? {
+        let parts = " \(element)".components(separatedBy: " \(name)=\"")
+        guard parts.count == 2 else { return nil }
+        return String(parts[1].prefix { $0 != "\"" }).replacing("&quot;", with: "\"").replacing("&#39;", with: "'")
+            .replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&")
+    }
 
     var query: String { items.map { App.form([$0.name: $0.value]) }.joined(separator: "&") }
 

@@ -206,16 +206,19 @@ final class ConformanceHarness: Sendable {
     }
 }
 
-/// Runs a suite's tests on one ``ConformanceHarness``.
+/// Runs a suite's tests on one server.
 struct OnOneServer: SuiteTrait, TestScoping {
+    /// Starts the server, runs the tests, and stops it.
+    let with: @Sendable (_ tests: () async throws -> Void) async throws -> Void
+
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        try await ConformanceHarness.with { try await function() }
+        try await with { try await function() }
     }
 }
 
 extension Trait where Self == OnOneServer {
     /// One server for all tests of the suite.
-    static var onOneServer: Self { Self() }
+    static var onOneServer: Self { Self { try await ConformanceHarness.with($0) } }
 }

@@ -15,9 +15,7 @@ extension ConformanceRun {
             for item in asked.parameters.items { form[item.name] = item.value }
             back = try await browser.post(asked.location.prefix { $0 != "?" } + "/approve", form: form)
         }
-        var returned = AuthorizationCallback(
-            callback: String(back.location.prefix { $0 != "?" }),
-            items: back.parameters.items.map { AuthorizationCallback.Item(name: $0.name, value: $0.value) })
+        var returned = AuthorizationCallback(back)
         keepSecret([returned["code"]].compactMap(\.self))
         row.callbackEdit?(&returned.items)
         return (browser, returned)

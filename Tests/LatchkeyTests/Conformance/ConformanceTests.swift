@@ -45,10 +45,10 @@ import Testing
     func faults() {
         let used = ConformanceCases.all.reduce(into: Set<CarrierSimulator.Fault>()) { $0.formUnion($1.faults) }
         let missing = CarrierSimulator.Fault.allCases.filter { fault in
-            // Those of signed requests and responses need settings of a provider: SignedAuthorizationTests. Operators
-            // with CAMARA's APIs have scenarios of their own.
+            // Those of signed requests and responses, and of assertions, need settings of a provider:
+            // SignedAuthorizationTests, CertificationTests. Operators with CAMARA's APIs have scenarios of their own.
             !used.contains(fault)
-                && !["refresh-", "resource-", "request-object-", "jarm-", "operator-"]
+                && !["refresh-", "resource-", "request-object-", "jarm-", "client-assertion-", "operator-"]
                     .contains(where: fault.rawValue.hasPrefix)
         }
         #expect(missing.isEmpty)

@@ -112,8 +112,9 @@ import Testing
 
     static let refused: [(CarrierSimulator.Fault, String)] = [
         (.jarmUnsigned, "not signed"), (.jarmMixed, "beside other parameters"), (.jarmOtherIssuer, "(issuer)"),
-        (.jarmOtherAudience, "(audience)"), (.jarmExpired, "(expiry)"), (.jarmMissingExpiry, "(expiry)"),
-        (.jarmBadSignature, "(signature)"), (.authorizationMissingState, "(state)"),
+        (.jarmMissingIssuer, "(issuer)"), (.jarmOtherAudience, "(audience)"), (.jarmMissingAudience, "(audience)"),
+        (.jarmExpired, "(expiry)"), (.jarmMissingExpiry, "(expiry)"), (.jarmBadSignature, "(signature)"),
+        (.jarmAlgNone, "(format)"), (.authorizationMissingState, "(state)"),
     ]
 
     @Test(

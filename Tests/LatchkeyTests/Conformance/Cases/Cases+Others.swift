@@ -13,7 +13,6 @@ extension ConformanceCases {
             "rp-request_uri-sig+enc")
         + others(noEncryption, "rp-id_token-sig+enc-a128kw", "rp-userinfo-enc", "rp-userinfo-sig+enc")
         + others(noEncryption, "rp-key-rotation-op-enc-key")
-        + others("Plain JSON is registered for userinfo; a JWT is refused (see x-userinfo-jwt).", "rp-userinfo-sig")
         + others("The access token is sent in the header only.", "rp-userinfo-bearer-body")
         + others(
             noWebFinger, "rp-discovery-webfinger-acct", "rp-discovery-webfinger-url",
@@ -26,9 +25,6 @@ extension ConformanceCases {
         + others(noFrontChannel, "oidcc-client-test-missing-athash", "oidcc-client-test-invalid-chash")
         + others(noFrontChannel, "oidcc-client-test-missing-chash")
         + others("The access token is sent in the header only.", "oidcc-client-test-userinfo-bearer-body")
-        + others(
-            "Plain JSON is registered for userinfo; a JWT is refused (see x-userinfo-jwt).",
-            "oidcc-client-test-userinfo-signed")
         + others(noWebFinger, "oidcc-client-test-discovery-webfinger-acct", "oidcc-client-test-discovery-webfinger-url")
         + others(noRegistration, "oidcc-client-test-dynamic-registration")
         + others(noRequestURIs, "oidcc-client-test-request-uri-signed-rs256")

@@ -48,6 +48,7 @@ extension ConformanceCases {
             .configuration("rp-token_endpoint-client_secret_jwt", takes("client_secret_jwt"), .later(60)),
             .ok("rp-userinfo-bearer-header", .steps(signInAndCheckBearer)),
             .rejected("rp-userinfo-bad-sub-claim", "userinfo_subject", .claims("sub", "foobar")),
+            .ok("rp-userinfo-sig", .fault(.userInfoSigned)),
             .ok("rp-discovery-openid-configuration"),
             .ok("rp-discovery-jwks_uri-keys", .fetches(1...1)),
             .configuration(
@@ -90,6 +91,7 @@ extension ConformanceCases {
             .ok("oidcc-client-test-scope-userinfo-claims", .steps(signInAndSeeClaims)),
             .ok("oidcc-client-test-client-secret-basic", .steps(signInByBasic)),
             .ok("oidcc-client-test-userinfo-bearer-header", .steps(signInAndCheckBearer)),
+            .ok("oidcc-client-test-userinfo-signed", .fault(.userInfoSigned)),
             .ok(
                 "oidcc-client-test-aggregated-claims", .claims("_claim_names", ["address": "a", "phone_number": "a"]),
                 .claims("_claim_sources", aggregated)),

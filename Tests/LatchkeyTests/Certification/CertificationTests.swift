@@ -1,0 +1,60 @@
+import Testing
+
+/// The modules of the OpenID Foundation's relying-party plans.
+@Suite(.serialized, .onOneCertificationServer) struct CertificationTests {
+    @Test("Basic", arguments: CertificationPlan.basic.modules)
+    func basic(_ module: CertificationModule) async throws { try await perform(module, .basic) }
+
+    @Test("Form post", arguments: CertificationPlan.formPost.modules)
+    func formPost(_ module: CertificationModule) async throws { try await perform(module, .formPost) }
+
+    @Test("Configuration", arguments: CertificationPlan.configuration.modules)
+    func configuration(_ module: CertificationModule) async throws { try await perform(module, .configuration) }
+
+    @Test("Dynamic", arguments: CertificationPlan.dynamic.modules)
+    func dynamic(_ module: CertificationModule) async throws { try await perform(module, .dynamic) }
+
+    @Test("Third-party initiated login", arguments: CertificationPlan.loginInitiation.modules)
+    func loginInitiation(_ module: CertificationModule) async throws { try await perform(module, .loginInitiation) }
+
+    @Test("Refresh token", arguments: CertificationPlan.refreshToken.modules)
+    func refreshToken(_ module: CertificationModule) async throws { try await perform(module, .refreshToken) }
+
+    @Test("RP-initiated logout", arguments: CertificationPlan.initiatedLogout.modules)
+    func initiatedLogout(_ module: CertificationModule) async throws { try await perform(module, .initiatedLogout) }
+
+    @Test("Back-channel logout", arguments: CertificationPlan.backChannelLogout.modules)
+    func backChannelLogout(_ module: CertificationModule) async throws {
+        try await perform(module, .backChannelLogout)
+    }
+
+    @Test("FAPI 2.0 security profile", arguments: CertificationPlan.securityProfile.modules)
+    func securityProfile(_ module: CertificationModule) async throws { try await perform(module, .securityProfile) }
+
+    @Test("FAPI 2.0 message signing", arguments: CertificationPlan.messageSigning.modules)
+    func messageSigning(_ module: CertificationModule) async throws { try await perform(module, .messageSigning) }
+
+    @Test("Comprehensive", arguments: CertificationPlan.comprehensive.modules)
+    func comprehensive(_ module: CertificationModule) async throws { try await perform(module, .comprehensive) }
+
+    private func perform(_ module: CertificationModule, _ plan: CertificationPlan) async throws {
+        try await CertificationRun.perform(module, of: plan, on: try #require(CertificationHarness.current))
+    }
+}
+
+/// The list of plans itself.
+@Suite struct CertificationListTests {
+    @Test("The committed page lists every module with its verdict (make certification-table writes it)")
+    func page() throws {
+        guard !CertificationTable.isToBeWritten else { return }
+        #expect(try CertificationTable.committed() == CertificationTable.expected)
+    }
+
+    @Test("No plan names a module twice")
+    func names() {
+        for plan in CertificationPlan.all {
+            let names = plan.modules.map(\.name) + plan.others.flatMap(\.names)
+            #expect(Set(names).count == names.count, "\(plan.id)")
+        }
+    }
+}

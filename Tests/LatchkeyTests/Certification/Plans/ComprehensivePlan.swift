@@ -1,0 +1,53 @@
+import CarrierSimulator
+import Primitives
+import TestSupport
+import Testing
+
+/// The plan of all modules, without those of the other plans.
+extension CertificationPlan {
+    static let comprehensive = CertificationPlan(
+        id: "more", title: "Comprehensive", name: "oidcc-client-test-plan",
+        summary: """
+            This plan is not part of the certification. Here are its modules that no plan above has, in the variant \
+            with `response_mode: form_post`.
+            """,
+        settings: { _ in ["response_mode": "form_post"] }, clientSettings: [:],
+        modules: [
+            .same("oidcc-client-test-missing-aud"), .same("oidcc-client-test-invalid-sig-es256"),
+            .same("oidcc-client-test-invalid-sig-hs256"),
+            .same("oidcc-client-test-userinfo-bearer-header").by(signInAndSeeBearer),
+            .same("oidcc-client-test-form-post-error"), .same("oidcc-client-test-aggregated-claims"),
+            CertificationModule("oidcc-client-test-distributed-claims", .signedIn).by(signInWithDistributedClaims),
+        ],
+        others: [
+            Others(
+                names: ["oidcc-client-test-userinfo-bearer-body"],
+                reason: "The access token is sent in the header only (RFC 6750 section 2.1)."),
+            Others(
+                names: [
+                    "oidcc-client-test-nonce-unless-code-flow", "oidcc-client-test-invalid-athash",
+                    "oidcc-client-test-missing-athash", "oidcc-client-test-invalid-chash",
+                    "oidcc-client-test-missing-chash",
+                ],
+                reason: "It is about tokens from the authorization endpoint, which are never accepted."),
+        ], postsForms: true)
+
+    private static let signInAndSeeBearer: CertificationModule.Steps = { run in
+        let observation = try await CertificationRun.signIn(run)
+        #expect(run.last(.userInfo)?.authorization?.hasPrefix("Bearer ") == true)
+        #expect(run.last(.userInfo)?["access_token"] == nil)
+        return observation
+    }
+
+    /// The claims would be at an address that only this provider names.
+    private static let signInWithDistributedClaims: CertificationModule.Steps = { run in
+        let trap = (run.simulator.issuer(of: run.provider) ?? "") + "/canary/claims"
+        run.simulator.update(run.provider) { provider in
+            provider.tampering.objects[.userInfo, default: []].append { claims in
+                claims["_claim_names"] = ["credit_score": "a"]
+                claims["_claim_sources"] = ["a": ["endpoint": .string(trap), "access_token": "claims-token"]]
+            }
+        }
+        return try await CertificationRun.signIn(run)
+    }
+}

@@ -1,0 +1,147 @@
+import CarrierSimulator
+import HTTPServer
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+/// The plans of FAPI 2.0. `profile` is the provider's only setting for them.
+extension CertificationPlan {
+    static let securityProfile = CertificationPlan(
+        id: "fapi2", title: "FAPI 2.0 security profile", name: "fapi2-security-profile-final-client-test-plan",
+        summary: """
+            With `profile: fapi2`: OpenID Connect, `private_key_jwt`, and access tokens bound by DPoP. The provider \
+            demands pushed requests, a nonce in each DPoP proof, and assertions for its issuer alone, and publishes \
+            its key between others of the same `kid`.
+            """,
+        client: .key, settings: { settings("fapi2", issuer: $0) }, clientSettings: [:], provider: demand,
+        modules: tokenModules + responseModules + stateModules + [refreshModule],
+        others: [openBanking])
+
+    static let messageSigning = CertificationPlan(
+        id: "signed", title: "FAPI 2.0 message signing", name: "fapi2-message-signing-final-client-test-plan",
+        summary: """
+            With `profile: fapi2-message-signing`: the same, with signed requests (JAR) and signed responses (JARM).
+            """,
+        client: .key, settings: { settings("fapi2-message-signing", issuer: $0) },
+        clientSettings: ["authorization_signed_response_alg": "ES256"],
+        provider: { provider in
+            demand(&provider)
+            provider.faults.insert(.requestObjectRequired)
+        }, modules: tokenModules + signedStateModules + signedResponseModules + [refreshModule],
+        others: [
+            Others(
+                names: responseModules.map(\.name),
+                reason: "The plan leaves it out with JARM, whose own modules are about `iss`."), openBanking,
+        ])
+
+    private static let prefix = "fapi2-security-profile-final-client-test-"
+
+    private static func settings(_ profile: String, issuer: String) -> Settings {
+        [
+            "profile": profile, "store_tokens": true,
+            "resources": ["account": ["url": issuer + "/v2/users/me/token?type=zak"]],
+        ]
+    }
+
+    private static let demand: @Sendable (inout CarrierSimulator.Carrier) -> Void = { provider in
+        provider.signingAlgorithm = .es256
+        provider.authenticationMethods = [CarrierSimulator.Client.Authentication.privateKeyJWT(publicKeyPEM: "").name]
+        provider.faults = [.parRequired, .dpopRequired, .dpopNonce, .clientAssertionStrict]
+        provider.tampering.objects[.keys, default: []].append { set in
+            var keys = set.keys
+            guard let keyID = keys.first?["kid"]?.string else { return }
+            keys.insert(ConformanceKeys.rsaJWK(keyID, alg: "PS256"), at: 0)
+            keys.append(ConformanceKeys.ecJWK(keyID, use: "enc"))
+            set["keys"] = .array(keys.map(\.value))
+        }
+    }
+
+    private static let openBanking = Others(
+        names: [prefix + "invalid-openbanking-intent-id"], reason: "Intent ids are part of UK Open Banking.")
+
+    /// About tokens and metadata.
+    private static let tokenModules: [CertificationModule] =
+        [
+            "happy-path", "discovery-issuer-mismatch", "invalid-iss", "invalid-aud", "invalid-secondary-aud",
+            "invalid-null-alg", "invalid-alternate-alg", "invalid-expired-exp", "invalid-missing-exp",
+            "invalid-missing-aud", "invalid-missing-iss", "valid-aud-as-array", "invalid-nonce",
+            "invalid-missing-nonce", "token-endpoint-response-without-expires_in",
+        ].map { .same(prefix + $0, as: "fapi2-" + $0) }
+        + [
+            CertificationModule(
+                prefix + "token-type-case-insensitivity", .signedIn, .tokens("token_type", "dpOp")),
+            CertificationModule(
+                prefix + "rs-dpop-auth-scheme-case-insensitivity", .signedIn, .answer(.userInfo, invertScheme)
+            ).by(signInWithNonces),
+            CertificationModule(
+                prefix + "happy-path-no-dpop-nonce", .signedIn, .carrier { $0.faults.remove(.dpopNonce) }),
+        ]
+
+    /// About an authorization response that is not signed.
+    private static let responseModules: [CertificationModule] = [
+        "invalid-authorization-response-iss", "remove-authorization-response-iss",
+    ].map { .same(prefix + $0, as: "fapi2-" + $0) }
+
+    private static let stateNames = ["invalid-state", "invalid-missing-state"].map {
+        "ensure-authorization-response-with-\($0)-fails"
+    }
+
+    private static let stateModules: [CertificationModule] = stateNames.map {
+        .same(prefix + $0, as: "fapi2-" + $0)
+    }
+
+    /// The same, where the state is in a JWT.
+    private static let signedStateModules = [
+        CertificationModule(prefix + stateNames[0], .noCodeRedeemed(), .fault(.authorizationOtherState)),
+        CertificationModule(prefix + stateNames[1], .noCodeRedeemed("state"), .fault(.authorizationMissingState)),
+    ]
+
+    private static let signedResponseModules = [
+        ("without-iss-fails", "issuer", CarrierSimulator.Fault.jarmMissingIssuer),
+        ("with-invalid-iss-fails", "issuer", .jarmOtherIssuer),
+        ("without-aud-fails", "audience", .jarmMissingAudience),
+        ("with-invalid-aud-fails", "audience", .jarmOtherAudience),
+        ("without-exp-fails", "expiry", .jarmMissingExpiry), ("with-expired-exp-fails", "expiry", .jarmExpired),
+        ("with-invalid-sig-fails", "signature", .jarmBadSignature), ("signature-is-not-none", "format", .jarmAlgNone),
+    ].map { CertificationModule(prefix + "ensure-jarm-" + $0, .noCodeRedeemed($1), .fault($2)) }
+
+    private static let refreshModule = CertificationModule(
+        "fapi2-security-profile-final-client-refresh-token-test", .refreshed
+    ).by(refreshTwice)
+
+    // MARK: Steps
+
+    private static func invertScheme(_ response: inout Response) {
+        response.headers[.wwwAuthenticate] = response.headers[.wwwAuthenticate]?.replacing("DPoP ", with: "dpOp ")
+    }
+
+    private static let signInWithNonces: CertificationModule.Steps = { run in
+        let observation = try await CertificationRun.signIn(run)
+        #expect(run.count(.userInfo) == 2, "the second one has the nonce that was demanded")
+        return observation
+    }
+
+    /// The resource refuses every token until it was refreshed twice.
+    private static let refreshTwice: CertificationModule.Steps = { run in
+        let browser = Browser()
+        let observation = try await run.signIn(browser)
+        guard observation == .signedIn else { return observation }
+        let before = run.count(.token)
+        run.simulator.update(run.provider) { provider in
+            provider.tampering.responses[.resource, default: []].append { response in
+                let refreshes = run.simulator.log.entries.filter {
+                    $0.mccmnc == run.provider && $0["grant_type"] == "refresh_token"
+                }
+                guard refreshes.count < 2, response.status == .ok else { return }
+                response = Response(status: .unauthorized)
+                response.headers[.wwwAuthenticate] = "DPoP error=\"invalid_token\""
+            }
+        }
+        let first = try await run.fetch("account", browser)
+        #expect(first.status >= 400)
+        let second = try await run.fetch("account", browser)
+        #expect(run.count(.token) > before + 1)
+        return second.status == 200 ? .refreshed : .other("\(first.text) \(second.text)")
+    }
+}
