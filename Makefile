@@ -2,7 +2,7 @@
 
 swift_files := Sources Tests Fuzz Examples Package.swift
 
-.PHONY: help run build test embedding browser openapi third-party conformance conformance-table \
+.PHONY: help run build test embedding browser openapi third-party conformance conformance-table camara-table \
 	certification-table guides configuration-reference deployment-check image-check tls-check soak chaos \
 	network-faults overload sanitizers fuzz bench bench-peers redirect-costs instructions scaling docs lint format clean
 
@@ -59,6 +59,11 @@ certification-table:  ## write docs/certification.md from a run of the certifica
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_CERTIFICATION_TABLE=write scripts/test --filter 'LatchkeyTests.CertificationTests'
+
+camara-table:  ## write docs/camara.md from the tests of CAMARA's scenarios
+	@scripts/setup --test
+	swift build --build-tests
+	LATCHKEY_CAMARA_TABLE=write scripts/test --filter 'LatchkeyTests.CAMARAScenarioTests'
 
 guides:  ## write docs/guides.md from Tests/Guides/statements.txt
 	@scripts/setup --test

@@ -88,6 +88,10 @@ extension CarrierSimulator {
                 guard token.grant.mccmnc == provider else { return }
                 token.expiresAt = Timestamp(secondsSinceEpoch: 0)
             }
+            state.operators.accessTokens.updateAll { token in
+                guard token.grant.operatorName == provider else { return }
+                token.expiresAt = Timestamp(secondsSinceEpoch: 0)
+            }
         }
     }
 

@@ -32,6 +32,8 @@ extension CarrierSimulator {
         public var acceptsBackchannel = true
         /// Whether clients may have tokens without a user (RFC 6749 section 4.4).
         public var acceptsClientCredentials = true
+        /// The scopes that it does not grant, although it accepts requests with them.
+        public var withheldScopes: Set<String> = []
         /// Whether `/verify` takes hashed numbers.
         public var acceptsHashedNumbers = true
         /// For how many days it keeps SIM changes; nil for ever.

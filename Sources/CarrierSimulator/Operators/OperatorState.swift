@@ -14,7 +14,7 @@ struct OperatorGrant: Sendable {
 
     let operatorName: String
     let clientID: String
-    let scopes: [String]
+    var scopes: [String]
     /// Nil for a token without a user.
     let subscriber: CarrierSimulator.User?
     let authentication: Authentication
@@ -34,7 +34,7 @@ struct OperatorState: Sendable {
 
     struct AccessToken: Sendable {
         let grant: OperatorGrant
-        let expiresAt: Timestamp
+        var expiresAt: Timestamp
         /// The thumbprint of the key that it is bound to; nil for a Bearer token.
         let keyThumbprint: String?
         /// Whether Number Verification was called with it.

@@ -99,7 +99,9 @@ struct OperatorTokenEndpoint: Sendable {
     private func tokens(
         _ granted: Granted, _ site: CarrierSite, accessToken: String, keyThumbprint: String?
     ) async throws -> Response {
-        let (now, lifetime, grant) = (simulator.clock.now(), site.carrier.accessTokenLifetime, granted.grant)
+        let (now, lifetime) = (simulator.clock.now(), site.carrier.accessTokenLifetime)
+        var grant = granted.grant
+        grant.scopes.removeAll { site.carrier.operatorProfile?.withheldScopes.contains($0) ?? false }
         let token = OperatorState.AccessToken(
             grant: grant, expiresAt: now.advanced(bySeconds: lifetime), keyThumbprint: keyThumbprint)
         simulator.withState { $0.operators.accessTokens.put(token, for: accessToken) }

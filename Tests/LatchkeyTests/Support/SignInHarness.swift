@@ -20,7 +20,7 @@ struct SignInHarness: Sendable {
     static let mccmnc = "310010"
 
     let simulator: CarrierSimulator
-    let app: App
+    var app: App
     let configuration: Configuration
     let running: CarrierSimulator.Running
     let service: LatchkeyService
