@@ -2,6 +2,9 @@ public import HTTPCore
 public import Primitives
 import Synchronization
 
+/// Why certificates or keys cannot be used.
+public typealias TLSError = HTTPCore.TLSError
+
 /// The credentials of TLS listeners. They can be replaced while the server runs: new handshakes use the new ones, and
 /// open connections keep theirs.
 public final class ServerTLS: Sendable {
