@@ -27,7 +27,7 @@ enum MetadataTarget {
     }
 
     private static func check(_ metadata: ProviderMetadata) {
-        let endpoints = [
+        let endpoints: [EndpointURL?] = [
             metadata.authorizationEndpoint, metadata.tokenEndpoint, metadata.userInfoEndpoint, metadata.jwksURI,
             metadata.serverInitiatedAuthorizationEndpoint, metadata.pushedAuthorizationRequestEndpoint,
             metadata.backchannelAuthentication?.endpoint, metadata.endSessionEndpoint,

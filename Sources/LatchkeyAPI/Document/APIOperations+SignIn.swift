@@ -3,8 +3,9 @@ import SignIn
 
 extension APIOperation {
     static let ofSignIn: [APIOperation] = [
-        signIn,
-        signIn.also(
+        signIn(APIRefusal.ofCarriers + APIRefusal.ofOperators),
+        // Carriers have no refusals of operators, and the example apps know none.
+        signIn(APIRefusal.ofCarriers).also(
             at: "/auth/zenkey-signin", "signInWithZenKey",
             "This is `/auth/zenkey/sign-in` under the name that the published example apps use."),
         APIOperation(
@@ -28,20 +29,22 @@ extension APIOperation {
         register, register.also(at: "/auth/register", "registerAtAuth", "This is `/users` under another name."),
     ]
 
-    private static let signIn = APIOperation(
-        .post, "/auth/{provider}/sign-in", "signIn", .signIn, .key, "Sign in with an authorization code",
-        """
-        Redeems the code at the user's carrier, checks the ID token, and returns a Latchkey session. If the response \
-        was lost, the same caller may send the same request again within 60 seconds, if it has a `code_verifier`.
+    /// - Parameter refusals: Those of the providers that the path can name.
+    private static func signIn(_ refusals: [APIRefusal]) -> APIOperation {
+        APIOperation(
+            .post, "/auth/{provider}/sign-in", "signIn", .signIn, .key, "Sign in with an authorization code",
+            """
+            Redeems the code at the user's carrier, checks the ID token, and returns a Latchkey session. If the \
+            response was lost, the same caller may send the same request again within 60 seconds, if it has a \
+            `code_verifier`.
 
-        At a provider of kind `camara` the body has an `operator_token` in place of a code.
-        """,
-        parameters: [.provider],
-        body: Body(schema: "SignIn", example: APIExample.signIn(#", "nonce": "\#(APIExample.nonce)""#)),
-        responses: [.tokens(.ok, "The user is signed in.")],
-        refusals: APIRefusal.ofCarriers + APIRefusal.ofOperators + [
-            .mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown,
-        ])
+            At a provider of kind `camara` the body has an `operator_token` in place of a code.
+            """,
+            parameters: [.provider],
+            body: Body(schema: "SignIn", example: APIExample.signIn(#", "nonce": "\#(APIExample.nonce)""#)),
+            responses: [.tokens(.ok, "The user is signed in.")],
+            refusals: refusals + [.mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown])
+    }
 
     private static let register = APIOperation(
         .post, "/users", "register", .registration, .keyOrPage, "Register a user",

@@ -40,9 +40,16 @@ import Testing
     }
 
     private func approved(_ browser: Browser, _ page: Browser.Page, user: String = "jane") async throws -> String {
+        try await returned(browser, page, user: user).location
+    }
+
+    /// The redirect or the form with which the provider returns the browser.
+    private func returned(
+        _ browser: Browser, _ page: Browser.Page, user: String = "jane"
+    ) async throws -> Browser.Page {
         var form: [String: String] = ["user": user]
         for item in page.parameters.items { form[item.name] = item.value }
-        return try await browser.post(page.location.prefix { $0 != "?" } + "/approve", form: form).location
+        return try await browser.post(page.location.prefix { $0 != "?" } + "/approve", form: form)
     }
 
     private func me(_ browser: Browser, _ harness: SignInHarness) async throws -> App.Members {
@@ -174,9 +181,11 @@ import Testing
             let browser = Browser()
             let page = try await start(browser, harness)
             #expect(page.parameters["response_mode"] == "form_post")
+            let response = AuthorizationCallback(try await returned(browser, page))
+            #expect(response.isForm)
             var form: [String: String] = [:]
-            for item in Browser.query(of: try await approved(browser, page)).items { form[item.name] = item.value }
-            let callback = url(harness, "/auth/meetings/callback")
+            for item in response.items { form[item.name] = item.value }
+            let callback = response.callback
             // The provider's page does not send Latchkey's cookies, and Latchkey's page does.
             #expect(try await Browser().post(callback, form: form).text.contains(#"name="sent_again""#))
             form["sent_again"] = "true"
