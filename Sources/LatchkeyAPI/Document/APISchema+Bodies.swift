@@ -4,9 +4,9 @@ import Primitives
 extension APISchema {
     static let bodies: KeyValuePairs<String, APISchema> = [
         "SignIn": object(
-            "A sign-in with a code; at a provider of kind `camara` with an operator token.",
-            signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + networkFields,
-            oneGroupOf: [["code"], ["operator_token"]]),
+            "A sign-in with a `code`; at a provider of kind `camara` with an `operator_token` in its place.",
+            // Generators make several types of a choice between groups, so the texts say it.
+            signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + networkFields),
         "TransactionApproval": object(
             "A sign-in with a code for a transaction.", signInFields(isTransaction: true) + networkFields),
         "IdentityToLink": object(
