@@ -12,7 +12,7 @@ struct SIMSwapDraft: Sendable {
 
     var isEmpty: Bool { maximumAge == nil && ifSwapped == nil && ifUnknown == nil }
 
-    /// The policy. Whoever names an age wants the check.
+    /// The policy. A given age switches the check on.
     var policy: Policy {
         var policy = Policy()
         if !isEmpty { policy.ifSwapped = .refuse }

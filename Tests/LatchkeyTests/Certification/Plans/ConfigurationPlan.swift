@@ -24,7 +24,7 @@ extension CertificationPlan {
             ),
             Others(
                 names: ["oidcc-client-test-dynamic-registration"],
-                reason: "The operator registers the client, so that no provider is trusted that nobody chose."),
+                reason: "The operator registers the client at each provider and configures that provider."),
             Others(
                 names: ["oidcc-client-test-request-uri-signed-rs256", "oidcc-client-test-request-uri-signed-none"],
                 reason: "Request objects are sent or pushed (RFC 9126), so that the provider fetches nothing."),
