@@ -1,18 +1,20 @@
 # `make` lists the targets. On Debian and Ubuntu they first install missing packages, except Swift.
 
-swift_files := Sources Tests Fuzz Examples Package.swift
+swift_files := Sources Clients Tests Fuzz Examples Package.swift
 
-.PHONY: help run build test embedding browser openapi third-party conformance conformance-table camara-table \
-	certification-table guides configuration-reference deployment-check image-check tls-check soak chaos \
-	network-faults overload sanitizers fuzz bench bench-peers redirect-costs instructions scaling docs lint format clean
+.PHONY: help run build test embedding browser swift-client android-client openapi third-party conformance \
+	conformance-table camara-table certification-table guides configuration-reference configuration-schema manual \
+	deployment-check image-check tls-check soak chaos network-faults overload sanitizers fuzz bench bench-peers \
+	redirect-costs instructions scaling docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
 
-run:  ## start Latchkey with simulated carriers on this machine
+run:  ## start Latchkey with simulated carriers on this machine (a debug build: 3 minutes the first time)
+	@test -x .build/debug/latchkey || echo 'The first build takes about 3 minutes on 2 cores.'
 	@scripts/setup
-	scripts/build-release --product latchkey
-	exec .build/release/latchkey demo
+	swift build --product latchkey
+	exec .build/debug/latchkey demo
 
 build:  ## make the release binaries, in .build/release
 	@scripts/setup
@@ -32,6 +34,15 @@ browser:  ## test all pages in a real browser; screenshots are in .build/screens
 	swift build --product latchkey
 	scripts/browser
 
+swift-client:  ## build the package of the Swift client alone, and as apps depend on it
+	@scripts/setup
+	scripts/swift-client
+
+android-client:  ## compile the client for Android, and sign in with it
+	@scripts/setup --android
+	swift build --product latchkey
+	scripts/android-client
+
 openapi:  ## test a running server against its OpenAPI document
 	@scripts/setup --test
 	swift build --product latchkey
@@ -50,22 +61,22 @@ fuzz:  ## fuzz the parsers, FUZZ_SECONDS (600) each
 	@scripts/setup
 	scripts/fuzz
 
-conformance-table:  ## write docs/conformance.md from a run of the conformance suite
+conformance-table:  ## write docs/reports/conformance.md from a run of the conformance suite
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_CONFORMANCE_TABLE=write scripts/test --filter 'LatchkeyTests.ConformanceTests'
 
-certification-table:  ## write docs/certification.md from a run of the certification modules
+certification-table:  ## write docs/reports/certification.md from a run of the certification modules
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_CERTIFICATION_TABLE=write scripts/test --filter 'LatchkeyTests.CertificationTests'
 
-camara-table:  ## write docs/camara.md from the tests of CAMARA's scenarios
+camara-table:  ## write docs/reports/camara.md from the tests of CAMARA's scenarios
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_CAMARA_TABLE=write scripts/test --filter 'LatchkeyTests.CAMARAScenarioTests'
 
-guides:  ## write docs/guides.md from Tests/Guides/statements.txt
+guides:  ## write docs/reports/guides.md from Tests/Guides/statements.txt
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_GUIDES=write scripts/test --filter 'LatchkeyTests.GuidesDocumentTests'
@@ -74,6 +85,16 @@ configuration-reference:  ## write docs/configuration.md from the program's sett
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_CONFIGURATION_REFERENCE=write scripts/test --filter 'LatchkeyConfigurationTests.ConfigurationDocumentTests'
+
+configuration-schema:  ## write docs/configuration.schema.json from the program's settings
+	@scripts/setup --test
+	swift build --build-tests
+	LATCHKEY_CONFIGURATION_SCHEMA=write scripts/test --filter 'LatchkeyConfigurationTests.ConfigurationSchemaTests'
+
+manual:  ## write docs/latchkey.1 from the program's help
+	@scripts/setup --test
+	swift build --build-tests
+	LATCHKEY_MANUAL=write scripts/test --filter 'LatchkeyTests.ManualPageTests'
 
 image-check: build  ## follow the Dockerfile without a container engine, and run the result (as root)
 	@scripts/setup --deployment

@@ -1,17 +1,20 @@
 // swift-tools-version:6.2
 import PackageDescription
 
+// The commit, which scripts/build-release names. Only a C file depends on it: a new commit costs the release build that
+// file, and linking.
+let revision = Context.environment["LATCHKEY_REVISION"].map { [CSetting.define("LATCHKEY_REVISION", to: $0)] }
+
 // The order of the targets is that of their imports: a target imports only targets above it.
 let package = Package(
     name: "latchkey",
-    platforms: [.macOS(.v15), .iOS(.v15)],
+    platforms: [.macOS(.v15)],
     products: [
         .executable(name: "latchkey", targets: ["latchkey"]),
         .executable(name: "carrier-simulator", targets: ["carrier-simulator"]),
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
         .library(name: "HTTPServer", targets: ["HTTPServer"]),
         .library(name: "CarrierSimulator", targets: ["CarrierSimulator"]),
-        .library(name: "LatchkeyClient", targets: ["LatchkeyClient"]),
         .library(name: "LatchkeyService", targets: ["LatchkeyConfiguration", "LatchkeyService"]),
     ],
     dependencies: [
@@ -21,7 +24,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // Functions and macros of C libraries that Swift cannot import. C modules cannot be aliased, hence the prefix.
@@ -30,6 +32,12 @@ let package = Package(
         .target(name: "CLatchkeySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "CLatchkeyPostgres", linkerSettings: [.linkedLibrary("pq")]),
         .target(name: "CLatchkeyOpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+        // The files of the folder Public, compiled in.
+        .target(name: "CLatchkeySite"),
+        // The commit of the program.
+        .target(name: "CLatchkeyRevision", cSettings: revision),
+        .systemLibrary(name: "CLatchkeyYAML", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CLatchkeyIDN", providers: [.apt(["libidn2-dev"])]),
 
         // Values for all targets: strict JSON, base64url, secrets, time, randomness.
         .target(name: "Primitives", dependencies: ["CLatchkeySystem"]),
@@ -70,7 +78,7 @@ let package = Package(
         // The stored records and the store protocols of the use cases; no database.
         .target(
             name: "StorageModel",
-            dependencies: ["Primitives", .product(name: "Crypto", package: "swift-crypto")]),
+            dependencies: ["CLatchkeyOpenSSL", "Primitives", .product(name: "Crypto", package: "swift-crypto")]),
 
         // SQLite and PostgreSQL.
         .target(
@@ -78,26 +86,22 @@ let package = Package(
             dependencies: [
                 "CLatchkeyPostgres", "CLatchkeySQLite", "CLatchkeySystem", "Primitives", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
 
         // The use cases: sign-ins, sessions, accounts.
         .target(
             name: "SignIn",
             dependencies: [
-                "OpenIDConnect", "Primitives", "StorageModel",
+                "CLatchkeyIDN", "OpenIDConnect", "Primitives", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            // Part of Swift's Foundation, for internationalized domain names.
-            linkerSettings: [.linkedLibrary("_FoundationICU")]),
+            ]),
 
         // The use cases as an HTTP API.
         .target(
             name: "LatchkeyAPI",
             dependencies: [
-                "HTTPServer", "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
+                "CLatchkeySite", "HTTPServer", "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -132,18 +136,17 @@ let package = Package(
         .target(
             name: "LatchkeyConfiguration",
             dependencies: [
-                "HTTPCore", "HTTPServer", "LatchkeyAPI", "Observability", "OpenIDConnect", "Primitives", "SignIn",
-                "StorageModel",
+                "CLatchkeyYAML", "HTTPCore", "HTTPServer", "LatchkeyAPI", "Observability", "OpenIDConnect",
+                "Primitives", "SignIn", "StorageModel",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
             ]),
 
         // Assembles the service.
         .target(
             name: "LatchkeyService",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability", "OpenIDConnect", "OutboundHTTP",
-                "Primitives", "SignIn", "Storage", "StorageModel",
+                "CLatchkeyRevision", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
+                "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -165,8 +168,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // For apps. Independent of the server, so that it builds for phones.
-        .target(name: "LatchkeyClient", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
+        // For the tests. Apps depend on the package of that folder, which has nothing of the server.
+        .target(
+            name: "LatchkeyClient",
+            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            path: "Clients/Swift/Sources/LatchkeyClient"),
 
         // Shared by the tests.
         .target(
@@ -201,7 +207,8 @@ let package = Package(
         .testTarget(
             name: "StorageTests",
             dependencies: [
-                "Storage", "StorageModel", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                "CLatchkeySQLite", "Storage", "StorageModel", "Primitives", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "LatchkeyAPITests",
@@ -248,9 +255,7 @@ let package = Package(
 
 // C targets have no Swift settings.
 for target in package.targets
-where !["CLatchkeySystem", "CLatchkeyZlib", "CLatchkeyOpenSSL", "CLatchkeyPostgres"].contains(
-    target.name)
-{
+where !target.name.hasPrefix("CLatchkey") {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

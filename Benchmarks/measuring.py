@@ -167,11 +167,11 @@ class Meter:
         self.has_window = not settings.is_quick
         self.folder = tempfile.TemporaryDirectory()
 
-    def sign_in(self, kind, connections, seconds):
-        """Sign-ins of `new` or `known` users."""
+    def sign_in(self, kind, connections, seconds, way="carrier"):
+        """Sign-ins of `new` or `known` users: with a carrier's code, or by `number` with an operator token."""
         def run(seconds):
             arguments = self.users.arguments(kind, connections, seconds)
-            report = wrk(self.server, "sign_in.lua", arguments, connections, seconds)
+            report = wrk(self.server, "sign_in.lua", [*arguments, way], connections, seconds)
             shares.append(self.users.posted(kind, report, connections, arguments))
             return report
 

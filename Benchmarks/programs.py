@@ -212,11 +212,12 @@ def in_path(name):
     return any(os.access(pathlib.Path(folder) / name, os.X_OK) for folder in os.environ["PATH"].split(":"))
 
 
-def carrier(subjects, known=0, spread=1, delay_ms=0):
-    """Starts a carrier; see carrier/carrier.c."""
+def carrier(subjects, known=0, spread=1, delay_ms=0, is_operator=False):
+    """Starts a carrier; see carrier/carrier.c. The issuer of an operator is its own address."""
     port = free_port()
+    issuer = f"http://127.0.0.1:{port}" if is_operator else ISSUER
     words = [carrier_program(), "--port", port, "--subjects", subjects, "--known", known, "--spread", spread,
-             "--delay-ms", delay_ms, "--issuer", ISSUER, "--client", CLIENT, "--secret", SECRET]
+             "--delay-ms", delay_ms, "--issuer", issuer, "--client", CLIENT, "--secret", SECRET]
     return Program("carrier", words, port, "/stats", seconds=120 + subjects / 500)
 
 
@@ -234,6 +235,21 @@ def latchkey(program, database, carrier_port, under=(), **options):
         LATCHKEY_DEBUG_MEMORY_DUMPS="true",
         # The carrier's issuer is the same in every run, and so it has no server that could confirm it.
         **{"LATCHKEY_ZENKEY_ISSUERS": "310010=http://127.0.0.1/carrier", **options})
+
+
+def operator_settings(port):
+    """The variables of a server for sign-ins by number, at a carrier that is an operator, too."""
+    origin = f"http://127.0.0.1:{port}"
+    made = subprocess.run(
+        ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"], capture_output=True,
+        text=True)
+    if made.returncode:
+        fail(f"openssl made no key: {made.stderr[-1000:]}")
+    operator = {"name": "bench", "mccmnc": ["310010"], "issuer": origin, "api_root": origin, "client_id": CLIENT,
+                "private_key": made.stdout}
+    number = {"kind": "camara", "purpose": "dpv:FraudPreventionAndDetection", "redirect_uris": [REDIRECT_URI],
+              "operators": [operator]}
+    return {"LATCHKEY_PROVIDERS": json.dumps({"number": number}), "LATCHKEY_ZENKEY_ISSUERS": f"310010={origin}"}
 
 
 def sign_in(server, n, round_name="first", code=None, nonce=None, verifier="v" * 64, key=API_KEY,

@@ -10,7 +10,7 @@ import time
 import hanging
 import users
 from measuring import Meter, Users, medians, number, notes, table
-from programs import HERE, carrier, fail, latchkey, say, sign_in
+from programs import HERE, carrier, fail, latchkey, operator_settings, say, sign_in
 
 # Users that sign in once before a load; the tokens of session checks.
 WARM = 1_000
@@ -136,6 +136,31 @@ def growth(settings):
     return "\n".join([
         f"Growth with the number of users: {level} connections, {how}.", "",
         table(rows, heads), *notes(rows), ""])
+
+
+def numbers(settings):
+    """Sign-ins by number with an operator token, beside those with a carrier's code, in alternating rounds."""
+    turns, level, ways = 1 if settings.is_quick else 5, 32, ("carrier", "number")
+    subjects = settings.new_users(len(ways) * turns, [level])
+    figures = {(kind, way): [] for kind in ("known", "new") for way in ways}
+    with tempfile.TemporaryDirectory() as folder:
+        with carrier(subjects, is_operator=True) as provider, latchkey(
+                settings.program, f"{folder}/bench.db", provider.port, **operator_settings(provider.port)) as server:
+            meter = Meter(server, Users(subjects, 0, settings.new_per_second), settings)
+            meter.users.warm_up(server, 200 if settings.is_quick else WARM)
+            for turn in range(turns):
+                for kind, way in figures:
+                    say(f"sign-ins of {kind} users by {way}, round {turn + 1} of {turns}")
+                    figures[kind, way].append(meter.sign_in(kind, level, settings.seconds, way))
+    rows = []
+    for kind, way in figures:
+        ratios = [mine["cpu"] / theirs["cpu"] for mine, theirs in zip(figures[kind, way], figures[kind, "carrier"])]
+        rows.append((f"{kind} user", way, f"{statistics.median(ratios):.2f}", medians(figures[kind, way])))
+    how = f"medians of {turns} alternating rounds" if turns > 1 else "one round"
+    return "\n".join([
+        f"Sign-ins by number with an operator token, beside those with a carrier's code: {level} connections, {how}.",
+        "",
+        table(rows, ["sign-in of a", "by", "CPU, of that by carrier"]), *notes(rows), ""])
 
 
 def idle(settings):

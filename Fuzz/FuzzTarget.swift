@@ -8,13 +8,17 @@
 /// second, and every value must have the properties that its parser promises.
 enum FuzzTarget: String, CaseIterable {
     case authorizationResponse = "authorization-response"
+    case backchannel
     case configuration
     case connection
     case dpop
     case encryptedToken = "encrypted-token"
+    case encryptedUserInfo = "encrypted-userinfo"
     case idToken = "id-token"
     case jwks
     case metadata
+    case operatorAPI = "operator-api"
+    case pushedAuthorization = "pushed-authorization"
     case requestFields = "request-fields"
     case response
     case storedContent = "stored-content"
@@ -28,13 +32,17 @@ enum FuzzTarget: String, CaseIterable {
     func read(_ bytes: [UInt8]) {
         switch self {
         case .authorizationResponse: AuthorizationResponseTarget.read(bytes)
+        case .backchannel: BackchannelTarget.read(bytes)
         case .configuration: ConfigurationTarget.read(bytes)
         case .connection: ConnectionTarget.read(bytes)
         case .dpop: DPoPTarget.read(bytes)
         case .encryptedToken: EncryptedTokenTarget.read(bytes)
+        case .encryptedUserInfo: EncryptedUserInfoTarget.read(bytes)
         case .idToken: IDTokenTarget.read(bytes)
         case .jwks: JWKSTarget.read(bytes)
         case .metadata: MetadataTarget.read(bytes)
+        case .operatorAPI: OperatorAPITarget.read(bytes)
+        case .pushedAuthorization: PushedAuthorizationTarget.read(bytes)
         case .requestFields: RequestFieldsTarget.read(bytes)
         case .response: ResponseTarget.read(bytes)
         case .storedContent: StoredContentTarget.read(bytes)

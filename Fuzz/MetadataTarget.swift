@@ -32,7 +32,7 @@ enum MetadataTarget {
             metadata.serverInitiatedAuthorizationEndpoint, metadata.pushedAuthorizationRequestEndpoint,
             metadata.backchannelAuthentication?.endpoint, metadata.endSessionEndpoint,
         ]
-        for endpoint in endpoints.compactMap(\.self) {
+        for endpoint in endpoints.compactMap(\.self) + metadata.mutualTLSAliases.endpoints {
             demand(requirements.trustedHosts.contains(endpoint.host), "every endpoint is on a trusted host")
             demand(endpoint.scheme == .https || endpoint.isLoopback, "what is not encrypted stays on this machine")
             demand(

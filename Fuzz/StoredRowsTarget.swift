@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import GRDB
 import Primitives
 import StorageModel
 
@@ -23,7 +22,7 @@ enum StoredRowsTarget {
         let store: SQLStore
         let tables: [TableShape]
         /// Writes what SQLite's own checks allow, foreign keys aside.
-        let raw: DatabaseQueue
+        let raw: SQLiteConnection
     }
 
     /// In a folder of its own in memory, which the process leaves behind if it crashes.
@@ -34,10 +33,10 @@ enum StoredRowsTarget {
         do {
             let store = try SQLStore(
                 configuration: SQLiteConfiguration(path: path + "/latchkey.db", synchronous: .normal, readerCount: 1))
-            var configuration = GRDB.Configuration()
-            configuration.foreignKeysEnabled = false
-            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
-            let raw = try DatabaseQueue(path: path + "/latchkey.db", configuration: configuration)
+            var options = SQLiteConnection.Options()
+            options.enforcesForeignKeys = false
+            options.settings = ["PRAGMA synchronous = OFF"]
+            let raw = try SQLiteConnection(path + "/latchkey.db", options)
             return Place(store: store, tables: try TableShape.all(), raw: raw)
         } catch {
             fatalError("the database cannot be made: \(error)")
@@ -60,41 +59,43 @@ enum StoredRowsTarget {
     /// Makes the rows the only ones; false if SQLite refuses them.
     private static func write(_ input: [UInt8]) -> Bool {
         var rest = input[...]
+        let db = place.raw
         do {
-            try place.raw.write { db in
-                for table in place.tables { try db.execute(sql: "DELETE FROM \(table.name)") }
-                while let first = rest.popFirst() {
-                    let table = place.tables[Int(first) % place.tables.count]
-                    let values = table.columns.map { value(&rest, of: $0.kind) }
-                    let marks = values.map { _ in "?" }.joined(separator: ", ")
-                    try db.execute(
-                        sql: "INSERT OR REPLACE INTO \(table.name) (\(table.columnNames)) VALUES (\(marks))",
-                        arguments: StatementArguments(values))
-                }
+            try db.execute("BEGIN IMMEDIATE")
+            for table in place.tables { try db.execute("DELETE FROM \(table.name)") }
+            while let first = rest.popFirst() {
+                let table = place.tables[Int(first) % place.tables.count]
+                let marks = table.columns.map { _ in "?" }.joined(separator: ", ")
+                var statement = try CachedStatement(
+                    db.session, "INSERT OR REPLACE INTO \(table.name) (\(table.columnNames)) VALUES (\(marks))")
+                for column in table.columns { value(&rest, of: column.kind).bind(to: &statement) }
+                try statement.run()
             }
+            try db.execute("COMMIT")
             return true
         } catch {
+            if db.isInTransaction { try? db.execute("ROLLBACK") }
             return false
         }
     }
 
-    private static func value(_ rest: inout ArraySlice<UInt8>, of kind: TableShape.Kind) -> DatabaseValue {
-        guard let first = rest.popFirst(), first != 0 else { return .null }
+    private static func value(_ rest: inout ArraySlice<UInt8>, of kind: TableShape.Kind) -> any SQLValue {
+        guard let first = rest.popFirst(), first != 0 else { return Int64?.none }
         guard first != 1 else {
             switch kind {
-            case .integer: return number.databaseValue
-            case .text: return text.databaseValue
-            case .blob: return Data(bytes).databaseValue
+            case .integer: return number
+            case .text: return text
+            case .blob: return bytes
             }
         }
         if kind == .integer {
             let digits = rest.prefix(8)
             rest = rest.dropFirst(8)
-            return digits.reduce(Int64(0)) { $0 << 8 | Int64($1) }.databaseValue
+            return digits.reduce(Int64(0)) { $0 << 8 | Int64($1) }
         }
         let content = Array(rest.dropFirst().prefix(Int(rest.first ?? 0)))
         rest = rest.dropFirst(1 + content.count)
-        return kind == .blob ? Data(content).databaseValue : String(decoding: content, as: UTF8.self).databaseValue
+        return kind == .blob ? content : String(decoding: content, as: UTF8.self)
     }
 
     /// A read of a damaged row gives a value or an error.

@@ -11,6 +11,10 @@ enum UserInfoTarget {
         guard case .plain(let claims) = try? UserInfoResponse(response, signedWith: nil, limits: limits),
             let user = try? UserInfo(claims, subject: "subject")
         else { return }
+        check(user)
+    }
+
+    static func check(_ user: UserInfo) {
         let texts = UserAttribute.allCases.map { user.attributes[$0] } + [user.birthdate]
         for text in texts.compactMap(\.self) { check(text, maximumBytes: 255) }
         if let address = user.address { check(address, maximumBytes: 1024) }

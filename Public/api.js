@@ -188,8 +188,10 @@ function show(api) {
   open();
 }
 
-/** A search field: shows the calls that contain all its words. */
+/** A search field: shows the calls that contain all its words, or says that none does. */
 function finder(groups) {
+  const said = make("p", "none", "");
+  said.setAttribute("role", "status");
   const input = make("input", "");
   input.type = "search";
   input.addEventListener("input", () => {
@@ -199,8 +201,10 @@ function finder(groups) {
       for (const call of own) call.hidden = !words.every((word) => call.dataset.words.includes(word));
       group.hidden = own.every((call) => call.hidden);
     }
+    said.textContent = groups.every((group) => group.hidden)
+      ? `No call has “${input.value.trim()}” in its path or summary. Fewer words find more.` : "";
   });
-  return make("label", "find", "Find a call", input);
+  return make("div", "", make("label", "find", "Find a call", input), said);
 }
 
 /** Opens the call that the address names. */

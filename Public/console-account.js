@@ -11,13 +11,13 @@ let user = null;
 export function useAccount(all, callbacks) {
   stage = all;
   told = callbacks;
-  for (const { id, name } of stage.providers) {
-    $("method-add").append(button(`Add ${name}`, () => link(id)));
+  for (const { id, name, kind } of stage.providers) {
+    $("method-add").append(button(`Add ${name}`, () => link(id, kind)));
   }
 }
 
-export async function showAccount() {
-  user = await stage.latchkey.me();
+export async function showAccount(known) {
+  user = known;
   showProfile();
   for (const id of CARDS) $(id).hidden = false;
   await Promise.all([showSessions(), showMethods()]);
@@ -36,11 +36,16 @@ function showProfile() {
   $("account-title").textContent = user.name ? `Hello, ${user.name}` : `You are user ${user.user_id}`;
   facts($("profile"), [
     ["User", String(user.user_id)],
-    ...Object.entries(NAMES).map(([name, title]) => [title, user[name]]),
+    ...Object.entries(NAMES).map(([name, title]) => [title, shown(name)]),
     ["Public id", make("code", "", user.zenkey_sub)],
     ["Since", moment(user.created_at)],
   ]);
   setEditing(false);
+}
+
+/** A value of the profile, and whether a provider vouches for it. */
+function shown(name) {
+  return user[name] && user[name + "_verified"] ? [user[name], " ", make("span", "tag", "Verified")] : user[name];
 }
 
 function setEditing(isEditing) {
@@ -116,7 +121,7 @@ async function checked(response) {
 /** The display name of an issuer. */
 function nameOf(issuer) {
   const end = issuer.split("/").pop();
-  return stage.carriers.find(({ mccmnc }) => mccmnc === end)?.name
+  return told.operatorTitle(end) ?? stage.carriers.find(({ mccmnc }) => mccmnc === end)?.name
     ?? stage.providers.find(({ id }) => id === end || issuer.includes(`//${id}.`))?.name ?? new URL(issuer).host;
 }
 
@@ -138,10 +143,10 @@ async function showMethods() {
   }));
 }
 
-async function link(provider) {
+async function link(provider, kind) {
   const { location: place } = await stage.latchkey.fetch(`/auth/${provider}/link`, {
     method: "POST", headers: { "Accept": "application/json", "Content-Type": "application/json" },
-    body: JSON.stringify({ client_type: "web", redirect_uri: stage.base }),
+    body: JSON.stringify({ client_type: "web", redirect_uri: stage.base, ...told.operator(kind) }),
   }).then(checked);
   told.linking(provider);
   location.assign(place);

@@ -9,8 +9,17 @@ const TOKEN_REQUEST = [
   "User and session: one commit, on disk before the response.",
 ];
 
+/** What happens between the servers after an operator has sent the browser back. */
+export const NUMBER_REQUEST = [
+  "Token request: the code, once, with private_key_jwt and the code verifier (RFC 7523, RFC 7636).",
+  "ID token: its subject at this operator is the user, never the number.",
+  "Number: GET /device-phone-number, once for each sign-in (CAMARA Number Verification).",
+  "SIM: a token of the server itself, and POST /sim-swap/v2/check (CAMARA SIM Swap).",
+  "User and session: one commit, on disk before the response.",
+];
+
 const LIST = [
-  ["GET", /^\/auth\/providers$/, "Lists the ways to sign in, for the buttons of a frontend.", "docs/redirects.md"],
+  ["GET", /^\/auth\/providers$/, "Lists the ways to sign in, for the buttons of a frontend.", "docs/web-frontends.md"],
   ["GET", /^\/auth\/[^/]+\/start$/,
     "The browser goes to the provider. Latchkey creates state, nonce and a code verifier, and keeps them.",
     "OIDC Core 3.1.2.1, RFC 7636", [
@@ -18,16 +27,27 @@ const LIST = [
         "and from a second device a login_hint_token.",
       "Then the authorization request to that carrier, with code_challenge, state and nonce.",
     ]],
+  ["GET", /^\/operators\/…\/authorize$/,
+    "The browser visits the operator, which recognises the phone by its connection. There is no page, because prompt " +
+      "is none.", "docs/verified-numbers.md"],
+  ["POST", /^\/operators\/[^/]+\/operator-tokens$/,
+    "Plays the phone: its SIM card proves itself to the operator, and the phone gets an operator token.",
+    "GSMA TS.43"],
+  ["POST", /^\/auth\/number\/sign-in$/,
+    "Signs in with the operator token, because the network did not recognise the phone.", "docs/verified-numbers.md",
+    ["Token request: a JWT that names the operator token (RFC 7523).", ...NUMBER_REQUEST.slice(1)]],
+  ["GET", /^\/demo\/device$/, "Lists the simulated operators and their SIM cards. Real operators do not publish this.",
+    ""],
   ["GET", /^\/auth\/[^/]+\/callback$/,
     "The browser returns from the provider. Latchkey got the code; the address has only the outcome.",
     "RFC 6749 4.1.2, RFC 9207", TOKEN_REQUEST],
   ["POST", /^\/auth\/[^/]+\/link$/, "Starts to add a way to sign in. Only this browser’s session can finish it.",
-    "docs/linking.md"],
+    "docs/accounts.md"],
   ["POST", /^\/auth\/[^/]+\/logout$/,
     "Ends the session here, and returns the URL where the provider ends its own.",
-    "docs/logout.md, OIDC RP-Initiated Logout"],
+    "docs/accounts.md, OIDC RP-Initiated Logout"],
   ["GET", /^\/auth\/[^/]+\/logged-out$/,
-    "The browser returns from the provider; state identifies the logout.", "docs/logout.md"],
+    "The browser returns from the provider; state identifies the logout.", "docs/accounts.md"],
   ["POST", /^\/auth\/session$/,
     "Exchanges a one-time session_id for a session. The code verifier proves that the same client started the sign-in.",
     "RFC 7636 4.5"],
@@ -37,23 +57,23 @@ const LIST = [
   ["GET", /^\/demo\/people$/, "Lists the simulated carriers and their users. Real carriers do not publish this.", ""],
   ["POST", /\/server-initiated\/latest\/(approve|deny)$/,
     "Plays the user’s phone: the decision goes to the carrier, which notifies Latchkey.",
-    "docs/backchannel-authentication.md"],
+    "docs/approvals.md"],
   ["POST", /^\/auth\/zenkey-signin$/, "The app posts its code, and gets Latchkey’s tokens, never the carrier’s.",
     "RFC 6749 4.1.3", TOKEN_REQUEST],
   ["POST", /^\/auth\/[^/]+\/sign-in$/, "The app posts its code, and gets Latchkey’s tokens, never the provider’s.",
     "RFC 6749 4.1.3", TOKEN_REQUEST],
   ["POST", /^\/auth\/register$/,
-    "Completes a registration: state_key identifies the verified issuer and subject, once.", "docs/redirects.md"],
+    "Completes a registration: state_key identifies the verified issuer and subject, once.", "docs/web-frontends.md"],
   ["POST", /^\/auth\/zenkey-async-signin$/,
     "Has the carrier ask the user on their phone. Latchkey returns its own auth_req_id.",
-    "OIDC Core 6, docs/backchannel-authentication.md", [
+    "OIDC Core 6, docs/approvals.md", [
       "Latchkey sends a request object, signed by the client’s key, " +
         "to the carrier’s backchannel authentication endpoint.",
     ]],
   ["GET", /^\/auth\/zenkey-async-signin\//,
-    "Polls: auth_req_id alone means that the user has not decided yet.", "docs/backchannel-authentication.md"],
+    "Polls: auth_req_id alone means that the user has not decided yet.", "docs/approvals.md"],
   ["DELETE", /^\/auth\/zenkey-async-signin\//, "Cancels. Later notifications of the carrier change nothing.",
-    "docs/backchannel-authentication.md"],
+    "docs/approvals.md"],
   ["POST", /^\/auth\/token$/,
     "Exchanges the refresh token for new tokens. Reuse of the old one ends the session.",
     "RFC 6749 6, RFC 9700 4.14"],
@@ -62,18 +82,18 @@ const LIST = [
     "RFC 6750 2.1"],
   ["PATCH", /^\/users\/me$/, "Changes the profile. All invalid fields are reported at once, and then nothing changes.",
     "docs/sessions.md"],
-  ["DELETE", /^\/users\/me$/, "Erases the user: identities, sessions, tokens, profile.", "docs/sessions.md"],
+  ["DELETE", /^\/users\/me$/, "Erases the user: identities, sessions, tokens, profile.", "docs/accounts.md"],
   ["GET", /^\/users\/me\/sessions$/, "Lists the user’s sessions on all devices.", "docs/sessions.md"],
   ["DELETE", /^\/users\/me\/sessions$/, "Ends all sessions except this one.", "docs/sessions.md"],
   ["DELETE", /^\/users\/me\/sessions\//, "Ends one session. Its next request is refused.", "docs/sessions.md"],
   ["GET", /^\/users\/me\/identities$/, "Lists the ways this user signs in: issuers, without subjects.",
-    "docs/linking.md"],
-  ["DELETE", /^\/users\/me\/identities\//, "Removes a way to sign in, but never the last one.", "docs/linking.md"],
+    "docs/accounts.md"],
+  ["DELETE", /^\/users\/me\/identities\//, "Removes a way to sign in, but never the last one.", "docs/accounts.md"],
   ["POST", /^\/auth\/[^/]+\/authorize$/,
     "Verifies an approval: same user, same context, sufficient acr, recent auth_time. Returns a signed receipt.",
-    "docs/transactions.md", TOKEN_REQUEST.slice(0, 3)],
+    "docs/approvals.md", TOKEN_REQUEST.slice(0, 3)],
   ["POST", /^\/auth\/receipts\/redeem$/, "Plays a service: checks the receipt and redeems it, once.",
-    "docs/transactions.md"],
+    "docs/approvals.md"],
 ];
 
 /** @returns {{ why: string, source: string, behind: string[] }} */
@@ -109,6 +129,8 @@ const CODES = {
   temporarily_unavailable: "Wait, and try again. You are still signed in.",
   invalid_id_token: "The message names the failed check; latchkey explain-token shows all checks.",
   access_denied: "Start again, and approve at the carrier.",
+  not_on_mobile_network: "Use the mobile network, or another way to sign in.",
+  sim_swapped: "Use another way to sign in.",
 };
 
 /** What to do about an error. */

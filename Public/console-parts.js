@@ -1,6 +1,7 @@
 // Shared functions of the console: elements, errors, times, and one action at a time.
 
 import { advice } from "./console-explain.js";
+import { LatchkeyError } from "./latchkey.js";
 
 export const $ = (id) => document.getElementById(id);
 
@@ -88,6 +89,25 @@ function problem(error) {
   return make("div", "problem", make("h4", "", "That did not work"),
     make("p", "", (error.error_description || error.message || "Something went wrong.") + again),
     make("p", "", make("b", "", "What to do: "), advice(error)), make("p", "ids", ids.join(" · ")));
+}
+
+/** Plays the phone's call to the simulated carrier. */
+export async function carrier({ demo }, path, form) {
+  const response = await fetch(demo.carriers_url + path, { method: "POST", body: new URLSearchParams(form) });
+  const answer = await response.json();
+  if (!response.ok) throw new LatchkeyError(answer, response.status, response.headers);
+  return answer;
+}
+
+/** Fills the lists of carriers and of their users. */
+export function choose(carriers, carrier, person) {
+  carrier.replaceChildren(...carriers.map(({ mccmnc, name }) => new Option(`${name} (${mccmnc})`, mccmnc)));
+  const people = () => {
+    const { users } = carriers.find(({ mccmnc }) => mccmnc === carrier.value);
+    person.replaceChildren(...users.map(({ id, name }) => new Option(name, id)));
+  };
+  carrier.addEventListener("change", people);
+  people();
 }
 
 /** Asks for confirmation of an irreversible action. */

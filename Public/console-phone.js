@@ -1,7 +1,6 @@
 // Plays an app on a phone: it has an API key, posts the code from the carrier, and keeps its tokens itself.
 
-import { sessionsChanged } from "./console-account.js";
-import { $, complain, facts, fields, make, run, tell } from "./console-parts.js";
+import { $, carrier, choose, complain, facts, fields, make, run, tell } from "./console-parts.js";
 import { shortened } from "./console-trace.js";
 import { LatchkeyError } from "./latchkey.js";
 
@@ -15,7 +14,6 @@ let asking = null;
 export function usePhone(all, offerRegistration) {
   stage = all;
   offer = offerRegistration;
-  $("phone").hidden = false;
   const form = $("code-form");
   if (!stage.demo) {
     $("code-fields").open = true;
@@ -23,21 +21,10 @@ export function usePhone(all, offerRegistration) {
   }
   form.elements.api_key.value = stage.demo.api_key;
   form.elements.client_id.value = "demo-app";
-  choose(form.elements.carrier, form.elements.person);
-  const [carrier] = stage.carriers;
-  $("ask-form").elements.login_hint.value = carrier.users[0].phone_number;
-  $("ask-form").elements.mccmnc.value = carrier.mccmnc;
-}
-
-/** Fills the lists of carriers and of their users. */
-export function choose(carrier, person) {
-  carrier.replaceChildren(...stage.carriers.map(({ mccmnc, name }) => new Option(`${name} (${mccmnc})`, mccmnc)));
-  const people = () => {
-    const { users } = stage.carriers.find(({ mccmnc }) => mccmnc === carrier.value);
-    person.replaceChildren(...users.map(({ id, name }) => new Option(name, id)));
-  };
-  carrier.addEventListener("change", people);
-  people();
+  choose(stage.carriers, form.elements.carrier, form.elements.person);
+  const [{ mccmnc, users }] = stage.carriers;
+  $("ask-form").elements.login_hint.value = users[0].phone_number;
+  $("ask-form").elements.mccmnc.value = mccmnc;
 }
 
 /** Sends a request as an app does: with the key and the tokens, without cookies. */
@@ -56,14 +43,6 @@ async function ask(method, path, body) {
   const answer = await response.json();
   // The error response also has the values for a registration form.
   if (!response.ok) throw Object.assign(new LatchkeyError(answer, response.status, response.headers), { answer });
-  return answer;
-}
-
-/** Plays the phone's call to the simulated carrier; ask() plays the app's. */
-export async function carrier(stage, path, form) {
-  const response = await fetch(stage.demo.carriers_url + path, { method: "POST", body: new URLSearchParams(form) });
-  const answer = await response.json();
-  if (!response.ok) throw new LatchkeyError(answer, response.status, response.headers);
   return answer;
 }
 
@@ -115,7 +94,7 @@ async function enter(answer) {
   $("phone-in").hidden = false;
   tell(answer.new_user ? "The app has signed in a new user." : "The app has signed in its user.");
   $("phone-in-title").focus();
-  await sessionsChanged();
+  await stage.sessionsChanged();
 }
 
 function showTokens(user) {
@@ -165,7 +144,7 @@ $("phone-reuse").addEventListener("click", () => run($("phone-reuse"), async () 
 $("phone-sign-out").addEventListener("click", () => run($("phone-sign-out"), async () => {
   await ask("DELETE", "/auth/token");
   leave("The app is signed out.");
-  await sessionsChanged();
+  await stage.sessionsChanged();
 }));
 
 // Backchannel authentication.

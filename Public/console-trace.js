@@ -11,6 +11,7 @@ const LIMIT = 40;
 const SECRET = new Set([
   "token", "access_token", "refresh_token", "id_token", "code", "code_verifier", "state_key", "session_id",
   "auth_req_id", "receipt", "api_key", "x-api-key", "authorization", "nonce", "state", "sub", "login_hint_token",
+  "operator_token",
 ]);
 
 /** Fields that the server stores encrypted only. Nothing of them is stored here. */
@@ -21,10 +22,22 @@ const HEADERS = ["authorization", "x-api-key", "content-type", "accept"];
 
 const ANSWER_HEADERS = ["www-authenticate", "retry-after", "location", "cache-control", "x-request-id"];
 
+/** What the page asks for itself. It is folded into one line. */
+const UPKEEP = /^\/(auth\/providers|demo\/(device|people)|users\/me(\/sessions|\/identities)?)$/;
+
 const list = document.getElementById("trace");
 const clear = document.getElementById("trace-clear");
 const said = document.getElementById("trace-said");
 let calls = [];
+let heard = null;
+
+/** The browser's own fetch, whose calls are not shown. */
+export const unwatched = globalThis.fetch.bind(globalThis);
+
+/** Sets what to do after a call that is shown. */
+export function whenCalled(action) {
+  heard = action;
+}
 
 /** A secret's first characters: enough to recognize it and to tell it from others. */
 export function shortened(text) {
@@ -88,7 +101,6 @@ function keep() {
 
 /** Records every later call of the page's scripts. */
 export function watch() {
-  const plain = globalThis.fetch.bind(globalThis);
   globalThis.fetch = async (input, init) => {
     const request = new Request(input, init);
     const copy = request.clone();
@@ -97,7 +109,7 @@ export function watch() {
     });
     const body = text(copy);
     try {
-      const response = await plain(request);
+      const response = await unwatched(request);
       const answer = response.clone();
       finish(call, answer, body);
       return response;
@@ -117,12 +129,17 @@ async function finish(call, answer, body) {
   call.body = await body;
   call.answer = (answer.headers.get("content-type") ?? "").includes("html") ? "" : await text(answer);
   changed(call);
-  said.textContent = `${call.method} ${call.path.split("?")[0]}: ${call.status}`;
+  if (!isUpkeep(call)) said.textContent = `${call.method} ${call.path.split("?")[0]}: ${call.status}`;
+  heard?.(call);
+}
+
+function isUpkeep({ method, path, sent }) {
+  return method === "GET" && UPKEEP.test(path) && !sent?.some((line) => line.startsWith("x-api-key"));
 }
 
 /** Records a navigation of the browser, which no script can observe. */
-export function note(method, path, why) {
-  add({ from: "this browser", method, at: "", path, why });
+export function note(method, path, why, behind) {
+  add({ from: "this browser", method, at: "", path, why, behind });
 }
 
 function changed(call) {
@@ -131,14 +148,41 @@ function changed(call) {
 }
 
 function show(call, isNew) {
-  document.getElementById("trace-empty").hidden = true;
+  if (call.story || !isUpkeep(call)) document.getElementById("trace-empty").hidden = true;
   clear.hidden = false;
   const item = make("li", "", ...content(call));
   // Not stored with the rest.
   Object.defineProperty(call, "item", { value: item, configurable: true, enumerable: false });
-  if (isNew) list.prepend(item);
+  if (call.story) item.className = "story";
+  if (!call.story && isUpkeep(call)) fold(item, isNew);
+  else if (isNew) list.prepend(item);
   else list.append(item);
   while (list.children.length > LIMIT) list.lastElementChild.remove();
+}
+
+/** Adds an item to the line of folded ones beside it, or to a new one. */
+function fold(item, isNew) {
+  let beside = isNew ? list.firstElementChild : list.lastElementChild;
+  if (!beside?.matches(".upkeep")) {
+    beside = make("li", "upkeep", make("details", "", make("summary"), make("ol")));
+    if (isNew) list.prepend(beside);
+    else list.append(beside);
+  }
+  const all = beside.querySelector("ol");
+  if (isNew) all.prepend(item);
+  else all.append(item);
+  const count = all.children.length;
+  beside.querySelector("summary").textContent = count === 1 ? "1 call for the page itself"
+    : `${count} calls for the page itself`;
+}
+
+/** Whether sign-ins were told in this tab. */
+export const hasStories = () => calls.some(({ story }) => story);
+
+/** Shows what happened in a sign-in, in place of what was known of it before. */
+export function showStory(id, ...parts) {
+  const { item } = calls.find(({ story }) => story === id) ?? add({ story: id });
+  item.replaceChildren(...parts);
 }
 
 function block(title, lines) {
@@ -147,7 +191,9 @@ function block(title, lines) {
 }
 
 function content(call) {
+  if (call.story) return [];
   const told = explain(call);
+  const behind = call.behind ?? told.behind;
   const status = call.failed ? "no response" : call.status;
   const isRefused = call.failed || call.status >= 400;
   const more = [
@@ -159,11 +205,19 @@ function content(call) {
     make("p", "call", make("span", "method", call.method), make("span", "", call.path.split("?")[0]),
       status ? make("span", isRefused ? "status refused" : "status", String(status)) : null),
     make("p", "why", (call.why ?? told.why) + " ", told.source ? make("span", "source", told.source) : null),
-    told.behind.length && !isRefused
+    behind.length && !isRefused && !tellsStories
       ? make("details", "", make("summary", "", "Calls between servers"),
-        make("ul", "behind", ...told.behind.map((line) => make("li", "", line)))) : null,
+        make("ul", "behind", ...behind.map((line) => make("li", "", line)))) : null,
     more.length ? make("details", "", make("summary", "", "Request and response"), ...more) : null,
   ].filter(Boolean);
+}
+
+let tellsStories = false;
+
+/** The server tells what happens between it and the carriers, in place of what should happen. */
+export function expectStories() {
+  tellsStories = true;
+  for (const call of calls) if (!call.story) call.item.replaceChildren(...content(call));
 }
 
 /** Shows the calls that the tab recorded before it went to a provider and returned. */

@@ -1,7 +1,6 @@
 // A transaction: approved at the carrier, confirmed with a receipt, redeemed once by a service.
 
-import { $, facts, fields, make, moment, run, tell } from "./console-parts.js";
-import { carrier, choose } from "./console-phone.js";
+import { $, carrier, choose, facts, fields, make, moment, run, tell } from "./console-parts.js";
 import { shortened } from "./console-trace.js";
 import { LatchkeyError } from "./latchkey.js";
 
@@ -14,11 +13,21 @@ let receipt = null;
 export function useTransaction(all) {
   stage = all;
   const form = $("transaction-form");
-  if (stage.demo) choose(form.elements.mccmnc, form.elements.user);
+  if (stage.demo) choose(stage.carriers, form.elements.mccmnc, form.elements.user);
   // Hidden fields are disabled, so that the form can be submitted without them.
   for (const input of form.querySelectorAll("[data-real] input, [data-demo] select")) {
     input.disabled = input.closest("[data-real], [data-demo]").hidden;
   }
+}
+
+/** Forgets the receipt, which belongs to the user who made it. */
+export function leaveTransaction() {
+  receipt = null;
+  $("receipt").hidden = true;
+  $("receipt-facts").replaceChildren();
+  $("redeemed").textContent = "";
+  $("transaction-form").reset();
+  $("transaction").querySelector(".trouble").replaceChildren();
 }
 
 async function answered(promise) {

@@ -1,15 +1,16 @@
 // The console: a frontend on Latchkey's own origin that uses latchkey.js. Its parts are in console-….js.
 
-import { leaveAccount, showAccount, useAccount } from "./console-account.js";
+import { NUMBER_REQUEST } from "./console-explain.js";
+import {
+  knownOperators, numberWay, operatorOfSIM, operatorTitle, operatorToken, showFallback, useNumbers, welcome,
+} from "./console-number.js";
 import { $, button, complain, fields, make, run, tell, whenSessionIsGone } from "./console-parts.js";
-import { usePhone } from "./console-phone.js";
-import { note, restore, watch } from "./console-trace.js";
-import { useTransaction } from "./console-transaction.js";
+import { expectStories, hasStories, note, restore, watch, whenCalled } from "./console-trace.js";
 import { configure } from "./latchkey.js";
 
 const BASE = new URL("./", location.href).href;
-/** Set if this browser had a session at its last visit; only then does the page request the user. */
-const KNOWN = "latchkey.console.known";
+/** When this tab began, in seconds. */
+const SINCE = "latchkey.console.since";
 const LINKING = "latchkey.console.linking";
 /** The OpenID provider of the last sign-in in this browser, for logout at the provider. */
 const PROVIDER = "latchkey.console.provider";
@@ -18,9 +19,9 @@ restore();
 watch();
 
 /** A client for one provider; all clients share the session. */
-function frontend(provider, clientId) {
+function frontend(provider, clientID) {
   return configure({
-    baseURL: BASE, provider, clientId, redirectURI: BASE,
+    baseURL: BASE, provider, clientID, redirectURI: BASE,
     onSignedOut() {
       signedOut("The session is over. Sign in again.");
     },
@@ -29,15 +30,10 @@ function frontend(provider, clientId) {
 
 const latchkey = frontend();
 let providers = [];
-
-function remember(isKnown) {
-  try {
-    if (isKnown) localStorage.setItem(KNOWN, "1");
-    else localStorage.removeItem(KNOWN);
-  } catch {
-    // Without storage the page shows the ways to sign in.
-  }
-}
+let stage = null;
+/** The parts for a signed-in user; loaded when there is one. */
+let account = null;
+let transaction = null;
 
 /** Stores the provider of a sign-in, or returns the stored one. Carriers have no logout. */
 function lastProvider(provider) {
@@ -50,28 +46,41 @@ function lastProvider(provider) {
   }
 }
 
-function isKnown() {
-  try {
-    return localStorage.getItem(KNOWN) === "1" || location.hash === "#account";
-  } catch {
-    return location.hash === "#account";
+async function showAccount(user) {
+  if (!account) {
+    const [loaded, receipts] = await Promise.all([
+      import("./console-account.js"), import("./console-transaction.js"),
+    ]);
+    loaded.useAccount(stage, {
+      erased: () => signedOut("The account is erased."),
+      linking: (provider) => {
+        sessionStorage.setItem(LINKING, provider);
+      },
+      operator: (kind) => kind === "camara" ? operatorOfSIM() : {},
+      operatorTitle,
+    });
+    receipts.useTransaction(stage);
+    [account, transaction] = [loaded, receipts];
   }
+  await account.showAccount(user);
 }
 
-async function signedIn(text) {
-  remember(true);
-  for (const id of ["sign-in", "register"]) $(id).hidden = true;
+async function signedIn(text, known) {
+  const user = known ?? await latchkey.me();
+  document.body.classList.add("signed-in");
+  for (const id of ["sign-in", "register", "fallback"]) $(id).hidden = true;
   const provider = providers.find(({ id }) => id === lastProvider());
   $("sign-out-everywhere").hidden = !provider;
   if (provider) $("sign-out-everywhere").textContent = `Also sign out of ${provider.name}`;
-  await showAccount();
+  await showAccount(user);
   tell(text);
   if (text) $("account-title").focus();
 }
 
 function signedOut(text) {
-  remember(false);
-  leaveAccount();
+  document.body.classList.remove("signed-in");
+  account?.leaveAccount();
+  transaction?.leaveTransaction();
   $("register").hidden = true;
   $("sign-in").hidden = false;
   tell(text);
@@ -133,6 +142,19 @@ function partial(outcome) {
 
 // Signing in.
 
+/** Signs in at a provider of verified phone numbers, without a page of the operator. */
+function byNumber({ id, name, kind }) {
+  const way = numberWay(name, async () => {
+    lastProvider({ id, kind });
+    $("fallback").hidden = true;
+    const { client_id: clientID } = fields($("options-form"));
+    const fallback = await frontend(id, clientID).signInWithNumber(operatorOfSIM());
+    if (fallback) showFallback(fallback);
+  });
+  way.querySelector("button").dataset.provider = id;
+  return way;
+}
+
 function enter(outcome) {
   return outcome.status === "partial" ? partial(outcome) : signedIn("You are signed in.");
 }
@@ -140,20 +162,21 @@ function enter(outcome) {
 function way({ id, name, kind }) {
   const asked = () => {
     lastProvider({ id, kind });
-    const { client_id: clientId, ...rest } = fields($("options-form"));
-    return [frontend(id, clientId), rest];
+    const { client_id: clientID, ...rest } = fields($("options-form"));
+    return [frontend(id, clientID), rest];
   };
   const redirect = button(`Continue with ${name}`, async () => {
     const [page, options] = asked();
     note("GET", `/auth/${id}/start`);
     await page.signIn(options);
-  }, "primary");
+  }, "go");
   const popup = button("In a popup", async () => {
     const [page, options] = asked();
     note("GET", `/auth/${id}/start`,
       "A separate window goes to the provider, and posts the outcome to this page only.");
     await enter(await page.signInWithPopup(options));
-  });
+    await tellStories?.();
+  }, "popup");
   popup.setAttribute("aria-label", `${name}, in a popup`);
   redirect.dataset.provider = popup.dataset.provider = id;
   redirect.dataset.kind = kind;
@@ -174,9 +197,14 @@ function showWays(providers) {
     ? make("p", "quiet", "On a computer or tablet, choose “My phone is elsewhere” at the carrier. " +
       "It shows a number to type on your phone.")
     : null;
+  const numbers = providers.filter(({ kind }) => kind === "camara");
   // Carriers come first.
-  const inOrder = [...providers].sort((one, other) => (other.kind === "zenkey") - (one.kind === "zenkey"));
-  $("ways").replaceChildren(...inOrder.map(way), secondDevice ?? "");
+  const others = providers.filter(({ kind }) => kind !== "camara")
+    .sort((one, other) => (other.kind === "zenkey") - (one.kind === "zenkey"));
+  const title = numbers.length && others.length ? make("h4", "others", "Other ways") : "";
+  $("ways").replaceChildren(...numbers.map(byNumber), title, ...others.map(way), secondDevice ?? "");
+  // The way that is tried first, and no other.
+  if (!numbers.length) $("ways").querySelector("button")?.classList.add("primary");
   $("options").hidden = false;
 }
 
@@ -190,7 +218,6 @@ $("sign-out").addEventListener("click", () => run($("sign-out"), async () => {
 
 $("sign-out-everywhere").addEventListener("click", () => run($("sign-out-everywhere"), async () => {
   await frontend(lastProvider()).signOutAtProvider();
-  remember(false);
 }));
 
 /** Whether the browser returns from a provider's logout; then removes the parameters from the address. */
@@ -219,9 +246,54 @@ function linkOutcome() {
   return isOurs ? outcome : null;
 }
 
+// What happens between the servers.
+
+/** Shows it; null if the server does not tell it. */
+let tellStories = null;
+
+/** @param {boolean} isReturning Whether the browser returns from a sign-in. */
+function useStories(isReturning) {
+  // Sign-ins before this tab are not shown.
+  const since = Number(sessionStorage.getItem(SINCE) ?? Math.floor(Date.now() / 1000));
+  sessionStorage.setItem(SINCE, String(since));
+  expectStories();
+  tellStories = async () => {
+    const stories = await import("./console-story.js");
+    await stories.tellStories({ ...stage, operators: knownOperators(), since });
+  };
+  whenCalled(({ method, path }) => {
+    if (method === "POST" && path.startsWith("/auth/") || path.includes("-async-signin/")) tellStories();
+  });
+  if (isReturning || hasStories()) tellStories();
+}
+
+/** Loads what plays the app, when it is first looked at. */
+function offerPhone() {
+  $("phone").hidden = false;
+  $("phone-more").addEventListener("toggle", async () => {
+    $("phone").setAttribute("aria-busy", "true");
+    try {
+      (await import("./console-phone.js")).usePhone(stage, offerRegistration);
+    } finally {
+      $("phone").removeAttribute("aria-busy");
+    }
+  }, { once: true });
+}
+
+/** The sign-in by number that this tab has started, or null. */
+function numberPending() {
+  return JSON.parse(sessionStorage.getItem("latchkey.sign-in") ?? "null")?.number ?? null;
+}
+
 async function begin() {
   let news = "";
   let linked = null;
+  let fallback = null;
+  const number = numberPending();
+  const isReturning = location.search !== "";
+  const listing = fetch(new URL("auth/providers", BASE)).then(async (response) => [response, await response.json()]);
+  // Its failure is shown below.
+  listing.catch(() => {});
   try {
     if (comesFromLogout()) {
       note("GET", "/auth/…/logged-out");
@@ -229,46 +301,52 @@ async function begin() {
     }
     linked = linkOutcome();
     if (linked) note("GET", "/auth/…/callback");
-    if (sessionStorage.getItem("latchkey.sign-in") && location.search) note("GET", "/auth/…/callback");
-    const outcome = await latchkey.finishSignIn();
-    if (outcome?.status === "partial") partial(outcome);
-    else if (outcome) {
-      remember(true);
-      news = "You are signed in.";
+    if (number && location.search) {
+      note("GET", "/operators/…/authorize");
+      note("GET", "/auth/…/callback", "The browser returns from the operator. The address has only the outcome.",
+        NUMBER_REQUEST);
+    } else if (sessionStorage.getItem("latchkey.sign-in") && location.search) {
+      note("GET", "/auth/…/callback");
     }
+    const outcome = await latchkey.finishSignIn({
+      operatorToken: async () => operatorToken((await listing)[1].demo),
+    });
+    if (outcome?.status === "partial") partial(outcome);
+    else if (outcome?.status === "fallback") fallback = outcome;
+    else if (outcome) news = "You are signed in.";
   } catch (error) {
     complain($("sign-in"), error);
   }
   let answer;
   try {
-    const response = await fetch(new URL("auth/providers", BASE));
-    answer = await response.json();
-    if (!response.ok) throw answer;
+    const [response, listed] = await listing;
+    if (!response.ok) throw listed;
+    answer = listed;
     providers = answer.providers;
+    await useNumbers({ demo: answer.demo ?? null });
     showWays(providers);
   } catch (error) {
     complain($("sign-in"), error);
     return;
   }
+  if (fallback) showFallback(fallback);
+  if (number && news) news = welcome();
   const demo = answer.demo ?? null;
   for (const element of document.querySelectorAll(demo ? "[data-real]" : "[data-demo]")) element.hidden = true;
   const people = demo ? await (await fetch(demo.carriers_url + "/demo/people")).json() : { carriers: [] };
-  const stage = { base: BASE, latchkey, providers: answer.providers, demo, carriers: people.carriers };
-  useAccount(stage, {
-    erased: () => signedOut("The account is erased."),
-    linking: (provider) => {
-      sessionStorage.setItem(LINKING, provider);
-    },
-  });
-  usePhone(stage, offerRegistration);
-  useTransaction(stage);
-  if (!isKnown()) return tell(news);
+  stage = {
+    base: BASE, latchkey, providers, demo, carriers: people.carriers,
+    sessionsChanged: async () => account?.sessionsChanged(),
+  };
+  if (demo) useStories(isReturning);
+  offerPhone();
   try {
     await signedIn(news);
     if (linked?.status === "success") tell("You can now sign in this way, too.");
     if (linked?.status === "failure") complain($("methods"), { ...linked, error_type: "requestDenied" });
   } catch (error) {
-    if (error.error === "invalid_api_key") signedOut("");
+    // The server asks for a session or an API key: this browser has no session.
+    if (error.error === "invalid_api_key") tell(news);
     else if (error.status !== 401) complain($("sign-in"), error);
   }
 }

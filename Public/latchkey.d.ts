@@ -1,10 +1,10 @@
-/** Types of latchkey.js, the browser client of Latchkey; see docs/clients.md. */
+/** Types of latchkey.js, the browser client of Latchkey; see docs/web-frontends.md. */
 
 export interface Options {
   /** Latchkey's public URL; default: the page's own origin. */
   baseURL?: string;
   /** The client id, if the provider has more than one client. */
-  clientId?: string;
+  clientID?: string;
   /** An API key for this page's origin, if the origin alone is not admitted. */
   apiKey?: string;
   /** The provider's name; default: "zenkey". */
@@ -22,6 +22,7 @@ export interface Options {
 /** Parameters of a sign-in; appState is returned with the outcome. */
 export interface Asked {
   mccmnc?: string;
+  operator?: string;
   scope?: string;
   acr_values?: string;
   context?: string;
@@ -31,16 +32,68 @@ export interface Asked {
   appState?: unknown;
 }
 
-export interface Partial {
+/** A sign-in of a user who must register first. */
+export interface PartialOutcome {
   status: "partial";
   /** The e-mail address from the carrier, or an empty string. */
   identifier: string;
   state_key: string;
-  code_verifier: string;
+  /** Absent after a sign-in with an operator token. */
+  code_verifier?: string;
   appState?: unknown;
 }
 
-export type Outcome = { status: "success"; appState?: unknown } | Partial;
+export type Outcome = { status: "success"; appState?: unknown } | PartialOutcome;
+
+/** The mobile operator of a sign-in by phone number; neither is needed if the provider has one operator. */
+export interface Operator {
+  /** The operator's name in Latchkey's configuration. */
+  operator?: string;
+  /** A network that the operator serves, such as that of the SIM. */
+  mccmnc?: string;
+}
+
+/** A sign-in by phone number that needs another way. */
+export interface Fallback extends Operator {
+  status: "fallback";
+  /** The code of the error; see docs/verified-numbers.md. */
+  reason:
+    | "not_on_mobile_network"
+    | "sim_swapped"
+    | "operator_unknown"
+    | "consent_required"
+    | "carrier_error"
+    | "carrier_timeout"
+    | "temporarily_unavailable"
+    | "access_denied"
+    | "invalid_grant";
+  /** "operator-token" if only the network did not recognise the phone; "other" if the number cannot be used now. */
+  next: "operator-token" | "other";
+  error: LatchkeyError;
+  appState?: unknown;
+}
+
+/** The outcome of a verification of the user's phone number. */
+export interface Verification {
+  verification_id: string;
+  /** Any other outcome than "verified" leaves the account as it is. */
+  status: "verified" | "mismatch" | "failed";
+  phone_number: string | null;
+  operator: string;
+  checked_at: number;
+  /** Null if it is not known. */
+  sim_swapped: boolean | null;
+  /** Why it failed: a code of docs/errors.md. */
+  error?: string;
+  correlation_id?: string;
+  appState?: unknown;
+}
+
+/** What a page offers beside the mobile network. */
+export interface Ways {
+  /** Gets a TS.43 operator token of the device; null if it cannot. */
+  operatorToken?: (asked: Operator) => Promise<string | null | undefined>;
+}
 
 export interface User {
   user_id: number;
@@ -91,6 +144,13 @@ export interface UserSession {
   current: boolean;
 }
 
+/** An account at a provider that signs the user in. */
+export interface UserIdentity {
+  id: string;
+  issuer: string;
+  created_at: number;
+}
+
 export class LatchkeyError extends Error {
   error: string;
   /** For the person who uses the app: short, without technical terms. */
@@ -109,14 +169,25 @@ export class LatchkeyError extends Error {
 export class Latchkey {
   constructor(options?: Options);
   signIn(asked?: Asked): Promise<void>;
-  finishSignIn(): Promise<Outcome | null>;
+  signInWithNumber(asked?: Operator & { appState?: unknown }): Promise<Fallback | undefined>;
+  signInWithOperatorToken(operatorToken: string, asked?: Operator): Promise<Outcome | Fallback>;
+  finishSignIn(ways?: Ways): Promise<Outcome | Fallback | null>;
+  verifyPhoneNumber(asked?: Operator & { phone_number?: string; appState?: unknown }): Promise<void>;
+  verifyWithOperatorToken(operatorToken: string, asked?: Operator & { phone_number?: string }): Promise<Verification>;
+  finishVerification(ways?: Ways): Promise<Verification | null>;
   signInWithPopup(asked?: Asked): Promise<Outcome>;
-  register(partial: Partial, attributes: Record<string, string>): Promise<void>;
+  register(partial: PartialOutcome, attributes: Record<string, string>): Promise<void>;
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   me(): Promise<User>;
   updateMe(changes: Record<string, string | null>): Promise<User>;
   sessions(): Promise<UserSession[]>;
   revokeSession(id: string): Promise<void>;
+  revokeOtherSessions(): Promise<number>;
+  eraseAccount(): Promise<void>;
+  identities(): Promise<UserIdentity[]>;
+  unlinkIdentity(id: string): Promise<void>;
+  linkIdentity(provider: string, asked?: Asked): Promise<void>;
+  finishLink(): { status: "success"; appState?: unknown } | null;
   signOut(): Promise<void>;
   signOutAtProvider(): Promise<void>;
 }

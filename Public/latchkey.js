@@ -1,6 +1,7 @@
 /**
- * The browser client of Latchkey. It signs a user in by redirect or popup, keeps the session alive, and sends
- * requests with the session. It is an ES module without dependencies; see docs/clients.md.
+ * The browser client of Latchkey. It signs a user in by redirect, by popup or by the phone number of the device, keeps
+ * the session alive, and sends requests with the session. It is an ES module without dependencies; see
+ * docs/web-frontends.md.
  *
  * A page of Latchkey's own origin has its session in cookies that no script can read. A page of another origin keeps
  * the tokens in memory, unless it passes a storage.
@@ -11,7 +12,7 @@
 /**
  * @typedef {object} Options
  * @property {string} [baseURL] Latchkey's public URL; default: the page's own origin.
- * @property {string} [clientId] The client id, if the provider has more than one client.
+ * @property {string} [clientID] The client id, if the provider has more than one client.
  * @property {string} [apiKey] An API key for this page's origin, if the origin alone is not admitted.
  * @property {string} [provider] The provider's name; default: "zenkey".
  * @property {string} [redirectURI] Where sign-ins return to; default: the page without its query.
@@ -24,26 +25,65 @@
 /**
  * Parameters of a sign-in, named as in GET /auth/{provider}/start; appState is returned with the outcome.
  *
- * @typedef {{ mccmnc?: string, scope?: string, acr_values?: string, context?: string, prompt?: string,
- *   max_age?: number, login_hint?: string, appState?: unknown }} Asked
+ * @typedef {{ mccmnc?: string, operator?: string, scope?: string, acr_values?: string, context?: string,
+ *   prompt?: string, max_age?: number, login_hint?: string, appState?: unknown }} Asked
  */
 
 /**
  * The outcome of a sign-in: the user is signed in, or must register first.
  *
  * @typedef {{ status: "success", appState?: unknown }
- *   | { status: "partial", identifier: string, state_key: string, code_verifier: string, appState?: unknown }} Outcome
+ *   | { status: "partial", identifier: string, state_key: string, code_verifier?: string, appState?: unknown }} Outcome
+ */
+
+/**
+ * The mobile operator of a sign-in by phone number: its name, or a network that it serves. Neither is needed if the
+ * provider has one operator.
+ *
+ * @typedef {{ operator?: string, mccmnc?: string }} Operator
+ */
+
+/**
+ * The outcome of a sign-in by phone number that needs another way. The reason is the code of the error. The next way is
+ * "operator-token" if only the network did not recognise the phone, and "other" if the number is no way to sign in now.
+ *
+ * @typedef {{ status: "fallback", reason: string, next: "operator-token" | "other", operator?: string, mccmnc?: string,
+ *   error: LatchkeyError, appState?: unknown }} Fallback
+ */
+
+/**
+ * The outcome of a verification of the user's phone number, as the API returns it. The number is that of the profile
+ * unless phone_number is given.
+ *
+ * @typedef {{ verification_id: string, status: "verified" | "mismatch" | "failed", phone_number: string | null,
+ *   operator: string, checked_at: number, sim_swapped: boolean | null, error?: string, appState?: unknown
+ *   }} Verification
  */
 
 const PENDING = "latchkey.sign-in";
+const VERIFYING = "latchkey.verification";
+const LINKING = "latchkey.link";
+const VERIFICATIONS = "/users/me/phone/verifications";
 const TOKENS = "latchkey.tokens";
 const REFRESHED = "latchkey.refreshed";
 
-/** A pending sign-in is forgotten after this time, in milliseconds. */
+/** What configure() takes. */
+const OPTIONS = [
+  "baseURL", "clientID", "apiKey", "provider", "redirectURI", "trustedOrigins", "storage", "onSignedOut",
+];
+
+/** A pending sign-in, link or verification is forgotten after this time, in milliseconds. */
 const PENDING_FOR = 15 * 60_000;
 
 /** A token that expires sooner, in milliseconds, is refreshed before use. */
 const MARGIN = 10_000;
+
+/** The errors after which a sign-in by phone number has another way, by the next one (docs/verified-numbers.md). */
+const FALLBACKS = {
+  not_on_mobile_network: "operator-token", sim_swapped: "other", operator_unknown: "other", consent_required: "other",
+  carrier_error: "other", carrier_timeout: "other", temporarily_unavailable: "other", access_denied: "other",
+  invalid_grant: "other",
+};
 
 /** A failure, with the fields of Latchkey's error responses. */
 export class LatchkeyError extends Error {
@@ -69,6 +109,9 @@ export class LatchkeyError extends Error {
     this.status = status;
     /** @type {number | undefined} Seconds to wait before another attempt. */
     this.retry_after = Number(headers?.get("Retry-After") ?? undefined) || undefined;
+    // Not enumerable, because the handle is a secret.
+    Object.defineProperty(this, "stateKey", { value: answer.state_key });
+    Object.defineProperty(this, "identifier", { value: answer.zenkey_attributes?.email?.value ?? "" });
   }
 }
 
@@ -87,6 +130,8 @@ export class Latchkey {
 
   /** @param {Options} [options] */
   constructor(options = {}) {
+    const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
+    if (unknown.length) throw own("unknown_option", `configure() does not know ${unknown.join(", ")}.`);
     this.#options = { provider: "zenkey", redirectURI: location.origin + location.pathname, ...options };
     const base = new URL(options.baseURL ?? location.origin, location.href);
     this.#base = base.href.replace(/\/$/, "");
@@ -106,18 +151,57 @@ export class Latchkey {
   }
 
   /**
+   * Signs in with the phone number of the device, without a page between: the browser goes to the mobile operator,
+   * which recognises the phone by its network, and returns to redirectURI, where finishSignIn() continues.
+   *
+   * @param {Operator & { appState?: unknown }} [asked]
+   * @returns {Promise<Fallback | undefined>} On Latchkey's own origin, a fallback if the sign-in cannot start, for
+   *   example because no operator of the provider serves the network. Otherwise the browser leaves the page.
+   */
+  async signInWithNumber({ operator, mccmnc, appState } = {}) {
+    const number = { provider: this.#options.provider, operator, mccmnc };
+    const { url, pending } = await this.#start(this.#byCookie ? "web" : "spa", { operator, mccmnc });
+    const fallback = await orFallback(number, async () => {
+      // The start sets a cookie, which a browser takes from another origin with a navigation only.
+      const place = this.#byCookie ? await answered(fetch(url, { headers: { "Accept": "application/json" } })) : null;
+      sessionStorage.setItem(PENDING, JSON.stringify({ ...pending, number, appState }));
+      location.assign(place?.location ?? url);
+    });
+    return fallback && { ...fallback, appState };
+  }
+
+  /**
+   * Signs in with a TS.43 operator token, which the device gets from its operator by the SIM, over any network. A token
+   * is good for one attempt.
+   *
+   * @param {string} operatorToken
+   * @param {Operator} [asked]
+   * @returns {Promise<Outcome | Fallback>}
+   */
+  async signInWithOperatorToken(operatorToken, { operator, mccmnc } = {}) {
+    const { provider } = this.#options;
+    return this.#enterBySIM({ provider, operator, mccmnc }, operatorToken);
+  }
+
+  /**
    * Reads the outcome from the address, and removes it from there.
    *
-   * @returns {Promise<Outcome | null>} Null if there is none, or if this tab did not request it, because a link
-   *   could contain an outcome.
+   * After signInWithNumber(), a phone that its network did not recognise gets a second chance: operatorToken is asked
+   * for a token of the phone's operator, and the sign-in continues with it.
+   *
+   * @param {{ operatorToken?: (asked: Operator) => Promise<string | null | undefined> }} [ways]
+   * @returns {Promise<Outcome | Fallback | null>} Null if there is none, or if this tab did not request it, because a
+   *   link could contain an outcome. A fallback comes after signInWithNumber() only.
    */
-  async finishSignIn() {
+  async finishSignIn({ operatorToken } = {}) {
     const outcome = takeOutcome();
-    if (!outcome) return null;
-    const pending = JSON.parse(sessionStorage.getItem(PENDING) ?? "null");
-    sessionStorage.removeItem(PENDING);
-    if (!pending || Date.now() - pending.startedAt > PENDING_FOR) return null;
-    return { ...(await this.#finish(outcome, pending)), appState: pending.appState };
+    const pending = outcome && takePending(PENDING);
+    if (!pending) return null;
+    const { number, appState } = pending;
+    if (!number) return { ...(await this.#finish(outcome, pending)), appState };
+    const ended = await orFallback(number, () => this.#finish(outcome, pending));
+    const token = ended.next === "operator-token" ? await operatorToken?.(operatorOf(number)) : null;
+    return { ...(token ? await this.#enterBySIM(number, token) : ended), appState };
   }
 
   /**
@@ -197,6 +281,65 @@ export class Latchkey {
     await this.#ask("DELETE", "/users/me/sessions/" + encodeURIComponent(id));
   }
 
+  /** Ends all of the user's sessions but this one, and returns their number. */
+  async revokeOtherSessions() {
+    return (await this.#ask("DELETE", "/users/me/sessions")).revoked;
+  }
+
+  /** Erases the user's account and its data, and with it the session. */
+  async eraseAccount() {
+    await this.#ask("DELETE", "/users/me");
+    this.#keep(null);
+  }
+
+  /** The user's identities: the accounts at providers that sign the user in. */
+  async identities() {
+    return (await this.#ask("GET", "/users/me/identities")).identities;
+  }
+
+  /**
+   * Removes an identity, and ends the sessions that it signed in, except this one.
+   *
+   * @param {string} id
+   */
+  async unlinkIdentity(id) {
+    await this.#ask("DELETE", "/users/me/identities/" + encodeURIComponent(id));
+  }
+
+  /**
+   * Adds an identity: the browser goes to the provider, and returns to redirectURI, where finishLink() continues. Only
+   * a page of Latchkey's own origin can do so, because the session must be in its cookies.
+   *
+   * @param {string} provider
+   * @param {Asked} [asked]
+   */
+  async linkIdentity(provider, { appState, ...asked } = {}) {
+    if (!this.#byCookie) {
+      throw own("foreign_origin", "Only a page of Latchkey's own origin can link identities.");
+    }
+    const { redirectURI, clientID } = this.#options;
+    const fields = { ...asked, client_type: "web", redirect_uri: redirectURI, client_id: clientID };
+    const headers = { "Accept": "application/json", "Content-Type": "application/json" };
+    const path = `/auth/${encodeURIComponent(provider)}/link`;
+    const started = await answered(this.fetch(path, { method: "POST", headers, body: JSON.stringify(fields) }));
+    sessionStorage.setItem(LINKING, JSON.stringify({ startedAt: Date.now(), appState }));
+    location.assign(started.location);
+  }
+
+  /**
+   * Reads from the address what linkIdentity() led to, and removes it from there. The session stays as it was.
+   *
+   * @returns {{ status: "success", appState?: unknown } | null} Null if there is none, or if this tab did not request
+   *   it. A failure is thrown.
+   */
+  finishLink() {
+    const outcome = takeFromAddress(["link"], ["tracking_id"]);
+    const pending = outcome && takePending(LINKING);
+    if (!pending) return null;
+    if (outcome.status !== "success") throw failureOf(outcome);
+    return { status: "success", appState: pending.appState };
+  }
+
   /** Ends the session, and deletes the tokens in any case. */
   async signOut() {
     try {
@@ -222,6 +365,59 @@ export class Latchkey {
     location.assign(answer.location);
   }
 
+  /**
+   * Asks the mobile operator whether the device has a phone number, without a page between: the browser goes to the
+   * operator, and returns to redirectURI, where finishVerification() continues. A page of another origin needs a
+   * storage, which keeps the session meanwhile.
+   *
+   * @param {Operator & { phone_number?: string, appState?: unknown }} [asked]
+   */
+  async verifyPhoneNumber({ phone_number, operator, mccmnc, appState } = {}) {
+    const { provider, redirectURI, storage } = this.#options;
+    if (!this.#byCookie && !storage) {
+      throw own("storage_missing", "The session ends when the browser leaves the page. Pass a storage to configure().");
+    }
+    const number = { provider, phone_number, operator, mccmnc };
+    const started = await this.#ask("POST", VERIFICATIONS, { ...number, redirect_uri: redirectURI });
+    const pending = { id: started.verification_id, number, startedAt: Date.now(), appState };
+    sessionStorage.setItem(VERIFYING, JSON.stringify(pending));
+    location.assign(started.authorization_url);
+  }
+
+  /**
+   * Asks the operator as verifyPhoneNumber() does, with a TS.43 operator token in place of the mobile network.
+   *
+   * @param {string} operatorToken
+   * @param {Operator & { phone_number?: string }} [asked]
+   * @returns {Promise<Verification>}
+   */
+  async verifyWithOperatorToken(operatorToken, { phone_number, operator, mccmnc } = {}) {
+    const { provider } = this.#options;
+    const number = { provider, phone_number, operator, mccmnc };
+    return this.#ask("POST", VERIFICATIONS, { ...number, operator_token: operatorToken });
+  }
+
+  /**
+   * Reads from the address what verifyPhoneNumber() led to, removes it from there, and confirms it with the session.
+   *
+   * A phone that its network did not recognise gets a second chance: operatorToken is asked for a token of the phone's
+   * operator, and the number is verified with it.
+   *
+   * @param {{ operatorToken?: (asked: Operator) => Promise<string | null | undefined> }} [ways]
+   * @returns {Promise<Verification | null>} Null if there is none, or if this tab did not request it.
+   */
+  async finishVerification({ operatorToken } = {}) {
+    const outcome = takeFromAddress(["verify_phone"], ["verification_id", "confirmation"]);
+    const pending = outcome && takePending(VERIFYING);
+    if (!pending || pending.id !== outcome.verification_id) return null;
+    if (outcome.status === "failure") throw failureOf(outcome);
+    const { id, number, appState } = pending;
+    const path = `${VERIFICATIONS}/${encodeURIComponent(id)}/confirmation`;
+    const ended = await this.#ask("POST", path, { confirmation: outcome.confirmation });
+    const token = ended.error === "not_on_mobile_network" ? await operatorToken?.(operatorOf(number)) : null;
+    return { ...(token ? await this.verifyWithOperatorToken(token, number) : ended), appState };
+  }
+
   async #start(clientType, asked) {
     const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
@@ -230,7 +426,7 @@ export class Latchkey {
     };
     const url = new URL(`${this.#base}/auth/${encodeURIComponent(this.#options.provider)}/start`);
     const fields = {
-      ...asked, client_type: clientType, redirect_uri: this.#options.redirectURI, client_id: this.#options.clientId,
+      ...asked, client_type: clientType, redirect_uri: this.#options.redirectURI, client_id: this.#options.clientID,
       code_challenge: base64url(new Uint8Array(digest)), code_challenge_method: "S256", tracking_id: pending.trackingId,
     };
     for (const [name, value] of Object.entries(fields)) if (value !== undefined) url.searchParams.set(name, value);
@@ -238,13 +434,7 @@ export class Latchkey {
   }
 
   async #finish(outcome, { verifier, trackingId }) {
-    if (outcome.status === "failure") {
-      throw new LatchkeyError({
-        error: outcome.error ?? "unknown_error", error_description: outcome.error_description,
-        message: outcome.message, correlation_id: outcome.correlation_id,
-        error_type: outcome.error === "access_denied" ? "requestDenied" : undefined,
-      });
-    }
+    if (outcome.status === "failure") throw failureOf(outcome);
     if (outcome.status === "partial") {
       const { state_key, identifier } = outcome;
       return { status: "partial", identifier, state_key, code_verifier: verifier };
@@ -254,6 +444,22 @@ export class Latchkey {
       await this.#enter("/auth/session", { session_id: outcome.session_id, code_verifier: verifier });
     }
     return { status: "success" };
+  }
+
+  /** Starts a session with an operator token. */
+  async #enterBySIM(number, operatorToken) {
+    const fields = { ...operatorOf(number), operator_token: operatorToken, client_id: this.#options.clientID };
+    const ended = await orFallback(number, async () => {
+      try {
+        await this.#enter(`/auth/${encodeURIComponent(number.provider)}/sign-in`, fields);
+        return { status: "success" };
+      } catch (error) {
+        if (error.error !== "user_not_registered") throw error;
+        return { status: "partial", identifier: error.identifier, state_key: error.stateKey };
+      }
+    });
+    // The token is spent, so there is no second attempt with it.
+    return ended.status === "fallback" ? { ...ended, next: "other" } : ended;
   }
 
   /** Starts or refreshes a session. */
@@ -344,6 +550,21 @@ function own(error, error_description, status) {
   return new LatchkeyError({ error, error_description }, status);
 }
 
+/** What the API calls the operator of a sign-in by phone number. */
+function operatorOf({ operator, mccmnc }) {
+  return { operator, mccmnc };
+}
+
+/** The result of a step of a sign-in by phone number, or the fallback after an error that has one. */
+async function orFallback(number, step) {
+  try {
+    return await step();
+  } catch (error) {
+    if (!(error instanceof LatchkeyError) || !Object.hasOwn(FALLBACKS, error.error)) throw error;
+    return { status: "fallback", reason: error.error, next: FALLBACKS[error.error], ...operatorOf(number), error };
+  }
+}
+
 /** The JSON of a response; throws if it is an error. */
 async function answered(response) {
   try {
@@ -352,29 +573,44 @@ async function answered(response) {
     if (error instanceof LatchkeyError) throw error;
     throw own("network_failure", "There was no response.");
   }
-  const answer = await response.json().catch(() => ({
+  const answer = await response.json().catch(() => null);
+  if (response.ok && answer) return answer;
+  throw new LatchkeyError(answer ?? {
     error: "malformed_answer",
     error_description: "The response is not JSON. Check that baseURL is Latchkey's.",
-  }));
-  if (!response.ok || answer.error) throw new LatchkeyError(answer, response.status, response.headers);
-  return answer;
+  }, response.status, response.headers);
 }
 
-/** Takes the outcome out of the page's address, because its values are secrets for one use. */
+/** The outcome of a sign-in. */
 function takeOutcome() {
+  return takeFromAddress(["login", "register"], ["tracking_id", "session_id", "state_key", "identifier"]);
+}
+
+/** Takes an outcome out of the page's address, because its values are secrets for one use. */
+function takeFromAddress(actions, names) {
   const url = new URL(location.href);
   const { searchParams } = url;
-  if (!["login", "register"].includes(searchParams.get("action")) || !searchParams.has("status")) return null;
+  if (!actions.includes(searchParams.get("action")) || !searchParams.has("status")) return null;
   const outcome = {};
-  for (const name of [
-    "action", "status", "tracking_id", "session_id", "state_key", "identifier", "message", "error",
-    "error_description", "correlation_id",
-  ]) {
+  for (const name of ["action", "status", ...names, "message", "error", "error_description", "correlation_id"]) {
     if (searchParams.has(name)) outcome[name] = searchParams.get(name);
     searchParams.delete(name);
   }
   history.replaceState(history.state, "", url);
   return outcome;
+}
+
+/** What this tab began; null if there is nothing, or if it is too old. */
+function takePending(name) {
+  const pending = JSON.parse(sessionStorage.getItem(name) ?? "null");
+  sessionStorage.removeItem(name);
+  return pending && Date.now() - pending.startedAt <= PENDING_FOR ? pending : null;
+}
+
+/** The error of an outcome that is a failure. */
+function failureOf({ error, error_description, message, correlation_id }) {
+  const error_type = error === "access_denied" ? "requestDenied" : undefined;
+  return new LatchkeyError({ error: error ?? "unknown_error", error_description, message, correlation_id, error_type });
 }
 
 /** The outcome that the popup posts before it closes; messages of other origins are ignored. */

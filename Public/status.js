@@ -140,8 +140,9 @@ function card(carrier) {
     ["Age of its keys", carrier.keys_fetched_at === null ? "–" : span(Date.now() / 1000 - carrier.keys_fetched_at)],
   ];
   return element("article", { class: "card" },
-    element("div", { class: "head" }, element("h3", {}, carrier.issuer || "Carrier discovery"), health),
-    element("p", { class: "quiet" }, carrier.provider), element("div", { class: "plot" }),
+    element("div", { class: "head" }, element("h3", {}, carrier.name), health),
+    element("p", { class: "quiet" }, [carrier.provider, carrier.issuer].filter(Boolean).join(", ")),
+    element("div", { class: "plot" }),
     element("dl", { class: "facts" },
       ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])));
 }

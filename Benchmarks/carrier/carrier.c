@@ -8,6 +8,9 @@
 // that subjects are in no order, as those of real carriers. "once-<n>-<any text>" is as "c-<n>", but is redeemed once
 // for each n. "bad-signature", "bad-kid", "bad-none", "bad-iss", "bad-aud", "bad-exp" and "bad-iat" yield a token with
 // the nonce "n-0" and one fault.
+//
+// It is a mobile operator as well: a JWT whose subject is "operatortoken:" and a code, and whose signature it does not
+// check, yields the same response (RFC 7523), and device-phone-number the number of the user of an access token.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -114,6 +117,21 @@ static char *base64(char *to, const void *from, size_t length, bool is_url) {
     }
     *to = 0;
     return to;
+}
+
+// Reads base64url without padding up to a character that is none of it; returns the length.
+static size_t read_base64(char *to, size_t limit, const char *from) {
+    static const char *alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    size_t length = 0;
+    unsigned group = 0, bits = 0;
+    for (const char *found; *from && (found = strchr(alphabet, *from)) && length < limit; from++) {
+        group = group << 6 | (unsigned)(found - alphabet);
+        bits += 6;
+        if (bits < 8) continue;
+        bits -= 8;
+        to[length++] = (char)(group >> bits);
+    }
+    return length;
 }
 
 // RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 section 8.2.1), by the Chinese remainder theorem.
@@ -331,17 +349,8 @@ static text *code_response(const char *code) {
     return &responses[n];
 }
 
-static void token_request(int fd, const char *head, const char *body) {
-    exchanges += 1;
-    const char *given = strcasestr(head, "\r\nauthorization:"), *grant = field(body, "grant_type");
-    const char *verifier = field(body, "code_verifier"), *code = field(body, "code");
-    if (given) given += strspn(given + 16, " ") + 16;
-    if (!given || !starts(given, authorization) || given[strlen(authorization)] != '\r')
-        return send_once(fd, error_response(401, "invalid_client"));
-    if (!grant || !starts(grant, "authorization_code") || !field(body, "redirect_uri") || !verifier ||
-        strcspn(verifier, "&") < 43)
-        return send_once(fd, error_response(400, "invalid_request"));
-    text *found = code ? code_response(code) : NULL;
+// Sends a response of the token endpoint, when it is due.
+static void send_tokens(int fd, text *found) {
     if (!found) return send_once(fd, error_response(400, "invalid_grant"));
     if (!delay_ms) return send_all(fd, *found);
     if (waiting_count == fd_limit) return close_connection(fd);
@@ -354,9 +363,47 @@ static void token_request(int fd, const char *head, const char *body) {
     waiting[(waiting_first + waiting_count++) % fd_limit] = later;
 }
 
+// The response to the operator token in an assertion; NULL if it has none.
+static text *assertion_response(const char *assertion) {
+    static const char *subject = "\"sub\":\"operatortoken:";
+    char claims[2 * claim_limit + 1];
+    const char *payload = assertion ? strchr(assertion, '.') : NULL;
+    if (!payload) return NULL;
+    claims[read_base64(claims, sizeof claims - 1, payload + 1)] = 0;
+    const char *found = strstr(claims, subject);
+    return found ? code_response(found + strlen(subject)) : NULL;
+}
+
+// The number of the user of an access token.
+static void number_request(int fd, const char *head) {
+    const char *given = strcasestr(head, "\r\nauthorization: bearer at-");
+    if (!given) return send_once(fd, error_response(401, "invalid_token"));
+    send_once(
+        fd, response(
+                200, "no-store",
+                rendered("{\"devicePhoneNumber\":\"+1%010lu\"}", strtoul(given + 28, NULL, 10))));
+}
+
+static void token_request(int fd, const char *head, const char *body) {
+    exchanges += 1;
+    const char *given = strcasestr(head, "\r\nauthorization:"), *grant = field(body, "grant_type");
+    const char *verifier = field(body, "code_verifier"), *code = field(body, "code");
+    if (grant && starts(grant, "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"))
+        return send_tokens(fd, assertion_response(field(body, "assertion")));
+    if (given) given += strspn(given + 16, " ") + 16;
+    if (!given || !starts(given, authorization) || given[strlen(authorization)] != '\r')
+        return send_once(fd, error_response(401, "invalid_client"));
+    if (!grant || !starts(grant, "authorization_code") || !field(body, "redirect_uri") || !verifier ||
+        strcspn(verifier, "&") < 43)
+        return send_once(fd, error_response(400, "invalid_request"));
+    send_tokens(fd, code ? code_response(code) : NULL);
+}
+
 static void answer(int fd, const char *head, const char *body) {
     if (starts(head, "POST /token ")) return token_request(fd, head, body);
-    if (starts(head, "GET /.well-known/openid_configuration")) {
+    if (starts(head, "GET /number-verification/v2/device-phone-number ")) return number_request(fd, head);
+    if (starts(head, "GET /.well-known/openid_configuration") ||
+        starts(head, "GET /.well-known/openid-configuration")) {
         discoveries += 1;
         return send_all(fd, configuration);
     }
@@ -500,7 +547,8 @@ int main(int count, char **words) {
         200, "max-age=3600",
         rendered(
             "{\"issuer\":\"%s\",\"authorization_endpoint\":\"%s/authorize\",\"token_endpoint\":\"%s/token\","
-            "\"userinfo_endpoint\":\"%s/userinfo\",\"jwks_uri\":\"%s/jwks\",\"mccmnc\":310010}",
+            "\"userinfo_endpoint\":\"%s/userinfo\",\"jwks_uri\":\"%s/jwks\",\"mccmnc\":310010,"
+            "\"token_endpoint_auth_methods_supported\":[\"client_secret_basic\",\"private_key_jwt\"]}",
             issuer, origin, origin, origin, origin));
     BN_CTX *context = BN_CTX_new();
     if (!context || !make_key(context)) fail("could not make a key");

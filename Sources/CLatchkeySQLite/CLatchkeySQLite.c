@@ -1,11 +1,15 @@
 #include "CLatchkeySQLite.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 void csqlite_forgo_memory_statistics(void) {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+void csqlite_refuse_double_quoted_texts(sqlite3 *connection) {
+    sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)0);
+    sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 0, (int *)0);
 }
 
 // Some thirty pages: a commit of several sign-ins. A longer one takes a few writes.
@@ -135,7 +139,7 @@ static struct lock_watcher *watch_locks(sqlite3_file *database) {
     return made;
 }
 
-int csqlite_coalesce_log_writes(void *connection) {
+int csqlite_coalesce_log_writes(sqlite3 *connection) {
     sqlite3_file *log = NULL;
     if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK) return 0;
     if (!log || !log->pMethods || log->pMethods->xWrite == log_write) return 0;

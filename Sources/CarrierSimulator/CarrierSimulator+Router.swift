@@ -24,6 +24,8 @@ extension CarrierSimulator {
         let codes = PhoneCodeEndpoint(simulator: self)
         router.post(PhoneCodeEndpoint.path, Self.page(codes.start))
         router.get(PhoneCodeEndpoint.path + "/{handle}", Self.page(codes.wait))
+        router.get(PhoneCodeEndpoint.path + "/{handle}/state", Self.json(codes.state))
+        router.get(PhoneCodeScript.path) { _ in PhoneCodeScript.response }
         router.get(PhoneCodeEndpoint.phonePath) { codes.showPhone($0) }
         router.post(PhoneCodeEndpoint.phonePath, Self.page(codes.decide))
         let logout = LogoutEndpoints(simulator: self)
@@ -58,11 +60,13 @@ extension CarrierSimulator {
     /// What only carriers, only providers, or the simulator as a whole have.
     private func addControls(to router: inout Router) {
         router.get("/.well-known/openid_configuration", DiscoveryEndpoint(simulator: self).respond)
-        let backchannel = BackchannelAuthenticationEndpoint(simulator: self)
-        let request = "/carriers/{mccmnc}/server-initiated"
-        router.post(request, backchannel.start)
-        router.post(request + "/{auth_req_id}/approve", Self.shared(backchannel.approve))
-        router.post(request + "/{auth_req_id}/deny", Self.shared(backchannel.deny))
+        let decisions = BackchannelControls(simulator: self)
+        let serverInitiated = "/carriers/{mccmnc}/server-initiated"
+        router.post(serverInitiated, ServerInitiatedEndpoint(simulator: self).start)
+        decisions.add(below: serverInitiated, to: &router)
+        let backchannel = "/providers/{mccmnc}/bc-authorize"
+        router.post(backchannel, ProviderBackchannelEndpoint(simulator: self).start)
+        decisions.add(below: backchannel, to: &router)
         router.post("/providers/{mccmnc}/end-sessions", Self.json(LogoutEndpoints(simulator: self).send))
         let controls = ControlEndpoints(simulator: self)
         router.post("/carriers/{mccmnc}/ports", Self.json(controls.port))

@@ -17,6 +17,7 @@ struct CarrierSite: Sendable {
     var authorizationEndpoint: String { issuer + "/authorize" }
     var pushedAuthorizationEndpoint: String { issuer + "/par" }
     var tokenEndpoint: String { issuer + "/token" }
+    var backchannelEndpoint: String { issuer + "/bc-authorize" }
     /// RFC 8705 section 5.
     var endpointAliases: JSONMembers? {
         guard let aliasBase else { return nil }
@@ -24,6 +25,7 @@ struct CarrierSite: Sendable {
         return [
             "token_endpoint": .string(root + "/token"), "userinfo_endpoint": .string(root + "/userinfo"),
             "pushed_authorization_request_endpoint": .string(root + "/par"),
+            "backchannel_authentication_endpoint": .string(root + "/bc-authorize"),
         ]
     }
     /// An address that no relying party may request.

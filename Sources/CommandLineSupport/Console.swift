@@ -1,15 +1,49 @@
-import Foundation
+import Glibc
 
-/// What a command tells its user.
+/// What a command tells its user, and is given by them.
 package enum Console {
     /// Writes a line to standard output at once: a program that waits for the address reads it through a pipe.
-    package static func print(_ line: String) { write(line, to: .standardOutput) }
+    package static func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
     /// Writes a line to standard error.
-    package static func warn(_ line: String) { write(line, to: .standardError) }
+    package static func warn(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
-    /// A broken pipe loses the line and nothing else.
-    private static func write(_ line: String, to file: FileHandle) {
-        try? file.write(contentsOf: Data((line + "\n").utf8))
+    /// Writes a part of a line to standard error.
+    package static func warnPart(_ text: String) { write(text, to: STDERR_FILENO) }
+
+    /// A broken pipe loses the text and nothing else.
+    private static func write(_ text: String, to descriptor: CInt) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// The bytes of standard input, at most `limit`; nil if it cannot be read.
+    package static func readInput(limit: Int) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            let room = min(65_536, limit - bytes.count)
+            var count = -1
+            let chunk = [UInt8](unsafeUninitializedCapacity: room) { buffer, initialized in
+                repeat { count = read(STDIN_FILENO, buffer.baseAddress, room) } while count < 0 && errno == EINTR
+                initialized = max(0, count)
+            }
+            guard count >= 0 else { return nil }
+            if count == 0 { break }
+            bytes += chunk
+        }
+        return bytes
+    }
+}
+
+extension String {
+    /// Without the white space at its ends, which editors and `echo` add.
+    package var withoutOuterWhitespace: String {
+        let start = drop(while: \.isWhitespace)
+        return String(start[..<(start.lastIndex { !$0.isWhitespace }.map(start.index(after:)) ?? start.startIndex)])
     }
 }

@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 
 /// Calls a handler for each signal of one kind, from the moment it is made until it is cancelled.
 ///

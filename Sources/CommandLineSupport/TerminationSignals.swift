@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import Synchronization
 
 /// Waits for SIGTERM or SIGINT. A second one ends the process at once, with the status that shells give a signal.

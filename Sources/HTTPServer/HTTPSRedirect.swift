@@ -1,13 +1,14 @@
 import HTTPCore
 import HTTPTypes
+import Primitives
 
 /// Redirects clients from HTTP to HTTPS (RFC 9110 section 15.4.9).
 enum HTTPSRedirect {
     /// - Parameter origin: Scheme, host and port of the target. The request's host is ignored: a client that can make a
     ///   cache or a browser store the response must not choose its target.
-    static func handler(to origin: String) -> Handler {
+    static func handler(to origin: String) -> ImmediateHandler {
         { request in
-            Response(status: .permanentRedirect, headers: [.location: origin + target(of: request)])
+            .value(Response(status: .permanentRedirect, headers: [.location: origin + target(of: request)]))
         }
     }
 

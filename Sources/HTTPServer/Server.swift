@@ -38,12 +38,24 @@ public final class Server: Sendable {
         configuration: ServerConfiguration, logger: Logger,
         errorRenderer: @escaping ErrorRenderer = { error, _ in error.plainResponse() },
         loadShedder: LoadShedder? = nil,
-        handler: @escaping Handler
+        handler: @escaping ImmediateHandler
     ) {
         self.configuration = configuration
         self.logger = logger
         service = ConnectionService(
             configuration: configuration, logger: logger, render: errorRenderer, shed: loadShedder, handler: handler)
+    }
+
+    /// Takes a configuration and a handler that always runs in a task.
+    public convenience init(
+        configuration: ServerConfiguration, logger: Logger,
+        errorRenderer: @escaping ErrorRenderer = { error, _ in error.plainResponse() },
+        loadShedder: LoadShedder? = nil,
+        handler: @escaping Handler
+    ) {
+        self.init(
+            configuration: configuration, logger: logger, errorRenderer: errorRenderer, loadShedder: loadShedder,
+            handler: immediate(handler))
     }
 
     /// Binds, listens and serves.
@@ -144,8 +156,8 @@ public final class Server: Sendable {
 
     private func service(of point: ListeningPoint) -> ConnectionService {
         switch point.kind {
-        case .plain: point.handler.map { ConnectionService(service, tls: nil, handler: $0) } ?? service
-        case .tls(let tls): ConnectionService(service, tls: tls, handler: point.handler)
+        case .plain: point.handler.map { ConnectionService(service, tls: nil, handler: immediate($0)) } ?? service
+        case .tls(let tls): ConnectionService(service, tls: tls, handler: point.handler.map(immediate))
         case .redirect(let origin): ConnectionService(service, tls: nil, handler: HTTPSRedirect.handler(to: origin))
         }
     }

@@ -16,6 +16,8 @@ struct APIError: Error, Sendable {
     var headers: HTTPFields = [:]
     /// What an unknown user needs to register, if that is the reason.
     var offer: RegistrationOffer?
+    /// Whether the path has no route and no file, for all callers. A browser gets a page then.
+    var isUnknownPath = false
 
     init(
         _ status: HTTPResponse.Status, _ code: String, _ errorType: ErrorType = .invalidRequest,
@@ -128,6 +130,7 @@ extension APIError {
             default: .invalidRequest
             }
         self.init(error.status, error.code, type, error.message, headers: error.headers)
+        isUnknownPath = error.status == .notFound
     }
 }
 

@@ -11,13 +11,16 @@ package import Tracing
 ///
 /// ```swift
 /// let api = LatchkeyAPI(useCases: useCases, apiKeys: keys, logger: logger)
-/// let server = Server(configuration: …, logger: logger, errorRenderer: api.errorRenderer, handler: api.handler())
+/// let server = Server(
+///     configuration: …, logger: logger, errorRenderer: api.errorRenderer, handler: api.immediateHandler())
 /// ```
 package final class LatchkeyAPI: Sendable {
     let useCases: UseCases
     let apiKeys: APIKeys
     let crossOrigin: CrossOrigin
     let files: StaticFiles?
+    /// Whether the files have the developer console.
+    let hasConsole: Bool
     let accessLog: AccessLog
     private let requestIDs: RequestIDs
     let baseURL: BaseURL
@@ -43,7 +46,8 @@ package final class LatchkeyAPI: Sendable {
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins, which need no API key.
     ///   - clientOrigins: Origins that need no API key for certain clients only.
-    ///   - files: Served at `/` and on paths without a route.
+    ///   - files: Served at `/` and on paths without a route. Without an `index.html`, `/` is the sign-in page.
+    ///   - hasConsole: Whether the files have the developer console at `/`, to which the sign-in page then links.
     ///   - baseURL: The URL of this server; redirects and backchannel authentication need it.
     ///   - clientKeys: The keys of clients whose public halves are published.
     ///   - decryptionKeys: The keys for encrypted ID tokens whose public halves are published.
@@ -57,7 +61,7 @@ package final class LatchkeyAPI: Sendable {
     package init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         clientKeys: [ClientKey] = [], decryptionKeys: [DecryptionKey] = [], certificates: [ClientTLS] = [],
-        files: StaticFiles? = nil,
+        files: StaticFiles? = nil, hasConsole: Bool = false,
         baseURL: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), operatorPages: OperatorPages = OperatorPages(),
         uptime: Uptime = .system, version: String = "unreleased", demonstration: Demonstration? = nil,
@@ -70,6 +74,7 @@ package final class LatchkeyAPI: Sendable {
         self.decryptionKeys = decryptionKeys
         self.certificates = certificates
         self.files = files
+        self.hasConsole = hasConsole
         self.baseURL = baseURL
         accessLog = AccessLog(logger: logger)
         requestIDs = RequestIDs(random: random)
@@ -101,11 +106,24 @@ package final class LatchkeyAPI: Sendable {
     }
 
     func handler(with router: Router, _ observe: RequestObserver? = nil) -> Handler {
+        let handler = immediateHandler(with: router, observe)
+        return { request in try await handler(request).run() }
+    }
+
+    /// As ``handler(observedBy:)``; needs no task for requests that are responded to from memory.
+    package func immediateHandler(observedBy observe: RequestObserver? = nil) -> ImmediateHandler {
+        immediateHandler(with: makeRouter(), observe)
+    }
+
+    private func immediateHandler(with router: Router, _ observe: RequestObserver?) -> ImmediateHandler {
         let patterns = router.patterns
         return { request in
             let match = router.match(request)
-            return await self.traces.respond(to: request, at: match.number.map { patterns[$0] }) {
-                await self.respond(to: request, router, match, observe)
+            guard self.traces.mayTrace(request) else { return self.respond(to: request, router, match, observe) }
+            return .task {
+                try await self.traces.respond(to: request, at: match.number.map { patterns[$0] }) {
+                    try await self.respond(to: request, router, match, observe).run()
+                }
             }
         }
     }
@@ -122,55 +140,106 @@ package final class LatchkeyAPI: Sendable {
     /// The response of a refusal before the handler. The request is nil if it could not be read.
     func refusal(_ error: APIError, of request: Request?) -> Response {
         let requestID = requestIDs.next()
-        let response = error.response(requestID: requestID, asProblem: request?.acceptsProblemDetails ?? false)
-        return finished(response, request, requestID)
+        var response = error.response(requestID: requestID, asProblem: request?.acceptsProblemDetails ?? false)
+        finish(&response, request, requestID)
+        return response
     }
 
     private func respond(
         to received: Request, _ router: Router, _ match: Router.Match, _ observe: RequestObserver?
-    ) async -> Response {
-        let stopwatch = Stopwatch()
-        let requestID = requestIDs.next()
+    ) -> ValueOrTask<Response> {
         var request = received
-        request.id = requestID
-        var response: Response
+        request.id = requestIDs.next()
+        let current = RequestInProgress(request: request, route: match.number, observe: observe)
         do {
-            response = try await limited(request, router, match)
+            switch try limited(request, router, match) {
+            case .value(let response): return .value(complete(current, response))
+            case .task(let work):
+                return .task {
+                    do {
+                        return self.complete(current, try await work())
+                    } catch {
+                        return self.complete(current, self.response(to: error, of: current.request))
+                    }
+                }
+            }
         } catch {
-            response = render(error, of: request).response(
-                requestID: requestID, asProblem: request.acceptsProblemDetails)
+            return .value(complete(current, response(to: error, of: request)))
         }
-        response = finished(response, request, requestID)
-        let nanoseconds = stopwatch.nanoseconds
-        accessLog.write(request, response, requestID: requestID, took: nanoseconds)
-        observe?(
+    }
+
+    private struct RequestInProgress {
+        let request: Request
+        let route: Int?
+        let observe: RequestObserver?
+        let stopwatch = Stopwatch()
+    }
+
+    private func complete(_ current: RequestInProgress, _ response: consuming Response) -> Response {
+        let request = current.request
+        finish(&response, request, request.id)
+        let nanoseconds = current.stopwatch.nanoseconds
+        accessLog.write(request, response, requestID: request.id, took: nanoseconds)
+        current.observe?(
             CompletedRequest(
-                route: match.number, method: request.method, status: response.status.code, nanoseconds: nanoseconds))
+                route: current.route, method: request.method, status: response.status.code, nanoseconds: nanoseconds))
         return response
+    }
+
+    @inline(never)
+    private func response(to error: any Error, of request: Request) -> Response {
+        let error = render(error, of: request)
+        if error.isUnknownPath, request.method == .get || request.method == .head, request.prefersHTML {
+            return BrowserPages.nothingThere(requestID: request.id, below: baseURL.path)
+        }
+        return error.response(requestID: request.id, asProblem: request.acceptsProblemDetails)
     }
 
     /// The paths of health checks and metrics, which work under any load.
     package static let probePaths: Set<String> = ["/healthz", "/readyz", "/metrics"]
 
-    private func limited(_ request: Request, _ router: Router, _ match: Router.Match) async throws -> Response {
+    private func limited(
+        _ request: Request, _ router: Router, _ match: Router.Match
+    ) throws -> ValueOrTask<Response> {
         // `probePaths`, compared one by one: that costs less than a hash of the path.
         if request.path == "/healthz" || request.path == "/readyz" || request.path == "/metrics" {
-            return try await router.respond(to: request, at: match)
+            return try router.respond(to: request, at: match)
         }
         guard rates.enter(isSessionCheck: Self.isSessionCheck(request)) else { throw APIError.overloaded }
-        defer { rates.leave() }
-        let notice = try rates.countAddress(of: request)
-        if let preflight = await crossOrigin.preflight(request) { return preflight }
-        guard let notice else { return try await router.respond(to: request, at: match) }
-        var response: Response
         do {
-            response = try await router.respond(to: request, at: match)
+            let response = try counted(request, router, match)
+            guard case .task(let work) = response else {
+                rates.leave()
+                return response
+            }
+            return .task {
+                defer { self.rates.leave() }
+                return try await work()
+            }
         } catch {
-            response = render(error, of: request).response(
-                requestID: request.id, asProblem: request.acceptsProblemDetails)
+            rates.leave()
+            throw error
         }
-        notice.mark(&response)
-        return response
+    }
+
+    private func counted(
+        _ request: Request, _ router: Router, _ match: Router.Match
+    ) throws -> ValueOrTask<Response> {
+        let notice = try rates.countAddress(of: request)
+        let isPreflight = crossOrigin.isPreflight(request)
+        if notice == nil, !isPreflight { return try router.respond(to: request, at: match) }
+        return .task {
+            if isPreflight, let response = await self.crossOrigin.preflight(request) { return response }
+            guard let notice else { return try await router.respond(to: request, at: match).run() }
+            var response: Response
+            do {
+                response = try await router.respond(to: request, at: match).run()
+            } catch {
+                response = self.response(to: error, of: request)
+            }
+            notice.mark(&response)
+            return response
+        }
     }
 
     func render(_ error: any Error, of request: Request) -> APIError {
@@ -194,11 +263,9 @@ package final class LatchkeyAPI: Sendable {
     /// RFC 6797, for a year. Subdomains are left to the operator.
     private static let strictTransport = HTTPField(name: .strictTransportSecurity, value: "max-age=31536000")
 
-    private func finished(_ response: Response, _ request: Request?, _ requestID: String) -> Response {
-        var response = response
+    private func finish(_ response: inout Response, _ request: Request?, _ requestID: String) {
         response.headers.append(HTTPField(name: .requestID, value: requestID))
         if baseURL.isHTTPS { response.headers.append(Self.strictTransport) }
         if let request { crossOrigin.mark(&response, for: request) }
-        return response
     }
 }

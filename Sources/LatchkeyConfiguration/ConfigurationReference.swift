@@ -29,12 +29,19 @@ public enum ConfigurationReference {
 
     /// `LATCHKEY_HTTP_PORT` for `http.port`.
     static func environmentName(of key: String) -> String {
-        environmentPrefix + key.uppercased().split(separator: ".").joined(separator: "_")
+        environmentPrefix + words(of: key).joined(separator: "_").uppercased()
     }
 
     /// `--http-port` for `http.port`.
     static func optionName(of key: String) -> String {
-        "--" + key.replacing(".", with: "-").replacing("_", with: "-")
+        "--" + words(of: key).joined(separator: "-").replacing("_", with: "-")
+    }
+
+    /// The parts of a key. `enabled` switches its group, and has the group's variable: `LATCHKEY_RATE_LIMITS` for
+    /// `rate_limits.enabled`.
+    private static func words(of key: String) -> [Substring] {
+        let words = key.split(separator: ".")
+        return words.last == "enabled" ? words.dropLast() : words
     }
 
     static let environmentFileSuffix = "_FILE"

@@ -16,8 +16,6 @@ package struct Demo: Sendable {
         package let simulatorURL: String
         package let apiKey: String
         package let database: String
-        /// Whether ``serverURL`` has pages for a browser.
-        package let hasPages: Bool
     }
 
     package let service: LatchkeyService
@@ -26,8 +24,12 @@ package struct Demo: Sendable {
 
     /// The client's id at the carriers.
     static let clientID = "demo-app"
+    /// The client's id at the mobile operators, which authenticate it by its key.
+    static let numberClientID = "demo-number"
     static let apiKey = "demo-key"
     static let redirectURI = "https://app.example/callback"
+    /// Where sign-ins of an app end.
+    static let appRedirectURI = "com.example.app:/callback"
     /// The server's own pages that sign-ins may return to; loopback redirect URIs match any port (RFC 8252 section
     /// 7.3).
     static let pages = ["http://127.0.0.1/", "http://127.0.0.1/sign-in"]
@@ -49,7 +51,11 @@ package struct Demo: Sendable {
         var client = CarrierSimulator.Client(id: clientID, secret: secret, redirectURIs: [redirectURI] + callbackURLs)
         client.postLogoutRedirectURIs = ["http://127.0.0.1/auth/acme/logged-out"]
         client.publicKeyPEM = key.publicKey.pemRepresentation
-        let simulator = CarrierSimulator(clients: [client])
+        var numberClient = CarrierSimulator.Client(
+            id: numberClientID, secret: secret,
+            redirectURIs: ["http://127.0.0.1/auth/\(CarrierSimulator.numberProvider)/callback"])
+        numberClient.authentication = .privateKeyJWT(publicKeyPEM: key.publicKey.pemRepresentation)
+        let simulator = CarrierSimulator(clients: [client, numberClient])
         let running: CarrierSimulator.Running
         do {
             running = try simulator.start(port: simulatorPort)
@@ -66,7 +72,7 @@ package struct Demo: Sendable {
             let addresses = try listen(service)
             let guide = Guide(
                 serverURL: "http://\(addresses[0])", simulatorURL: simulator.baseURL ?? "", apiKey: apiKey,
-                database: configuration.database.url.path ?? "", hasPages: LatchkeyService.hasPages)
+                database: configuration.database.url.path ?? "")
             return Demo(service: service, guide: guide, simulator: running)
         } catch {
             await running.shutdown()
@@ -107,6 +113,7 @@ package struct Demo: Sendable {
         client.scopes = ["openid", "name", "email", "phone", "postal_code"]
         var configuration = base
         configuration.http.hosts = ["127.0.0.1"]
+        configuration.hasConsole = true
         configuration.allowsLoopbackHTTP = true
         configuration.apiKeys = [.plain(Secret(apiKey))]
         configuration.zenkey.discoveryURL = discoveryURL
@@ -114,8 +121,10 @@ package struct Demo: Sendable {
         configuration.zenkey.clients = [client]
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         configuration.zenkey.issuers = simulator.issuers
-        let known = Set(configuration.providers.map(\.id))
-        configuration.providers += simulator.providers(for: client).filter { !known.contains($0.id) }
+        let known = Set(configuration.providers.map(\.path))
+        let numbers = try simulator.numberProviders(
+            ClientKey(parsing: key), redirectURIs: [redirectURI, appRedirectURI] + pages)
+        configuration.providers += (simulator.providers(for: client) + numbers).filter { !known.contains($0.path) }
         // The users are invented, so the key for their tokens and claims is no secret. The next run needs the same one.
         if configuration.vaultKeys.isEmpty {
             configuration.vaultKeys = [EncryptionKey(Array("latchkey demonstration no secret".utf8))].compactMap(\.self)

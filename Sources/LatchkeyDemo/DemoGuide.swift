@@ -2,14 +2,21 @@ import LatchkeyService
 
 /// The text that `latchkey demo` prints.
 package enum DemoGuide {
+    private static let debugNote = """
+
+        This is a debug build: times and memory say nothing about the release build, which `make build` makes.
+        """
+
     /// The addresses, and curl commands to try.
-    package static func text(_ guide: Demo.Guide) -> String {
+    package static func text(_ guide: Demo.Guide, isDebugBuild: Bool = LatchkeyVersion.isDebugBuild) -> String {
         """
 
         Latchkey \(LatchkeyVersion.text) is at \(guide.serverURL), the simulated carriers are at \(guide.simulatorURL).
-        Users are stored in \(guide.database). Stop with Ctrl-C.
+        Users are stored in \(guide.database). Stop with Ctrl-C.\(isDebugBuild ? debugNote : "")
 
-        \(browser(guide))
+        Open it in a browser to see each call beside your actions:
+
+            \(guide.serverURL)/
 
         Sign a user in with curl (the first command plays the app that receives a code from the carrier):
 
@@ -23,19 +30,5 @@ package enum DemoGuide {
             curl -sS -X DELETE \(guide.serverURL)/auth/token -H 'X-API-KEY: \(guide.apiKey)' \\
               -H 'Authorization: Bearer TOKEN'
         """
-    }
-
-    private static func browser(_ guide: Demo.Guide) -> String {
-        guard guide.hasPages else {
-            return """
-                There are no pages here to open in a browser: they are in the folder Public of Latchkey's sources. Start
-                the demo in the folder above it to see each call beside your actions.
-                """
-        }
-        return """
-            Open it in a browser to see each call beside your actions:
-
-                \(guide.serverURL)/
-            """
     }
 }

@@ -123,10 +123,14 @@ extension Configuration {
             configuration.pushedAuthorizationRequests = provider.pushedAuthorizationRequests
             configuration.dpop = provider.dpop
             configuration.mutualTLS = provider.mutualTLS
-            configuration.storesTokens = provider.storesTokens
+            // Operators agree with each client whether it must use DPoP (CAMARA Security and Interoperability Profile
+            // r4.2, section "Sender-Constrained Tokens"). Their metadata tells only that they support it.
+            configuration.prefersBoundTokens = provider.storesTokens || provider.mobileOperator != nil
             configuration.signedRequestObjects = provider.signedRequestObjects
             // The operator's API names the user, too.
             configuration.requiresIDTokens = provider.mobileOperator == nil
+            configuration.signedBackchannelRequests =
+                provider.mustSignBackchannelRequests ? .always : provider.signedRequestObjects
             configuration.signingAlgorithms = Self.signingAlgorithms(of: provider.clients)
             return configuration
         }
@@ -134,6 +138,13 @@ extension Configuration {
             RelyingParty.Configuration(
                 issuer: provider.issuer, authorizationEndpoint: endpoints.authorization, tokenEndpoint: endpoints.token,
                 userEndpoint: endpoints.user))
+    }
+
+    /// The relying party of a Telco Finder, which only gives tokens to this server itself.
+    func relyingParty(of finder: TelcoFinder) -> RelyingParty.Configuration {
+        var configuration = completed(RelyingParty.Configuration(issuer: finder.issuer))
+        configuration.prefersBoundTokens = true
+        return configuration
     }
 
     private static func signingAlgorithms(of clients: [Client]) -> Set<SigningAlgorithm> {
@@ -151,19 +162,26 @@ extension Configuration {
 
     /// The relying parties by the providers' names in paths.
     func relyingParties(
-        http: any HTTPClient, store: any IssuerBindingStore, clock: WallClock, metrics: CarrierMetrics, logger: Logger
+        http: any HTTPClient, store: any IssuerBindingStore, clock: WallClock, metrics: CarrierMetrics,
+        stories: SignInStories?, logger: Logger
     ) -> [String: RelyingParty] {
         var parties: [String: RelyingParty] = [:]
         if let discoveryURL = zenkey.discoveryURL {
             parties["zenkey"] = RelyingParty(
                 configuration: relyingParty(discoveryURL: discoveryURL), http: http,
                 bindings: StoredIssuerBindings(store: store, clock: clock), clock: clock,
-                observer: metrics.observer(of: "zenkey", isOfCarriers: true, logger: logger))
+                observer: metrics.observer(of: "zenkey", isOfCarriers: true, stories: stories, logger: logger))
         }
         for provider in providers {
             parties[provider.id] = RelyingParty(
                 configuration: relyingParty(of: provider), http: http, clock: clock,
-                observer: metrics.observer(of: provider.id, isOfCarriers: false, logger: logger))
+                observer: metrics.observer(of: provider.id, isOfCarriers: false, stories: stories, logger: logger))
+        }
+        for (provider, finder) in telcoFinders {
+            let name = SignInConfiguration.TelcoFinderRules.key(of: provider)
+            parties[name] = RelyingParty(
+                configuration: relyingParty(of: finder), http: http, clock: clock,
+                observer: metrics.observer(of: name, isOfCarriers: false, stories: stories, logger: logger))
         }
         return parties
     }
@@ -185,12 +203,15 @@ extension Configuration {
             }
             provider.storesTokens = configured.storesTokens
             provider.resources = configured.resources
+            provider.backchannelTokenDeliveryMode = configured.backchannelTokenDelivery.mode
+            provider.requiresBindingMessage = configured.profile != nil
             provider.endsSessions = configured.backchannelLogout
             provider.keepsIDTokens = configured.idTokenHint
             provider.mobileOperator = configured.mobileOperator
             known[configured.id] = provider
         }
         var configuration = SignInConfiguration(providers: known)
+        configuration.telcoFinders = telcoFinders.mapValues(\.rules)
         configuration.registration = registration
         configuration.lifetimes = sessions
         configuration.backchannelAuthentication.limits = backchannelAuthentication

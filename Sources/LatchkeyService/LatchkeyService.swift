@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 public import HTTPServer
 package import LatchkeyAPI
 public import LatchkeyConfiguration
@@ -47,9 +47,12 @@ public final class LatchkeyService: Sendable {
     }
 
     /// - Parameter demonstration: For the pages of `latchkey demo`.
-    package init(configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system) throws {
+    package init(
+        configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system,
+        uptime: Uptime = .system
+    ) throws {
         let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
-        let board = StatusBoard(metrics, clock: clock)
+        let board = StatusBoard(metrics, CarrierNames(configuration), clock: clock)
         let tracer = LatchkeyService.currentTracer
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
         let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)
@@ -64,17 +67,20 @@ public final class LatchkeyService: Sendable {
         store = try LatchkeyService.openStore(configuration, observer: metrics.store.observer)
         if let problem = store.problemAtStart { LatchkeyService.log(problem, logger) }
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
+        let stories = demonstration?.stories
         let relyingParties = configuration.relyingParties(
-            http: TracedClient(client: LoggedClient(client: client, logger: logger), tracer: tracer), store: store,
-            clock: clock, metrics: metrics.carriers, logger: logger)
+            http: LatchkeyService.observed(client, stories, tracer, logger), store: store, clock: clock,
+            metrics: metrics.carriers, stories: stories, logger: logger)
         try LatchkeyService.checkProviders(configuration, relyingParties)
         let useCases = UseCases(
             configuration: configuration.signIn, relyingParties: relyingParties, store: store, logger: logger,
-            clock: clock,
+            clock: clock, uptime: uptime,
             observer: { [signIns = metrics.signIns] in
                 signIns.count($0)
                 board.note($0)
-            })
+                stories?.note($0)
+            },
+            verificationObserver: { [verifications = metrics.verifications] in verifications.count($0) })
         metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
         metrics.add(client)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))
@@ -89,18 +95,19 @@ public final class LatchkeyService: Sendable {
             allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
             clientKeys: configuration.publishedKeys, decryptionKeys: configuration.publishedDecryptionKeys,
             certificates: configuration.publishedCertificates,
-            files: LatchkeyService.pages(demonstration, logger), baseURL: baseURL,
+            files: try LatchkeyService.site(configuration, demonstration, logger),
+            hasConsole: configuration.hasConsole, baseURL: baseURL,
             compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
             operatorPages: configuration.operatorPages(
                 metrics: { await metrics.page() }, status: { await status.status() }),
-            version: LatchkeyVersion.text, demonstration: demonstration, tracer: tracer, logger: logger)
+            uptime: uptime, version: LatchkeyVersion.text, demonstration: demonstration, tracer: tracer, logger: logger)
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
         let serverConfiguration = configuration.server(certificates?.tls, metricsHandler: api.metricsHandler)
         listeners = serverConfiguration.listeners
         let observe = metrics.add(api)
         server = Server(
             configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer,
-            loadShedder: api.loadShedder(observedBy: observe), handler: api.handler(observedBy: observe))
+            loadShedder: api.loadShedder(observedBy: observe), handler: api.immediateHandler(observedBy: observe))
         metrics.add(server, certificates)
         status.watch(api, server)
 
@@ -110,6 +117,15 @@ public final class LatchkeyService: Sendable {
             store: store, auditRetention: configuration.auditRetention, signingKeys: useCases.signingKeys,
             sessions: useCases.sessions, clock: clock, logger: logger)
         store.watch { [sessions = useCases.sessions] change in sessions.hear(change) }
+    }
+
+    /// The client, whose requests are logged, traced and, in a demonstration, told.
+    private static func observed(
+        _ client: OutboundHTTPClient, _ stories: SignInStories?, _ tracer: (any Tracer)?, _ logger: Logger
+    ) -> TracedClient {
+        let logged = LoggedClient(client: client, logger: logger)
+        guard let stories else { return TracedClient(client: logged, tracer: tracer) }
+        return TracedClient(client: NarratedClient(client: logged, stories: stories), tracer: tracer)
     }
 
     /// - Throws: ``LatchkeyStartError`` without a provider, or without a key to store a provider's tokens.
@@ -125,14 +141,20 @@ public final class LatchkeyService: Sendable {
         }
     }
 
-    /// The files of the site; logs a warning if there are none.
-    private static func pages(_ demonstration: Demonstration?, _ logger: Logger) -> StaticFiles {
-        if !hasPages {
-            logger.warning(
-                "there are no pages to serve; start latchkey in a directory with this folder",
-                metadata: ["folder": "\(pagesFolder)"])
+    /// The files of the site.
+    /// - Throws: ``LatchkeyStartError`` if `files.directory` is no folder.
+    private static func site(
+        _ configuration: Configuration, _ demonstration: Demonstration?, _ logger: Logger
+    ) throws -> StaticFiles {
+        if let folder = configuration.filesDirectory {
+            var isFolder = false
+            guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder else {
+                throw LatchkeyStartError(.configuration, "files.directory: there is no folder \(folder)")
+            }
         }
-        return StaticFiles(siteIn: pagesFolder, demonstration: demonstration, logger: logger)
+        return StaticFiles(
+            siteIn: configuration.filesDirectory, hasConsole: configuration.hasConsole, demonstration: demonstration,
+            logger: logger)
     }
 
     /// Listens and serves.
@@ -171,12 +193,18 @@ public final class LatchkeyService: Sendable {
     }
 
     /// The URLs of the addresses that ``start()`` returned.
-    public func urls(of addresses: [SocketAddress]) -> [String] {
-        let schemes = listeners.flatMap { point -> [String] in
-            if case .tls = point.kind { return point.hosts.map { _ in "https" } }
-            return point.hosts.map { _ in "http" }
+    public func urls(of addresses: [SocketAddress]) -> [String] { listening(at: addresses).map(\.url) }
+
+    /// The addresses that ``start()`` returned, with what each serves.
+    public func listening(at addresses: [SocketAddress]) -> [ListeningAddress] {
+        let points = listeners.flatMap { point in point.hosts.map { _ in point } }
+        return zip(points, addresses).map { point, address in
+            switch point.kind {
+            case .tls: ListeningAddress(url: "https://\(address)", purpose: .api)
+            case .redirect: ListeningAddress(url: "http://\(address)", purpose: .redirects)
+            case .plain: ListeningAddress(url: "http://\(address)", purpose: point.handler == nil ? .api : .metrics)
+            }
         }
-        return zip(schemes, addresses).map { "\($0)://\($1)" }
     }
 
     /// Stops the service: `/readyz` answers 503, new connections are refused, requests in progress finish within the
@@ -210,14 +238,6 @@ public final class LatchkeyService: Sendable {
     private static var currentTracer: (any Tracer)? {
         let tracer = InstrumentationSystem.tracer
         return tracer is NoOpTracer ? nil : tracer
-    }
-
-    /// The folder of the pages in the working directory.
-    private static let pagesFolder = "Public"
-
-    package static var hasPages: Bool {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: pagesFolder)) ?? []
-        return names.contains { !$0.hasPrefix(".") || $0 == ".well-known" }
     }
 
     static func openStore(_ configuration: Configuration, observer: StoreObserver? = nil) throws -> SQLStore {

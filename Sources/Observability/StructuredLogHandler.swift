@@ -37,10 +37,11 @@ package struct StructuredLogHandler: LogHandler {
 
     package func log(event: LogEvent) {
         guard ownLevel != nil || threshold.level != nil else { return }
-        var members = metadata
-        if let provided = metadataProvider?.get() { members.merge(provided) { _, new in new } }
-        if let own = event.metadata { members.merge(own) { _, new in new } }
-        let sorted = members.map { ($0.key, "\($0.value)") }.sorted { $0.0 < $1.0 }
+        // Into the line's own metadata, because the others are mostly empty.
+        var members = event.metadata ?? [:]
+        if let provided = metadataProvider?.get() { members.merge(provided) { own, _ in own } }
+        members.merge(metadata) { own, _ in own }
+        let sorted = members.map { ($0.key, LogValue($0.value)) }.sorted { $0.0 < $1.0 }
         sink.write(
             format.line(
                 at: clock.now(), level: event.level, label: label, message: event.message.description, metadata: sorted)

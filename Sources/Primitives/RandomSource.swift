@@ -18,12 +18,12 @@ public struct RandomSource: Sendable {
 
     /// The operating system's cryptographic source.
     public static let system = RandomSource { count in
+        var bytes = [UInt8](repeating: 0, count: count)
+        let isFilled = bytes.withUnsafeMutableBytes { csystem_random($0.baseAddress, count) == 0 }
+        if isFilled { return bytes }
+        // If the kernel's call fails, the standard library has its own source.
         var generator = SystemRandomNumberGenerator()
-        return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            filled = count
-            if csystem_random(buffer.baseAddress, count) == 0 { return }
-            // If the kernel's call fails, the standard library has its own source.
-            for index in 0..<count { buffer.initializeElement(at: index, to: generator.next()) }
-        }
+        for index in bytes.indices { bytes[index] = generator.next() }
+        return bytes
     }
 }

@@ -6,6 +6,8 @@ public import StorageModel
 public struct SignInConfiguration: Sendable {
     /// The providers by their name in paths, such as `zenkey`.
     public var providers: [String: Provider]
+    /// The Telco Finders of providers of verified phone numbers, by their name in paths.
+    public var telcoFinders: [String: TelcoFinderRules] = [:]
     /// When a user is registered, and with which attributes.
     public var registration = RegistrationRules()
     /// How long sessions, tokens and handles are valid.
@@ -47,6 +49,12 @@ public struct SignInConfiguration: Sendable {
         public var requiresIssuer = false
         /// Who may initiate sign-ins besides frontends; nil if nobody may.
         public var loginInitiation: LoginInitiationRules?
+        /// How the provider delivers the tokens of backchannel authentications (CIBA Core section 5), as the clients'
+        /// registrations say; nil if there are none. For ``Kind/oidc`` only.
+        public var backchannelTokenDeliveryMode: BackchannelTokenDeliveryMode?
+        /// Whether each backchannel authentication must have a text that the user compares on both devices (FAPI-CIBA
+        /// section 5.2.2).
+        public var requiresBindingMessage = false
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout).
         public var endsSessions = true
         /// Whether logout at the provider names the provider's session by the ID token of the sign-in
@@ -131,13 +139,16 @@ public struct SignInConfiguration: Sendable {
         public var usualSigningAlgorithms = SigningAlgorithm.standard
         /// How the provider encrypts this client's ID tokens, if the client's registration says so
         /// (`id_token_encrypted_response_alg`). By default they are not encrypted.
-        public var idTokenDecryption: IDTokenDecryption?
+        public var idTokenDecryption: ResponseDecryption?
         /// The certificate that it authenticates with, or that its tokens can be bound to (RFC 8705); nil if it has
         /// none.
         public var clientTLS: ClientTLS?
         /// What the provider signs userinfo responses with, if the client's registration says so
         /// (`userinfo_signed_response_alg`). By default a response need not be signed.
         public var userInfoSigningAlgorithm: SigningAlgorithm?
+        /// How the provider encrypts userinfo responses for this client, if the client's registration says so
+        /// (`userinfo_encrypted_response_alg`). By default they are not encrypted.
+        public var userInfoDecryption: ResponseDecryption?
         /// What the provider signs authorization responses with, where the response mode demands that they are signed
         /// (`authorization_signed_response_alg`).
         public var responseSigningAlgorithm = SigningAlgorithm.rs256
@@ -162,8 +173,11 @@ public struct SignInConfiguration: Sendable {
         package var credentials: ClientCredentials {
             ClientCredentials(
                 clientID: id, authentication: authentication, idTokenDecryption: idTokenDecryption,
-                clientTLS: clientTLS)
+                userInfoDecryption: userInfoDecryption, clientTLS: clientTLS)
         }
+
+        /// The key of encrypted responses whose public half is published; nil if none is encrypted.
+        package var decryptionKey: DecryptionKey? { (idTokenDecryption ?? userInfoDecryption)?.key }
 
         /// The keys whose public halves are published. A signed secret's key was issued by the provider, which needs no
         /// public half of it.

@@ -35,14 +35,16 @@ package struct UseCases: Sendable {
     ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one
     ///     is unknown to sign-ins.
     ///   - readinessPatience: How long the store may take for its readiness.
-    ///   - pause: Waits between two requests to a mobile operator; false if the caller has gone away meanwhile.
+    ///   - pause: Waits between two polls of a mobile operator.
     ///   - observer: Called at the end of every sign-in.
+    ///   - verificationObserver: Called for every outcome of a verification of a phone number.
     package init(
         configuration: SignInConfiguration, relyingParties: [String: RelyingParty], store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         readinessPatience: Duration = Readiness.patience,
-        pause: @escaping @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil },
-        observer: @escaping SignInObserver = { _ in }
+        pause: PollPauses = PollPauses(),
+        observer: @escaping SignInObserver = { _ in },
+        verificationObserver: @escaping PhoneVerificationObserver = { _ in }
     ) {
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
@@ -58,17 +60,21 @@ package struct UseCases: Sendable {
         let oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)
         self.sessions = sessions
         refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
+        let operators = OperatorDirectory(
+            configuration: configuration, relyingParties: relyingParties, store: store, answers: TelcoFinderAnswers(),
+            clock: clock, logger: logger)
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
             oneTimeStore: oneTimeStore,
-            clock: clock, random: random, logger: logger, observer: observer, pause: pause)
+            clock: clock, random: random, logger: logger, observer: observer, operators: operators, pause: pause)
         verifyPhoneNumber = VerifyPhoneNumber(
-            configuration: configuration, relyingParties: relyingParties, store: store, oneTimeStore: oneTimeStore,
-            cache: sessions.cache, pause: pause, clock: clock, random: random, logger: logger)
+            configuration: configuration, relyingParties: relyingParties, operators: operators, store: store,
+            oneTimeStore: oneTimeStore, cache: sessions.cache, pause: pause, clock: clock, random: random,
+            logger: logger, observer: verificationObserver)
         backchannelAuthentication = BackchannelAuthentication(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
-            registrationOffers: registrationOffers, claimsVault: claimsVault,
+            registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
             pace: PollPace(uptime: uptime), userKeys: configuration.providers.compactMapValues(\.userKey),
             clock: clock, random: random, logger: logger, observer: observer)
         registration = Registration(
@@ -95,7 +101,7 @@ package struct UseCases: Sendable {
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
             configuration: configuration, relyingParties: relyingParties, signIn: signIn,
-            linkIdentity: linkIdentity, oneTimeStore: oneTimeStore,
+            linkIdentity: linkIdentity, verifyPhoneNumber: verifyPhoneNumber, oneTimeStore: oneTimeStore,
             sessionCode: oneTimeSessionCode,
             pendingStarts: configuration.redirectQuota(uptime), answeredCodes: configuration.redirectQuota(uptime),
             refusals: configuration.providers.mapValues { _ in LogSampler() }, clock: clock, random: random)

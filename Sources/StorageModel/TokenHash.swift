@@ -1,3 +1,4 @@
+import CLatchkeyOpenSSL
 package import Crypto
 
 /// The SHA-256 of a token or an API key: the only part of a secret that is stored.
@@ -10,10 +11,11 @@ package struct TokenHash: Sendable {
 
     /// Hashes the UTF-8 bytes of a text.
     package init(sha256Of text: String) {
-        var hasher = SHA256()
+        words = (0, 0, 0, 0)
         var text = text
-        text.withUTF8 { hasher.update(bufferPointer: UnsafeRawBufferPointer($0)) }
-        words = hasher.finalize().withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self) }
+        text.withUTF8 { text in
+            Swift.withUnsafeMutableBytes(of: &words) { copenssl_sha256(text.baseAddress, text.count, $0.baseAddress) }
+        }
     }
 
     /// Hashes the UTF-8 bytes of a text with a key (HMAC with SHA-256), where the texts are few enough to try them all.

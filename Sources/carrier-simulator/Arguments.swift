@@ -1,6 +1,6 @@
 import ArgumentParser
 import CarrierSimulator
-import Foundation
+import FoundationEssentials
 import Primitives
 
 /// `id:secret:redirect_uri`. The redirect URI is everything after the second colon.

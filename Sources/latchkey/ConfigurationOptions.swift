@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
-import Foundation
+import FoundationEssentials
 import LatchkeyConfiguration
 
 /// The options of every command that reads the configuration.
@@ -9,7 +9,8 @@ struct ConfigurationOptions: ParsableArguments {
         name: [.long, .customShort("c")],
         help: ArgumentHelp(
             "A YAML or JSON file. Environment variables (LATCHKEY_…) override it.",
-            discussion: "Without it, Config/latchkey.yaml is read if it exists.", valueName: "file"))
+            discussion: "Without it, Config/latchkey.yaml is read if it exists.", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml", "json"]))
     var config: String?
 
     /// Reads the configuration; prints all problems and ends the process with 78 (EX_CONFIG) if there are any.

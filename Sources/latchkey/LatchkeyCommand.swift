@@ -12,11 +12,17 @@ struct LatchkeyCommand: AsyncParsableCommand {
 
             New here? `latchkey demo` runs it together with simulated carriers.
             """,
-        version: LatchkeyVersion.text,
+        version: LatchkeyVersion.description,
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, DoctorCommand.self,
             ClientMetadataCommand.self, ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self,
             UsersCommand.self, APIKeyCommand.self, VaultCommand.self, MigrateCommand.self, BackupCommand.self,
             RestoreCommand.self, CopyCommand.self,
         ])
+
+    static func main() async {
+        // The dynamic linker has used as much as the rest of the start.
+        ProcessMemory.releaseCode()
+        await main(nil)
+    }
 }

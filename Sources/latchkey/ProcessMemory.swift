@@ -19,14 +19,17 @@ enum ProcessMemory {
     /// MB, and requests 5. A page that is used again is mapped again, mostly from memory.
     static func releaseCode() { csystem_release_code() }
 
-    /// Does so one second from now, after pauses that double, and then every minute, until the task is cancelled. The
-    /// first requests use most of the code that is used once.
+    /// Does so every 20 ms for half a second, because each step of the start uses other code; then after pauses that
+    /// double, because the first requests use code that no other does; and then every minute, until the task is
+    /// cancelled.
     static func keepReleasingCode() async {
-        var pause = 1
+        var pauses = [Duration](repeating: .milliseconds(20), count: 25)[...]
+        var pause = Duration.seconds(1)
         while true {
-            do { try await Task.sleep(for: .seconds(pause)) } catch { return }
+            let next = pauses.popFirst()
+            do { try await Task.sleep(for: next ?? pause) } catch { return }
             releaseCode()
-            pause = min(2 * pause, 60)
+            if next == nil { pause = min(pause * 2, .seconds(60)) }
         }
     }
 

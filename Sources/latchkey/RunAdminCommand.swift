@@ -34,7 +34,17 @@ func reportingFailure<Value>(exitCode status: Int32 = 1, _ command: () async thr
 }
 
 /// The value of every `--format`: text for people, or JSON for programs.
-enum ReportFormat: String, ExpressibleByArgument, CaseIterable { case text, json }
+enum ReportFormat: String, ExpressibleByArgument, CaseIterable {
+    case text, json
+
+    var lines: AdminService.LineFormat { self == .json ? .json : .text }
+}
+
+/// The option of commands that print lines.
+struct FormatOptions: ParsableArguments {
+    @Option(name: .long, help: "text for people, json for programs: one object per line.")
+    var format = ReportFormat.text
+}
 
 /// The options of commands that repair accounts.
 struct RepairOptions: ParsableArguments {
@@ -45,4 +55,6 @@ struct RepairOptions: ParsableArguments {
 
     @Flag(name: .long, help: "Apply the change; without it, the command only prints what it would do.")
     var apply = false
+
+    @OptionGroup var output: FormatOptions
 }

@@ -86,6 +86,8 @@ for (const control of controls) {
     faults.push(`${called(control)} is only ${Math.round(width)} by ${Math.round(height)} pixels`);
   }
 }
+const primary = all(".primary").filter(isShown).length;
+if (primary > 1) faults.push(`the page has ${primary} primary buttons`);
 for (const image of all("img, svg[role=img]")) {
   if (!image.hasAttribute("alt") && !nameOf(image)) faults.push(`${called(image)} has no alt`);
 }

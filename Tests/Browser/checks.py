@@ -1,6 +1,7 @@
-"""Accessibility checks for these pages, modelled on those of axe."""
+"""Accessibility checks: the rules of axe-core, and those of checks.js, which are stricter about these pages."""
 import pathlib
 
+ROOT = pathlib.Path(__file__).parents[2]
 SCRIPT = (pathlib.Path(__file__).parent / "checks.js").read_text()
 TAB = "\ue004"
 HEAVIEST = 100_000
@@ -36,10 +37,41 @@ return [focusable.indexOf(element), isSeen, element.outerHTML.slice(0, 80)];
 """
 
 
+# All rules of axe, those of good practice included; only the experimental ones are off.
+AXE = """
+const done = arguments[0];
+axe.run(document, { resultTypes: ["violations"], elementRef: false }).then(
+  ({ violations }) => done(violations.flatMap(({ id, impact, help, nodes }) =>
+    nodes.map(({ target, html }) => `axe: ${id} (${impact}): ${help}: ${target.join(" ")}: ${html.slice(0, 120)}`))),
+  (error) => done([`axe: ${error}`]));
+"""
+
+
+def axe():
+    """The source of axe-core."""
+    found = list(ROOT.glob(".build/axe/lib/python3*/site-packages/axe_playwright_python/axe.min.js"))
+    if not found:
+        raise SystemExit("browser: axe-core is missing; run scripts/setup --browser")
+    return found[0].read_text()
+
+
 def check(browser, what):
     """Checks the current state of the page."""
-    faults = browser.run(SCRIPT)
+    faults = browser.run(SCRIPT) + axe_faults(browser)
     assert not faults, f"{what}:\n  " + "\n  ".join(faults)
+
+
+def axe_faults(browser):
+    """Axe needs timers. The page was loaded without its scripts, and allowing them now runs none."""
+    if not browser.scripts_allowed:
+        browser.allow_scripts(True)
+        try:
+            return axe_faults(browser)
+        finally:
+            browser.allow_scripts(False)
+    if not browser.run("return window.axe !== undefined"):
+        browser.run(axe())
+    return browser.call("POST", "/execute/async", {"script": AXE, "args": []})
 
 
 def check_focus(browser, what):

@@ -9,6 +9,8 @@ import contextlib
 import pathlib
 import re
 import shutil
+import urllib.parse
+import urllib.request
 
 from demonstration import demonstration, free_port
 from frontend import Origin
@@ -41,6 +43,17 @@ class Stage:
         self.state("user 1, 1 identity")
         # Ends the sessions of other steps.
         assert "error" not in self.browser.ask("latchkey.fetch('/users/me/sessions', { method: 'DELETE' })")
+
+    def first_page(self):
+        """The whole page of docs/web-frontends.md, on an origin of its own."""
+        self.other.index = "first.html"
+        try:
+            self.browser.go(self.other.url + "/")
+            self.browser.click("#sign-in")
+            self.carrier()
+            self.browser.wait("the name", lambda: self.browser.text("#user") == "Signed in as Jane Doe")
+        finally:
+            self.other.index = "index.html"
 
     # Steps for both origins.
 
@@ -137,6 +150,117 @@ class Stage:
             asked = self.browser.ask(f"latchkey.fetch({place!r})")
             assert asked == {"error": "untrusted_origin"}, asked
 
+    def on_phone(self, page, device, expects=None):
+        """A phone that is connected so. Cookies are of the host: this one is for the simulated operators.
+
+        expects: what the page shows at first; by default that there is no session.
+        """
+        self.browser.go(page.url + "/sign-in")
+        self.state(expects or ("There is no session" if page is self.other else "API key"))
+        self.browser.run("document.cookie = 'simulated_device=' + arguments[0] + '; Path=/';", device)
+
+    def number(self, page):
+        """One tap signs in over the mobile network, and no page is shown."""
+        self.on_phone(page, "cellular:northwind:jane")
+        self.browser.click("#number")
+        self.state(", +12025550123")
+        assert self.browser.url == page.url + "/sign-in", self.browser.url
+        kept = self.browser.run("return JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
+        assert "token" not in kept and "sign-in" not in kept, kept
+
+    def number_by_sim(self, page):
+        """A phone that its network does not recognise is signed in with an operator token."""
+        self.on_phone(page, "wifi")
+        self.browser.click("#number")
+        self.state(", +12025550187")
+        if page is self.own:
+            cookies = self.browser.cookies()
+            assert all(cookies[name]["httpOnly"] for name in ("latchkey_session", "latchkey_refresh")), cookies
+
+    def number_falls_back(self, page):
+        self.on_phone(page, "wifi")
+        self.browser.run("sessionStorage.setItem('sim', 'none');")
+        self.browser.click("#number")
+        self.state("another way, because of not_on_mobile_network")
+        assert self.browser.url == page.url + "/sign-in", self.browser.url
+        if page is self.own:
+            # An operator that is unknown: the browser stays in the page.
+            asked = self.browser.ask("latchkey.signInWithNumber({ mccmnc: '99999', appState: 7 })"
+                                     ".then(({ status, reason, next, mccmnc, error, appState }) =>"
+                                     " [status, reason, next, mccmnc, error.status, appState])")
+            assert asked == {"value": ["fallback", "operator_unknown", "other", "99999", 400, 7]}, asked
+            assert "sign-in" not in self.browser.run("return JSON.stringify({ ...sessionStorage })")
+        # A token works once, and leads to no second attempt. What is no fallback is thrown.
+        self.browser.run("sessionStorage.clear();")
+        asked = self.browser.ask("(async () => { const token = await operatorToken({ mccmnc: '310010' });"
+                                 " const at = { operator: 'northwind' };"
+                                 " const { status } = await latchkey.signInWithOperatorToken(token, at);"
+                                 " const again = await latchkey.signInWithOperatorToken(token, at);"
+                                 " return [status, again.status, again.reason, again.next, again.operator]; })()")
+        assert asked == {"value": ["success", "fallback", "invalid_grant", "other", "northwind"]}, asked
+        assert self.browser.ask("latchkey.signInWithOperatorToken('')") == {"error": "invalid_request"}
+        # The operator does not recognise the phone by the token: that is no reason for another token.
+        with self.fault("operator-number-not-network-authenticated"):
+            asked = self.browser.ask("(async () => { const token = await operatorToken({ mccmnc: '310010' });"
+                                     " const at = { operator: 'northwind' };"
+                                     " const { reason, next } = await latchkey.signInWithOperatorToken(token, at);"
+                                     " return [reason, next]; })()")
+        assert asked == {"value": ["not_on_mobile_network", "other"]}, asked
+
+    def verify(self, expected):
+        self.browser.wait("verify.js", lambda: self.browser.run("return 'keeping' in window;"))
+        self.browser.click("#verify")
+        self.browser.wait(f"“{expected}”", lambda: expected in self.browser.text("#verification"))
+
+    def verification(self, page):
+        """A signed-in user's number is verified over the mobile network, and over Wi-Fi by the SIM."""
+        self.on_phone(page, "cellular:northwind:jane")
+        if page is self.other:
+            # The page's other client keeps no tokens, so the session would end when the browser leaves.
+            asked = self.browser.ask("(async () => { const token = await operatorToken({ mccmnc: '310010' });"
+                                     " await latchkey.signInWithOperatorToken(token, { operator: 'northwind' });"
+                                     " return latchkey.verifyPhoneNumber({ operator: 'northwind' }); })()")
+            assert asked == {"error": "storage_missing"}, asked
+        self.browser.wait("verify.js", lambda: self.browser.run("return 'keeping' in window;"))
+        signed_in = self.browser.ask("(async () => keeping.signInWithOperatorToken("
+                                     "await operatorToken({ mccmnc: '310010' }), { operator: 'northwind' })"
+                                     ".then(({ status }) => status))()")
+        assert signed_in == {"value": "success"}, signed_in
+        assert self.browser.ask("keeping.updateMe({ phone_number: null }).then(() => 1)") == {"value": 1}
+        # What another tab or a link brings is not confirmed.
+        for query in ("status=pending&confirmation=y", "status=failure&error=not_found"):
+            self.browser.go(page.url + "/sign-in?keep=1&action=verify_phone&verification_id=x&" + query)
+            self.browser.wait("a clean address", lambda: self.browser.url == page.url + "/sign-in?keep=1")
+            assert self.browser.text("#verification") == "", self.browser.text("#verification")
+        self.on_phone(page, "cellular:northwind:jane", expects=", null" if page is self.own else None)
+        self.verify("the number is verified")
+        assert self.browser.url == page.url + "/sign-in", self.browser.url
+        assert "verification" not in self.browser.run("return JSON.stringify(Object.keys(sessionStorage))")
+        number = "keeping.me().then(({ phone_number, phone_number_verified }) => [phone_number, phone_number_verified])"
+        assert self.browser.ask(number) == {"value": ["+12025550123", True]}, self.browser.ask(number)
+        # The phone of the operator token has another number: the account stays as it is.
+        self.on_phone(page, "wifi", expects="+12025550123" if page is self.own else None)
+        self.verify("the number is mismatch")
+        self.browser.run("sessionStorage.setItem('sim', 'none');")
+        self.browser.go(page.url + "/sign-in")
+        self.verify("the number is failed")
+        assert self.browser.ask(number) == {"value": ["+12025550123", True]}, self.browser.ask(number)
+        # The number is another user's in other steps.
+        assert "error" not in self.browser.ask("keeping.fetch('/users/me', { method: 'DELETE' })")
+
+    @contextlib.contextmanager
+    def fault(self, name):
+        """A fault of the operator northwind."""
+        def turn(faults):
+            body = urllib.parse.urlencode({"faults": faults}).encode()
+            urllib.request.urlopen(self.own.operators + "/operators/northwind/faults", body, timeout=10).read()
+
+        turn(name)
+        try:
+            yield
+        finally:
+            turn("")
+
     # Steps for Latchkey's own origin.
 
     def tabs(self, with_locks):
@@ -176,6 +300,38 @@ class Stage:
             " const error = await page.me().catch((error) => error);"
             " return [told, error.error, error.status, error.request_id !== undefined]; })()")
         assert told == {"value": [1, "invalid_grant", 401, True]}, told
+
+    def linking(self, page):
+        """A user links an identity, manages the account, and erases it."""
+        self.sign_in(page)
+        # An outcome of a link that this tab did not request.
+        self.browser.go(page.url + "/?keep=1&action=link&status=success")
+        self.state("user 1, 1 identity")
+        assert self.browser.ask("latchkey.finishLink()") == {"value": None}
+        assert self.browser.url == page.url + "/?keep=1", self.browser.url
+        for approves, ended in ((False, {"error": "access_denied"}), (True, {"value": ["success", 7]})):
+            self.browser.go(page.url + "/")
+            self.state("user 1, 1 identity")
+            self.browser.run("latchkey.linkIdentity('acme', { appState: 7 });")
+            self.browser.find("input[name=user]")
+            self.browser.click("button[type=submit]:not([formaction])" if approves else "button[formaction$=deny]")
+            self.state("user 1, " + ("2" if approves else "1"))
+            asked = self.browser.ask("(async () => { const { status, appState } = latchkey.finishLink();"
+                                     " return [status, appState]; })()")
+            assert asked == ended, asked
+            assert self.browser.url == page.url + "/", self.browser.url
+            assert self.browser.ask("latchkey.finishLink()") == {"value": None}
+        unlinked = self.browser.ask("(async () => { const [first, second] = await latchkey.identities();"
+                                    " const { id } = first.issuer.endsWith('acme') ? first : second;"
+                                    " await latchkey.unlinkIdentity(id);"
+                                    " return (await latchkey.identities()).length; })()")
+        assert unlinked == {"value": 1}, unlinked
+        assert self.browser.ask("configure({ baseURL: 'https://other.example' }).linkIdentity('acme')") == {
+            "error": "foreign_origin"}
+        assert self.browser.ask("(async () => configure({ clientId: 'x' }))()") == {"error": "unknown_option"}
+        assert self.browser.ask("latchkey.revokeOtherSessions()") == {"value": 0}
+        assert "error" not in self.browser.ask("latchkey.eraseAccount()")
+        assert "error" in self.browser.ask("latchkey.me()")
 
     # Steps for another origin.
 
@@ -220,6 +376,14 @@ class Stage:
         self.browser.call("DELETE", "/window")
         self.browser.switch(opener)
 
+    def registration_by_number(self, page):
+        for device, user in (("cellular:northwind:jane", ", +12025550123"), ("wifi", ", +12025550187")):
+            self.on_phone(page, device)
+            self.browser.click("#number")
+            self.state(user)
+            assert self.browser.ask("latchkey.me().then((user) => user.name)") == {"value": "Jo"}
+            assert "error" not in self.browser.ask("latchkey.fetch('/users/me', { method: 'DELETE' })")
+
     def registration(self, page):
         self.browser.go(page.url + "/")
         self.browser.click("#sign-in")
@@ -239,13 +403,24 @@ def check_types():
     assert has == declares, has ^ declares
 
 
+def check_names():
+    """No type of latchkey.d.ts has the name of one that TypeScript has."""
+    types = (pathlib.Path(__file__).parents[2] / "Public/latchkey.d.ts").read_text()
+    declared = set(re.findall(r"^export (?:interface|type|class) (\w+)", types, re.M))
+    of_typescript = {"Partial", "Required", "Readonly", "Record", "Pick", "Omit", "Exclude", "Extract", "Awaited",
+                     "Storage", "Request", "Response", "Event", "Error", "Option", "Range", "Text", "Credential"}
+    assert "LatchkeyError" in declared and not declared & of_typescript, declared & of_typescript
+
+
 def check_document():
-    """docs/clients.md shows exactly the JavaScript that runs here."""
+    """docs/web-frontends.md shows exactly the page and the JavaScript that run here."""
     here = pathlib.Path(__file__).parent
-    document = (here.parents[1] / "docs/clients.md").read_text()
+    document = (here.parents[1] / "docs/web-frontends.md").read_text()
     snippets = re.findall(r"// snippet: (\S+)\n(.*?)\n// end\n", (here / "frontend/frontend.js").read_text(), re.S)
     for name, code in snippets:
-        assert f"<!-- snippet: {name} -->\n```js\n{code}\n```\n" in document, f"docs/clients.md: {name}"
+        assert f"<!-- snippet: {name} -->\n```js\n{code}\n```\n" in document, f"docs/web-frontends.md: {name}"
+    name, page = "first-page", (here / "frontend/first.html").read_text()
+    assert f"<!-- snippet: {name} -->\n```html\n{page}```\n" in document, f"docs/web-frontends.md: {name}"
     assert document.count("```js\n") == len(snippets) > 0
 
 
@@ -254,8 +429,9 @@ def stage(latchkey, driver, **environment):
     with Origin().serving() as own, Origin().serving() as other:
         environment.update(
             LATCHKEY_PUBLIC_URL=own.url, LATCHKEY_ALLOWED_ORIGINS=other.url, LATCHKEY_ALLOW_LOOPBACK_HTTP="true")
-        with demonstration(latchkey, **environment) as (base, _):
+        with demonstration(latchkey, **environment) as (base, carriers):
             own.latchkey = other.latchkey = own.url
+            own.operators = other.operators = carriers
             own.upstream = base
 
             @contextlib.contextmanager
@@ -272,6 +448,7 @@ def main():
     parser.add_argument("--only", default="", help="run only the steps with this in their name")
     options = parser.parse_args()
     check_types()
+    check_names()
     check_document()
     driver = shutil.which("chromedriver")
     if not driver:
@@ -287,15 +464,20 @@ def main():
     with stage(options.latchkey, driver) as opened:
         for kind in ("own", "other"):
             for name in ("redirect", "failure", "foreign_outcome", "popup", "no_popup", "sign_out", "refresh",
-                         "other_places"):
+                         "other_places", "number", "number_by_sim", "number_falls_back", "verification"):
                 walk(opened, f"{kind} origin: {name}", lambda on: getattr(on, name)(getattr(on, kind)))
+        walk(opened, "the first page", lambda on: on.first_page())
         walk(opened, "two tabs", lambda on: on.tabs(with_locks=True))
         walk(opened, "two tabs without locks", lambda on: on.tabs(with_locks=False))
         walk(opened, "a session that is over", lambda on: on.over())
         walk(opened, "tokens in a storage", lambda on: on.stored())
+        # The last one, because it erases the user of the others.
+        walk(opened, "linking", lambda on: on.linking(on.own))
     with stage(options.latchkey, driver, LATCHKEY_REGISTRATION="required") as opened:
         for kind in ("own", "other"):
             walk(opened, f"{kind} origin: registration", lambda on: on.registration(getattr(on, kind)))
+            walk(opened, f"{kind} origin: registration by number",
+                 lambda on: on.registration_by_number(getattr(on, kind)))
 
 
 main()

@@ -12,9 +12,10 @@ import pathlib
 import re
 import shutil
 import urllib.parse
+import urllib.request
 
 import checks
-from demonstration import demonstration, free_port
+from demonstration import demonstration, free_port, production
 from webdriver import Browser
 
 LOOKS = {
@@ -24,8 +25,9 @@ LOOKS = {
 
 
 class Console:
-    def __init__(self, browser, base, pictures, look):
-        self.browser, self.base, self.pictures, self.look = browser, base, pictures, look
+    def __init__(self, browser, demo, pictures, look, latchkey):
+        self.latchkey = latchkey
+        self.browser, self.base, self.carriers, self.pictures, self.look = browser, *demo, pictures, look
         self.size, self.dark = LOOKS[look]
         self.number = 0
         browser.pretend(self.size, self.dark)
@@ -41,7 +43,7 @@ class Console:
         self.browser.picture(self.pictures / f"{self.look}-{self.number:02}-{step}.png", whole=True)
 
     def quiet(self, step, *refused):
-        complaints = self.browser.complaints()
+        complaints = self.browser.complaints() if 401 in refused else self.browser.complaints_but_signed_out()
         for status in refused:
             told = [entry for entry in complaints if f"status of {status} " in entry]
             assert told, f"{step}: no request was refused with {status}: {complaints}"
@@ -69,6 +71,16 @@ class Console:
         self.browser.wait(f"{expected} in {self.calls()[-len(expected):]}",
                           lambda: self.calls()[-len(expected):] == list(expected))
         self.keeps_secrets()
+
+    def told(self, outcome, *purposes):
+        """The latest sign-in ended so, after these calls between the servers, each with its status and time."""
+        self.says("#trace > .story .told", outcome)
+        hops = self.browser.run(
+            "return [...document.querySelector('#trace > .story').querySelectorAll('.hops > li')]"
+            ".map((hop) => [...hop.querySelectorAll('p')].map((line) => line.textContent))")
+        assert [purpose for purpose, _ in hops] == list(purposes), hops
+        for _, call in hops:
+            assert re.search(r"^(GET|POST)/.*\d{3} · [\d.]+ ms$", call), call
 
     def keeps_secrets(self):
         """The list of calls and the browser's storage have no secret and no sensitive claim."""
@@ -99,7 +111,7 @@ class Console:
         )
 
     def sign_in(self):
-        self.browser.click("button.primary[data-provider=zenkey]")
+        self.browser.click("button.go[data-provider=zenkey]")
         self.carrier()
         self.approve()
         self.wait("#account")
@@ -117,7 +129,12 @@ class Console:
         self.open()
         assert self.browser.run("return innerWidth") == self.size[0]
         assert self.browser.run("return matchMedia('(prefers-color-scheme: dark)').matches") == self.dark
-        self.called("GET /auth/providers 200", "GET /demo/people 200")
+        self.called(
+            "GET /auth/providers 200", "GET /demo/device 200", "GET /demo/people 200", "GET /users/me 401")
+        self.says("#trace > .upkeep summary", "4 calls for the page itself")
+        bottom = self.browser.run(
+            "scrollTo(0, 0); return document.querySelector('button.primary').getBoundingClientRect().bottom;")
+        assert bottom <= self.size[1], f"the first button is {bottom - self.size[1]} pixels below the fold"
         self.seen("front")
         checks.check_focus(self.browser, "the front page")
         weight = checks.check_weight(self.browser, "the front page")
@@ -131,6 +148,11 @@ class Console:
         shown = self.calls()
         for call in ("GET /auth/zenkey/start", "GET /auth/…/callback", "GET /users/me 200"):
             assert call in shown, shown
+        self.told("Signed in for the first time", "Find the carrier’s endpoints", "Redeem the code, once",
+                  "Fetch the keys that sign its ID tokens", "Read the user’s attributes")
+        self.says("#trace > .story", "Latchkey ⇄ Northwind Mobile")
+        self.says("#trace > .story", "ID token: all 18 checks passed")
+        assert not self.browser.sees(".hero .lead"), "the hero is not folded"
         self.seen("signed-in")
         # The picture of the README.
         self.browser.run("document.activeElement.blur(); document.getElementById('console').scrollIntoView();")
@@ -144,9 +166,101 @@ class Console:
         assert not self.browser.sees("#account")
         self.seen("signed-out")
 
+    def by_number(self):
+        """One tap signs in by number: over the mobile network, or else with the SIM card. Without one, other ways."""
+        self.open()
+        self.seen("number")
+        self.browser.click("button[data-provider=number]")
+        self.wait("#method-list li")
+        assert self.browser.url == self.base + "/", f"the outcome is still in the address: {self.browser.url}"
+        self.says("#news", "You are signed in by your phone number")
+        self.says("#profile", "+12025550142")
+        self.says("#profile", "Verified")
+        self.says("#method-list", "Harbor Telecom")
+        shown = self.calls()
+        assert "GET /auth/number/start 200" in shown and "GET /auth/…/callback" in shown, shown
+        assert "POST /auth/number/sign-in 200" not in shown, shown
+        self.keeps_secrets()
+        self.seen("number-signed-in")
+        self.sign_out()
+        self.choose("#sim-card", "northwind:ravi")
+        self.choose("#connection", "wifi")
+        self.seen("number-wifi")
+        self.browser.click("button[data-provider=number]")
+        self.says("#news", "Over Wi-Fi, the operator recognised the SIM card")
+        self.says("#profile", "+12025550187")
+        shown = self.calls()
+        for call in ("POST /operators/northwind/operator-tokens 200", "POST /auth/number/sign-in 200"):
+            assert call in shown, shown
+        self.keeps_secrets()
+        cookies = self.browser.cookies()
+        assert all(cookies[name]["httpOnly"] for name in ("latchkey_session", "latchkey_refresh")), cookies
+        self.seen("number-by-sim")
+        self.sign_out()
+
+    def by_number_without_sim(self):
+        """Without a SIM card the page offers the other ways, and one of them signs in."""
+        self.open()
+        self.choose("#sim-card", "")
+        self.browser.click("button[data-provider=number]")
+        self.wait("#fallback")
+        self.says("#fallback", "not_on_mobile_network")
+        assert not self.browser.sees("#account")
+        assert self.browser.url == self.base + "/", self.browser.url
+        focused = self.browser.run("return document.activeElement.dataset.provider")
+        assert focused == "zenkey", f"the focus is at {focused}"
+        self.seen("number-fallback")
+        self.sign_in()
+        assert not self.browser.sees("#fallback")
+        self.sign_out()
+        # The page of the simulated phone and this one agree.
+        device = urllib.parse.urljoin(self.carriers, "/device")
+        self.browser.go(device)
+        self.browser.click("input[value='cellular:northwind:jane']")
+        self.browser.submit("button[type=submit]")
+        self.open()
+        assert self.browser.run("return document.getElementById('sim-card').value") == "northwind:jane"
+        self.browser.click("button[data-provider=number]")
+        self.says("#profile", "+12025550123")
+        self.quiet("the device page")
+
+    def by_number_of_changed_sim(self):
+        """A SIM card that was changed an hour ago is refused, whatever the network."""
+        changed = urllib.parse.urlencode({"user": "mira", "hours_ago": 1}).encode()
+        with urllib.request.urlopen(self.carriers + "/operators/harbor/sim-changes", changed, timeout=10) as answer:
+            assert answer.status == 200
+        self.open()
+        self.browser.click("button[data-provider=number]")
+        self.wait("#fallback")
+        self.says("#fallback", "sim_swapped")
+        self.seen("number-sim-swapped")
+        self.choose("#connection", "wifi")
+        self.browser.click("button[data-provider=number]")
+        self.says("#fallback", "sim_swapped")
+        self.quiet("a changed SIM", 403)
+
+    def by_number_linked(self):
+        """A signed-in user adds the phone number as a way to sign in."""
+        self.open()
+        self.sign_in()
+        self.browser.click("#method-add button:nth-child(3)")
+        self.says("#news", "You can now sign in this way, too")
+        self.browser.wait("two ways", lambda: self.count("#method-list li") == 2)
+        self.says("#method-list", "Harbor Telecom")
+        self.sign_out()
+        self.browser.click("button[data-provider=number]")
+        self.wait("#method-list li")
+        assert self.count("#method-list li") == 2, "another account"
+        self.quiet("the added number")
+
+    def choose(self, selector, value):
+        self.browser.run(
+            "const list = document.querySelector(arguments[0]); list.value = arguments[1];"
+            "list.dispatchEvent(new Event('change'));", selector, value)
+
     def denied(self):
         self.open()
-        self.browser.click("button.primary[data-provider=zenkey]")
+        self.browser.click("button.go[data-provider=zenkey]")
         self.carrier()
         self.approve("deny")
         self.wait("#sign-in .problem")
@@ -160,7 +274,7 @@ class Console:
         for provider in ("zenkey", "acme", "meetings"):
             self.open()
             opener = self.browser.windows[0]
-            self.browser.click(f"button[data-provider={provider}]:not(.primary)")
+            self.browser.click(f"button.popup[data-provider={provider}]")
             self.browser.wait("the popup", lambda: len(self.browser.windows) == 2)
             self.browser.switch(next(window for window in self.browser.windows if window != opener))
             if provider == "zenkey":
@@ -177,7 +291,7 @@ class Console:
 
     def second_device(self):
         self.open()
-        self.browser.click("button.primary[data-provider=zenkey]")
+        self.browser.click("button.go[data-provider=zenkey]")
         self.browser.click("button[formaction$=codes]")
         self.browser.find("p.code")
         self.seen("number-for-the-phone")
@@ -203,7 +317,7 @@ class Console:
     def sign_out_at_provider(self):
         """With a provider that supports logout, both sessions end."""
         self.open()
-        self.browser.click("button.primary[data-provider=acme]")
+        self.browser.click("button.go[data-provider=acme]")
         self.approve()
         self.wait("#account")
         self.says("#sign-out-everywhere", "Also sign out of Acme Accounts")
@@ -259,8 +373,16 @@ class Console:
         self.says("#news", "The app is signed out")
         self.quiet("signing the app out")
 
+    def unfold(self):
+        """Opens the part that plays an app."""
+        if not self.browser.run("return document.getElementById('phone-more').open"):
+            self.browser.click("#phone-more > summary")
+        self.browser.wait("the app", lambda: self.browser.run(
+            "return document.getElementById('ask-form').elements.login_hint.value !== ''"))
+
     def app(self, key=None):
         """The app signs in with a code."""
+        self.unfold()
         self.browser.click("#get-code")
         self.says("#news", "The app has a code")
         if key:
@@ -280,11 +402,13 @@ class Console:
         self.browser.type("#code-form input[name=code_verifier]", "x" * 43)
         self.browser.click("#code-form button[type=submit]")
         self.says("#phone .problem", "invalid_grant")
+        self.told("Refused by the carrier", "Find the carrier’s endpoints", "Redeem the code, once")
         self.seen("code-refused", 401)
 
     def phone(self):
         """The carrier asks the user on the phone."""
         self.open()
+        self.unfold()
         self.browser.click("#ask-form button")
         self.wait("#asked")
         self.seen("asked")
@@ -389,6 +513,11 @@ class Console:
         self.called("POST /demo/codes 200", "POST /auth/zenkey/authorize 401")
         self.seen("not-the-same-user", 401)
         self.sign_out()
+        # The receipt leaves with its user.
+        self.sign_in()
+        assert not self.browser.sees("#receipt")
+        assert not self.browser.run("return document.getElementById('receipt-facts').textContent")
+        self.sign_out()
 
     def elsewhere(self):
         """After a session ended elsewhere, the page says so, and offers the ways to sign in."""
@@ -420,8 +549,9 @@ class Console:
         refresh = self.document("docs/sessions.md", "js-refresh")
         asked = self.browser.ask("(async () => { const { status } = " + refresh.rstrip(";") + "; return status; })()")
         assert asked == {"value": 200}, asked
-        self.browser.run("return (async () => {" + self.document("docs/linking.md", "js-link").replace(
-            "https://app.example.com/settings", self.base + "/") + "})()")
+        # It leaves the page, so its end is not awaited: the browser would run it again, on the provider's page.
+        self.browser.run("(async () => {" + self.document("docs/accounts.md", "js-link").replace(
+            "https://app.example.com/settings", self.base + "/") + "})();")
         self.browser.find("input[name=user]")
         self.browser.click("button[type=submit]:not([formaction])")
         self.browser.wait("the end", lambda: self.browser.url.startswith(self.base + "/"))
@@ -465,6 +595,11 @@ class Console:
         checks.check_weight(self.browser, "the page of the API")
         self.browser.run("for (const more of document.querySelectorAll('#signIn, #signIn details')) more.open = true;")
         checks.check(self.browser, "a call of the API")
+        self.browser.type("input[type=search]", "no such call")
+        self.says("[role=status]", "No call has “no such call”")
+        self.seen("api-nothing-found")
+        self.browser.type("input[type=search]", "refresh session")
+        assert self.browser.text("[role=status]") == "", "a call is found"
 
     def trouble(self):
         """If no redirect is possible, a page explains the problem."""
@@ -472,8 +607,20 @@ class Console:
                      "/auth/nobody/start?client_type=web&redirect_uri=/"):
             self.browser.go(self.base + path)
             assert self.browser.text("h1") == "This sign-in cannot continue"
+            assert "Reference: " in self.browser.text("main"), self.browser.text("main")
             status = 404 if "nobody" in path else 400
             self.seen("cannot-go-on", status)
+
+    def simulator(self):
+        """The simulator's own pages, and that of a request that it refuses."""
+        for path, title, *refused in (
+            ("/", "Carrier simulator"), ("/device", "How is this phone connected?"),
+            ("/phone", "Which number does the other screen show?"),
+            ("/carriers/310010/authorize?client_id=nobody", "This request failed", 400),
+        ):
+            self.browser.go(self.carriers + path)
+            assert self.browser.text("h1") == title, self.browser.text("h1")
+            self.seen("simulator", *refused)
 
     def status(self):
         """The status page, live, after sign-ins of every kind."""
@@ -486,7 +633,8 @@ class Console:
         self.browser.type("#code-form input[name=nonce]", "not-the-nonce")
         self.browser.click("#code-form button[type=submit]")
         self.wait("#phone .problem")
-        self.quiet("a wrong nonce", 401)
+        self.says("#trace > .story", "nonce failed")
+        self.seen("wrong-nonce", 401)
         self.browser.go(self.base + "/status")
         self.says("#live", "Live")
         self.browser.wait("a plot", lambda: self.count("#sign-ins rect") >= 2)
@@ -513,7 +661,7 @@ class Console:
     # Without scripts.
 
     def plain(self):
-        self.browser.devtools("Emulation.setScriptExecutionDisabled", value=True)
+        self.browser.allow_scripts(False)
         self.browser.go(self.base + "/")
         assert "The console needs JavaScript" in self.browser.text("main")
         assert not self.browser.sees("#phone") and not self.browser.sees("#account")
@@ -529,6 +677,7 @@ class Console:
         self.browser.click("button[formaction$=deny]")
         self.browser.wait("the end", lambda: "status=failure" in self.browser.url)
         assert "This was declined" in self.browser.text("main") and "access_denied" in self.browser.text("main")
+        assert "Reference: " in self.browser.text("main"), self.browser.text("main")
         self.seen("plain-denied")
         for provider, who in (("zenkey", "Jane Doe"), ("acme", "Jane Doe"), ("meetings", "Jane Doe")):
             self.browser.go(self.base + "/sign-in")
@@ -562,11 +711,30 @@ class Console:
             self.browser.click("button[type=submit]")
         self.browser.find("input[name=user]")
 
+    # A server that is no demonstration.
+
+    def production(self):
+        with production(self.latchkey, self.carriers) as base:
+            self.browser.go(base + "/")
+            assert self.browser.text("h1") == "Sign in", self.browser.text("h1")
+            assert "Sign in with Acme Accounts" in self.browser.text(".ways"), self.browser.text("main")
+            checks.check_focus(self.browser, f"{self.look}: the front page in production")
+            self.seen("production-front")
+            self.browser.go(base + "/no/such/page")
+            assert self.browser.text("h1") == "There is nothing here", self.browser.text("h1")
+            assert "Reference:" in self.browser.text("main")
+            self.seen("production-nothing", 404)
+            self.browser.click("main a.button")
+            self.browser.wait("the front page", lambda: self.browser.url == base + "/")
+            self.browser.go(base + "/sign-in?action=login&status=partial")
+            assert "Register in the app" in self.browser.text("main"), self.browser.text("main")
+            self.seen("production-register")
+
     # With required registration.
 
     def registration(self):
         self.open()
-        self.browser.click("button.primary[data-provider=zenkey]")
+        self.browser.click("button.go[data-provider=zenkey]")
         self.carrier()
         self.approve()
         self.wait("#register")
@@ -586,6 +754,7 @@ class Console:
 
     def registration_of_the_app(self):
         self.open()
+        self.unfold()
         self.browser.run("const who = document.querySelector('#code-form select[name=person]'); who.value = 'ravi';")
         self.browser.click("#get-code")
         self.says("#news", "The app has a code")
@@ -600,7 +769,7 @@ class Console:
         self.quiet("registering the app's user")
 
     def plain_registration(self):
-        self.browser.devtools("Emulation.setScriptExecutionDisabled", value=True)
+        self.browser.allow_scripts(False)
         self.browser.go(self.base + "/sign-in")
         self.follow("acme")
         self.browser.click("button[type=submit]:not([formaction])")
@@ -618,6 +787,10 @@ def check_images():
 STEPS = [
     "front",
     "redirect",
+    "by_number",
+    "by_number_without_sim",
+    "by_number_of_changed_sim",
+    "by_number_linked",
     "denied",
     "popup",
     "second_device",
@@ -635,8 +808,10 @@ STEPS = [
     "keyboard",
     "api",
     "trouble",
+    "simulator",
     "status",
     "plain",
+    "production",
 ]
 STEPS_OF_REGISTRATION = ["registration", "registration_of_the_app", "plain_registration"]
 
@@ -661,9 +836,9 @@ def main():
                 continue
             for step in chosen:
                 # Each step has its own users and a fresh browser.
-                with demonstration(options.latchkey, **environment) as (base, _), \
+                with demonstration(options.latchkey, **environment) as demo, \
                         Browser(driver, free_port(), LOOKS[look][0], LOOKS[look][1]) as browser:
-                    console = Console(browser, base, options.pictures, look)
+                    console = Console(browser, demo, options.pictures, look, options.latchkey)
                     console.number = 100 * (STEPS + STEPS_OF_REGISTRATION).index(step)
                     try:
                         getattr(console, step)()
@@ -671,9 +846,11 @@ def main():
                     except AssertionError as failure:
                         browser.picture(options.pictures / f"failed-{look}-{step}.png", whole=True)
                         line = failure.__traceback__.tb_next.tb_lineno
-                        print(f"browser: {look}: {step}: FAILED in line {line}: {failure}", flush=True)
-                        failed.append(step)
-    raise SystemExit(1 if failed else 0)
+                        failed.append(f"browser: {look}: {step}: FAILED in line {line}: {failure}")
+                        print(failed[-1], flush=True)
+    if failed:
+        # Once more at the end, where the reader of a long record looks first.
+        raise SystemExit("\n".join(failed))
 
 
 main()

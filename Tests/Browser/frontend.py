@@ -22,13 +22,15 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Origin:
-    """A web server with the frontend; `latchkey` is the URL of Latchkey in the frontend."""
+    """A web server with the frontend. `latchkey` is the URL of Latchkey in it, and `index` the page at `/`."""
 
     def __init__(self):
         self.latchkey = self.upstream = None
+        self.index = "index.html"
         self.refreshes = self.together = self.most_together = 0
         self.holds_refreshes = False
         self.refused = 0
+        self.operators = ""
         self.lock = threading.Condition()
         origin = self
 
@@ -59,9 +61,11 @@ class Origin:
     def answer(self, request):
         body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
         path = urllib.parse.urlsplit(request.path).path
-        page = PAGES / ("index.html" if path == "/" else path.lstrip("/"))
+        page = PAGES / ({"/": self.index, "/sign-in": "number.html"}.get(path) or path.lstrip("/"))
         if request.command == "GET" and page.parent == PAGES and page.is_file():
             text = page.read_text().replace("https://login.example", self.latchkey)
+            text = text.replace("http://127.0.0.1:8080", self.latchkey)
+            text = text.replace("https://phone.example", self.operators)
             self.send(
                 request, 200, [("Content-Type", TYPES[page.suffix]), ("Cache-Control", "no-store")], text.encode()
             )

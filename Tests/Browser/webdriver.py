@@ -17,6 +17,7 @@ class Browser:
         self.process = subprocess.Popen(
             [driver, f"--port={port}"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.session = None
+        self.scripts_allowed = True
         arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
                      "--disable-popup-blocking", "--disable-background-networking", "--no-first-run",
                      f"--window-size={size[0]},{size[1]}",
@@ -107,6 +108,11 @@ class Browser:
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
             {"name": "prefers-reduced-motion", "value": "reduce"}])
 
+    def allow_scripts(self, allowed):
+        """Whether the pages' scripts run; those of WebDriver do, without timers, even if not."""
+        self.devtools("Emulation.setScriptExecutionDisabled", value=not allowed)
+        self.scripts_allowed = allowed
+
     def press(self, key):
         """Presses a key, wherever the focus is."""
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": [
@@ -122,7 +128,16 @@ class Browser:
                         " element.checkVisibility({ visibilityProperty: true }))", selector)
 
     def click(self, selector):
+        """Clicks when the region of the element is not busy, because the pages ignore clicks in a busy one."""
+        self.wait(f"{selector} at rest", lambda: not self.run(
+            "return document.querySelector(arguments[0])?.closest('[aria-busy=true]') != null", selector))
         self.on(selector, lambda element: self.call("POST", f"/element/{element}/click"))
+
+    def submit(self, selector):
+        """Clicks, and waits for the next page. Without that, an address that is opened next can lose to this one."""
+        self.run("window.isLeft = true")
+        self.click(selector)
+        self.wait("the next page", lambda: self.run("return !window.isLeft && document.readyState === 'complete'"))
 
     def run(self, script, *arguments):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
@@ -168,6 +183,10 @@ class Browser:
         """The warnings and errors of the console since the last call."""
         return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})
                 if entry["level"] in ("SEVERE", "WARNING")]
+
+    def complaints_but_signed_out(self):
+        """The same, without those about `/users/me`: every load of the front page asks who is signed in."""
+        return [entry for entry in self.complaints() if "/users/me - " not in entry or "status of 401" not in entry]
 
     def picture(self, path, whole=False):
         """The visible text of an element, or of the whole page."""

@@ -60,6 +60,13 @@ def dockerfile(pattern):
     return re.search(pattern, open("Dockerfile", encoding="utf-8").read()).groups()
 
 
+def version():
+    """The program's version, without what follows in brackets."""
+    done = subprocess.run([options.latchkey, "--version"], stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.split()[0]
+
+
+IMAGE = f"latchkey:{version()}"
 # http.timeouts.drain, and PostgreSQL's default of 100 connections without the reserved ones.
 DRAIN, CONNECTIONS = 30, 97
 
@@ -80,9 +87,9 @@ def kubernetes(name, documents):
     for variable, value in environment.items():
         if variable.endswith("_FILE"):
             expect(any(value.startswith(place + "/") for place in places), f"{name}: {variable} is below a volume")
-    pause = [
-        int(word) for word in container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", [])[1:]
-    ]
+    expect(container["image"] == IMAGE, f"{name}: the image is {IMAGE}, as the program's version")
+    # The image has no program to execute.
+    pause = [action["seconds"] for action in container.get("lifecycle", {}).get("preStop", {}).values()]
     expect(pod["terminationGracePeriodSeconds"] > DRAIN + sum(pause),
            f"{name}: the pod may stop for longer than preStop and http.timeouts.drain")
     probes = [container[kind]["httpGet"]["path"] for kind in ("startupProbe", "livenessProbe", "readinessProbe")]
@@ -178,10 +185,12 @@ def compose(document):
     for mount in proxy["volumes"]:
         source = mount.split(":")[0]
         expect(source == "./tls" or os.path.exists(source), f"compose: {source} exists")
-    image = dict(re.findall(r"(LATCHKEY_\w+)=(\S+)", open("Dockerfile", encoding="utf-8").read()))
+    with open("Dockerfile", encoding="utf-8") as file:
+        image = dict(re.findall(r"(LATCHKEY_\w+)=(\S+)", file.read().rpartition("\nFROM ")[2]))
     for name in behind:
         service = services[name]
         environment = service["environment"]
+        expect(service["image"] == IMAGE, f"compose: {name}: the image is {IMAGE}, as the program's version")
         expect(
             seconds(service["stop_grace_period"]) > DRAIN,
             f"compose: {name}: it may stop for longer than http.timeouts.drain",
@@ -249,6 +258,9 @@ def database(service, instance_count):
     expect(int(words["max_connections"]) >= instance_count * 9 + 2 + 3, "compose: PostgreSQL has enough connections")
 
 
+expect(f"latchkey:{dockerfile(r'ARG VERSION=(.+)')[0]}" == IMAGE, f"Dockerfile: the version is that of {IMAGE}")
+with open("docs/operations.md", encoding="utf-8") as file:
+    expect(f"docker build -t {IMAGE} " in file.read(), f"docs/operations.md: the command builds {IMAGE}")
 with open("Config/systemd/latchkey.service", encoding="utf-8") as file:
     expect("LimitCORE=0" in file.read().split("\n"), "systemd: the memory, which holds secrets, is in no core dump")
 for path in sorted(glob.glob("Config/kubernetes/*.yaml")):

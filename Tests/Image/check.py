@@ -1,6 +1,7 @@
 """Follows the Dockerfile step by step in chroots, then runs the result. See scripts/image-check."""
 import argparse
 import fnmatch
+import glob
 import json
 import os
 import re
@@ -9,11 +10,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 
+import container
 import dockerfile
+import peers
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--binary", required=True)
@@ -22,6 +24,7 @@ parser.add_argument("--work", default=".build/image")
 options = parser.parse_args()
 work = os.path.abspath(options.work)
 problems = []
+LARGEST_MB = 60
 
 
 def say(text):
@@ -80,11 +83,14 @@ def base(codename):
 
 
 class Root:
-    """A temporary chroot."""
+    """A temporary root file system: a chroot of a distribution, or an empty one."""
 
     def __init__(self, name, codename):
         self.path = f"{work}/{name}"
         self.remove()
+        if codename is None:
+            os.makedirs(self.path)
+            return
         must(["cp", "-a", base(codename), self.path], "copying the minimal system")
         for name in ["resolv.conf", "hosts"]:
             if os.path.exists(f"/etc/{name}"):
@@ -93,6 +99,12 @@ class Root:
         for name in os.listdir(proxies):
             if "proxy" in name.lower():
                 shutil.copy(f"{proxies}/{name}", f"{self.path}{proxies}/{name}")
+        self.mount()
+
+    def mount(self):
+        """Mounts what a container engine does."""
+        for folder in ["proc", "dev"]:
+            os.makedirs(f"{self.path}/{folder}", exist_ok=True)
         must(["mount", "-t", "proc", "proc", f"{self.path}/proc"], "mount")
         # Devices that debootstrap could not create.
         for device in ["null", "zero", "random", "urandom"]:
@@ -136,8 +148,9 @@ def is_let_through(path):
 
 
 def copy(words, root, directory, roots):
-    """COPY [--from=stage] source… target"""
+    """COPY [--from=stage] [--chown=user:group] source… target. Without --chown all belongs to root."""
     origin = next((word[7:] for word in words if word.startswith("--from=")), None)
+    owner = next((word[8:] for word in words if word.startswith("--chown=")), None)
     *sources, target = [word for word in words if not word.startswith("--")]
     place = os.path.normpath(root.path + os.path.join(directory, target))
     for source in sources:
@@ -152,6 +165,10 @@ def copy(words, root, directory, roots):
         if os.path.isdir(full):
             os.makedirs(place, exist_ok=True)
             must(["cp", "-a", "--no-preserve=ownership", full + "/.", place], "cp")
+            if owner:
+                must(["chown", "-R", owner] + [f"{place}/{name}" for name in os.listdir(full)], "chown")
+        elif owner:
+            fail("COPY --chown of a file is not followed here")
         else:
             is_folder = target.endswith("/") or target in (".", "./")
             os.makedirs(place if is_folder else os.path.dirname(place), exist_ok=True)
@@ -161,15 +178,21 @@ def copy(words, root, directory, roots):
 BUILD_SCRIPT = "scripts/build-release"
 
 
+LICENCES_SCRIPT = "scripts/image-licences"
+
+
 def build_here(text, root, directory):
     """A RUN that builds: the chroot has no Swift, so this machine's build is used if the same script makes it."""
     for part in text.split("&&"):
-        words = shlex.split(part)
+        words = [word for word in shlex.split(part) if not re.match(r"\w+=", word)]
+        if words[0] in (BUILD_SCRIPT, LICENCES_SCRIPT):
+            expect(os.access(f"{root.path}{directory}/{words[0]}", os.X_OK), f"{words[0]} is in the image")
         if words[0] == BUILD_SCRIPT:
-            expect(os.access(f"{root.path}{directory}/{BUILD_SCRIPT}", os.X_OK), f"{BUILD_SCRIPT} is in the image")
             made = must(["make", "--dry-run", "build"], "make").split()
             flags = set(words[1:]) - {"--product", "latchkey"}
             expect(BUILD_SCRIPT in made and flags <= set(made), f"`make build` builds with {' '.join(words)}, too")
+        elif words[0] == LICENCES_SCRIPT:
+            must([LICENCES_SCRIPT, root.path + words[1]], part)
         elif words[0] == "install":
             words = [options.binary if word.startswith(".build/") else word for word in words]
             words = [root.path + word if word.startswith("/") and word != options.binary else word for word in words]
@@ -180,9 +203,9 @@ def build_here(text, root, directory):
 
 def follow(stage, roots):
     codename = re.search(r"(bookworm|trixie)", stage.base)
-    if not codename:
+    if not codename and stage.base != "scratch":
         fail(f"unknown base image {stage.base}")
-    root = Root(stage.name or "image", codename.group(1))
+    root = Root(stage.name or "image", codename and codename.group(1))
     roots[stage.name or "image"] = root
     directory = "/"
     for name, text in stage.steps:
@@ -193,7 +216,7 @@ def follow(stage, roots):
             build_here(text, root, directory)
         elif name == "RUN":
             say(f"RUN {' '.join(text.split())[:100]}")
-            status, output = root.shell(text, directory, stage.environment)
+            status, output = root.shell(text, directory, stage.arguments({}) | stage.environment)
             if status != 0:
                 fail(f"RUN failed ({status}):\n{output[-3000:]}")
         elif name == "COPY":
@@ -202,47 +225,6 @@ def follow(stage, roots):
 
 
 # The result
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Container:
-    """A process as a container engine starts it: the image's user without capabilities, a read-only root."""
-
-    def __init__(self, stage, root, directory, settings):
-        self.stage, self.root, self.directory = stage, root, directory
-        self.environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/",
-                            **stage.environment, **settings}
-        self.user, _, self.group = stage.last("USER").partition(":")
-        volume = stage.last("VOLUME")
-        data = f"{work}/volume"
-        shutil.rmtree(data, ignore_errors=True)
-        # A new volume starts with the image's content.
-        must(["cp", "-a", root.path + volume, data], "copying the volume")
-        must(["mount", "--rbind", root.path, root.path], "mount")
-        must(["mount", "-o", "remount,bind,ro", root.path], "mount")
-        must(["mount", "--bind", data, root.path + volume], "mount")
-
-    def words(self, command):
-        return ["chroot", self.root.path, "/usr/bin/setpriv", f"--reuid={self.user}", f"--regid={self.group}",
-                "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "/usr/bin/env", "-i"] + \
-            [f"{name}={value}" for name, value in self.environment.items()] + \
-            ["/bin/sh", "-c", f"cd {shlex.quote(self.directory)} && exec \"$@\"", "sh"] + command
-
-    def run(self, command):
-        return run(self.words(command))
-
-    def start(self, command):
-        self.log = open(f"{work}/server.log", "w+")
-        return subprocess.Popen(self.words(command), stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
-
-    def said(self):
-        self.log.flush()
-        return open(self.log.name, encoding="utf-8").read()
 
 
 def post(url, body=b"", headers={}):
@@ -255,88 +237,153 @@ def post(url, body=b"", headers={}):
     return int(status or 0), content
 
 
-def examine(stage, root, directory):
-    status, output = root.shell("ldd /usr/local/bin/latchkey", "/", {})
-    missing = [line.strip() for line in output.splitlines() if "not found" in line]
-    expect(status == 0 and not missing, f"every library of the program exists {' '.join(missing)}")
-    size = int(must(["du", "-smx", root.path], "du").split()[0])
-    say(f"        the image has {size} MB")
-    user, _, group = stage.last("USER", "").partition(":")
+def files_of(root):
+    """The regular files of a root by path, without links."""
+    for folder, _, names in os.walk(root.path):
+        for name in names:
+            path = f"{folder}/{name}"
+            if os.path.isfile(path) and not os.path.islink(path):
+                yield path[len(root.path):]
+
+
+def examine_files(stage, root):
+    """What is in the image, before anything is mounted in it."""
+    size = int(must(["du", "-sxB1", root.path], "du").split()[0]) / 1e6
+    expect(size <= LARGEST_MB, f"the image has {size:.1f} MB, of {LARGEST_MB}")
+    program = os.path.getsize(f"{root.path}/usr/local/bin/latchkey") / 1e6
+    say(f"        {program:.1f} MB of them are the program")
+    loader = next(iter(glob.glob(f"{root.path}/lib*/ld-linux*")), None)
+    if loader is None:
+        fail("the image has no dynamic linker")
+    loader = loader[len(root.path):]
+    status, output = run(["chroot", root.path, loader, "--list", "/usr/local/bin/latchkey"])
+    missing = "" if status == 0 else output
+    expect(status == 0 and "not found" not in output, f"every library of the program exists {missing}")
+    needed = {os.path.basename(path) for path in re.findall(r"(/\S+) \(0x", output)}
+    there = {os.path.basename(path) for path in files_of(root) if ".so" in os.path.basename(path)}
+    expect(needed == there, f"the {len(there)} libraries are those of the program {' '.join(sorted(needed ^ there))}")
+    programs = [path for path in files_of(root) if os.access(root.path + path, os.X_OK) and ".so" not in path]
+    expect(programs == ["/usr/local/bin/latchkey"], f"the program is the only one, without a shell: {programs}")
+    packages = os.listdir(f"{root.path}/var/lib/dpkg/status.d")
+    entries = [open(f"{root.path}/var/lib/dpkg/status.d/{name}", encoding="utf-8").read() for name in packages]
     expect(
-        user.isdigit() and group.isdigit() and user != "0", f"user and group are numbers other than 0: {user}:{group}"
-    )
+        {"base-files", "ca-certificates", "libc6", "libpq5", "libssl3"} <= set(packages)
+        and all(re.search(r"^Version: \S", entry, re.MULTILINE) for entry in entries),
+        f"scanners see the versions of {len(packages)} packages")
+    licences = [name for name in packages if not os.path.exists(f"{root.path}/usr/share/doc/{name}/copyright")]
+    expect(not licences, f"each package has its licence {licences}")
+    expect(os.path.exists(f"{root.path}/usr/share/doc/latchkey/swift-crypto/LICENSE.txt"),
+           "the Swift packages have their licences")
+    with open(f"{root.path}/etc/ssl/certs/ca-certificates.crt", encoding="utf-8") as file:
+        expect(file.read().count("BEGIN CERTIFICATE") > 100, "the authorities that TLS trusts are in it")
+    user, _, group = stage.last("USER", "").partition(":")
+    expect(user.isdigit() and group.isdigit() and user != "0",
+           f"user and group are numbers other than 0: {user}:{group}")
+    with open(f"{root.path}/etc/passwd", encoding="utf-8") as file:
+        expect(f":{user}:{group}:" in file.read(), "the user is in /etc/passwd")
+    for path, mode, owner in [("/tmp", 0o1777, 0), (stage.last("VOLUME"), 0o750, int(user))]:
+        found = os.stat(root.path + path)
+        expect((found.st_mode & 0o7777, found.st_uid) == (mode, owner), f"{path} has the mode {mode:o}")
+
+
+def examine_words(stage, root):
+    """The instructions for the engine, and the version."""
     expect(stage.last("STOPSIGNAL") == "SIGTERM", "the stop signal is SIGTERM")
     labels = stage.last("LABEL") or ""
     expect(
         all(f"org.opencontainers.image.{name}=" in labels for name in ["title", "version", "revision"]), "it has labels"
     )
+    version = stage.arguments({})["VERSION"]
+    status, output = run(["chroot", root.path, "/usr/local/bin/latchkey", "--version"])
+    expect(status == 0 and re.fullmatch(rf"{re.escape(version)} \(commit [0-9a-f]{{40}}(-modified)?\)\n", output),
+           f"the program has the label's version {version}, and its commit: {output.strip()}")
+    expect(all(stage.last(name).startswith("[") for name in ["ENTRYPOINT", "CMD"])
+           and dockerfile.healthcheck(stage.last("HEALTHCHECK"))[0] == "latchkey", "no instruction needs a shell")
 
-    port = free_port()
-    key, client, secret, redirect = (
-        "key-of-the-check-0123456789",
-        "ccid-image",
-        "secret-of-the-check",
-        "https://app.example/cb",
-    )
-    simulator = subprocess.Popen(
-        [options.simulator, "--client", f"{client}:{secret}:{redirect}"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    server = None
-    try:
-        discovery = ""
-        for line in simulator.stdout:
-            if line.startswith("discovery     "):
-                discovery = line.split()[1]
-            if line.startswith("a code"):
-                break
-        container = Container(stage, root, directory, {
-            "LATCHKEY_HTTP_PORT": str(port), "LATCHKEY_API_KEYS": key, "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
-            "LATCHKEY_ZENKEY_DISCOVERY_URL": discovery, "LATCHKEY_ZENKEY_CLIENTS": f"{client}:{secret}",
-            "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1",
-        })
-        status, output = container.run(
-            [
-                "/bin/sh",
-                "-c",
-                "id -u; id -g; touch /x /opt/latchkey/x /tmp/x; grep -E '^(CapEff|NoNewPrivs)' /proc/self/status",
-            ]
-        )
-        expect(output.split("\n")[:2] == [user, group] and output.count("Read-only file system") == 3,
-               "the process is the image's user, and the root is read-only")
-        expect(re.search(r"CapEff:\s*0+\n", output) is not None, "the process has no capabilities")
-        entry = dockerfile.command(stage.last("ENTRYPOINT")) + dockerfile.command(stage.last("CMD"))
-        server = container.start(entry)
-        until = time.monotonic() + 30
-        while "listening" not in container.said() and server.poll() is None and time.monotonic() < until:
-            time.sleep(0.05)
-        if "listening" not in container.said():
-            fail(f"the server did not start:\n{container.said()[-3000:]}")
-        expect("no pages to serve" not in container.said(), "its pages exist")
+
+def sign_in(code_url, port, key):
+    _, code = post(code_url, headers={"Content-Type": "application/x-www-form-urlencoded"})
+    status, answer = post(f"http://127.0.0.1:{port}/auth/zenkey-signin", code.encode(),
+                          {"X-API-KEY": key, "Content-Type": "application/json"})
+    return status == 200 and "token" in json.loads(answer), f"({status})" if status == 200 else f"({status} {answer})"
+
+
+def start(box, stage):
+    server = box.start(dockerfile.command(stage.last("ENTRYPOINT")) + dockerfile.command(stage.last("CMD")))
+    until = time.monotonic() + 30
+    while "listening" not in box.said() and server.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    if "listening" not in box.said():
+        fail(f"the server did not start:\n{box.said()[-3000:]}")
+    return server
+
+
+def stop(server, stage):
+    began = time.monotonic()
+    server.send_signal(getattr(signal, stage.last("STOPSIGNAL")))
+    status = server.wait(timeout=40)
+    expect(status == 0, f"the stop signal makes it exit with 0 ({status}), after {time.monotonic() - began:.1f} s")
+
+
+def examine_defaults(stage, box, carriers, settings):
+    """The image as it is, with its SQLite database on the volume."""
+    port = settings["LATCHKEY_HTTP_PORT"]
+    with box.running(settings | {"LATCHKEY_ZENKEY_DISCOVERY_URL": carriers.plain,
+                                 "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1"}):
+        server = start(box, stage)
+        found = container.standing(server.pid)
+        expect(found["Uid"] == [box.user] * 4 and found["Gid"] == [box.group] * 4 and not found["Groups"],
+               "the process is the image's user")
+        expect(set(found["CapEff"][0] + found["CapBnd"][0]) == {"0"} and found["NoNewPrivs"] == ["1"],
+               "the process has no capabilities, and gets none")
+        refused = box.refuses(["/x", "/opt/latchkey/x", "/tmp/x"])
+        expect(refused, "the root is read-only")
         check = dockerfile.healthcheck(stage.last("HEALTHCHECK"))
-        status, output = container.run(check)
+        status, output = box.run(check)
         expect(status == 0, f"HEALTHCHECK reports it as healthy {'' if status == 0 else output}")
-        simulated = discovery.split("/")[2]
-        _, code = post(f"http://{simulated}/demo/codes", headers={"Content-Type": "application/x-www-form-urlencoded"})
-        status, answer = post(f"http://127.0.0.1:{port}/auth/zenkey-signin", code.encode(),
-                              {"X-API-KEY": key, "Content-Type": "application/json"})
-        expect(status == 200 and "token" in json.loads(answer), f"a user signs in from outside ({status})")
+        done, answer = sign_in(carriers.codes, port, settings["LATCHKEY_API_KEYS"])
+        expect(done, f"a user signs in from outside {answer}")
         page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10).read()
-        expect(b"<html" in page.lower(), "the page is served")
-        began = time.monotonic()
-        server.send_signal(getattr(signal, stage.last("STOPSIGNAL")))
-        status = server.wait(timeout=40)
-        expect(status == 0, f"the stop signal makes it exit with 0 ({status}), after {time.monotonic() - began:.1f} s")
-        status, output = container.run(check)
+        expect(b"<h1>Sign in</h1>" in page, "the sign-in page is served")
+        stop(server, stage)
+        status, output = box.run(check)
         expect(status == 1, "HEALTHCHECK fails after it has stopped")
-        expect(not re.search(r"\b(error|critical)\b", container.said()), "its log has no errors")
-    finally:
-        for process in [server, simulator]:
-            if process and process.poll() is None:
-                process.kill()
-                process.wait()
+        expect(not re.search(r"\b(error|critical)\b", box.said()), "its log has no errors")
+
+
+def examine_services(stage, box, carriers, settings):
+    """With PostgreSQL and carriers over TLS, whose names DNS has, and whose authority is in the image's bundle."""
+    with box.running(settings | {"LATCHKEY_ZENKEY_DISCOVERY_URL": carriers.secure,
+                                 "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": peers.HOST,
+                                 "LATCHKEY_DATABASE_URL": carriers.database}):
+        server = start(box, stage)
+        done, answer = sign_in(carriers.secure_codes, settings["LATCHKEY_HTTP_PORT"], settings["LATCHKEY_API_KEYS"])
+        expect(done, f"a user signs in at an https carrier by the image's authorities, with PostgreSQL {answer}")
+        sessions = carriers.ask("SELECT count(*) FROM sessions")
+        encrypted = carriers.ask("SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) "
+                                 "WHERE usename = 'latchkey' AND pid <> pg_backend_pid()")
+        expect((sessions, encrypted) == ("1", "t"), f"the session is in PostgreSQL, over TLS ({sessions}, {encrypted})")
+        asked = carriers.names.questions
+        expect(asked > 0, f"{peers.HOST} was looked up in DNS ({asked} questions)")
+        stop(server, stage)
+
+
+def examine(stage, root, directory):
+    examine_files(stage, root)
+    root.mount()
+    examine_words(stage, root)
+    key = "key-of-the-check-0123456789"
+    with peers.Peers(work, options.simulator) as carriers:
+        port = peers.free_port()
+        settings = {
+            "LATCHKEY_HTTP_PORT": str(port), "LATCHKEY_PUBLIC_URL": f"http://127.0.0.1:{port}",
+            "LATCHKEY_API_KEYS": key, "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
+            "LATCHKEY_ZENKEY_CLIENTS": f"{peers.CLIENT}:{peers.SECRET}",
+        }
+        carriers.be_trusted_by(root.path)
+        box = container.Container(stage, root, directory, f"{work}/volume", f"{work}/server.log")
+        examine_defaults(stage, box, carriers, settings)
+        examine_services(stage, box, carriers, settings)
 
 
 def main():

@@ -5,8 +5,9 @@ import shlex
 
 
 class Stage:
-    def __init__(self, base, name):
+    def __init__(self, base, name, defaults):
         self.base, self.name = base, name
+        self.defaults = defaults  # of the arguments before the first FROM
         self.steps = []  # (instruction, text), in order
 
     def last(self, instruction, otherwise=None):
@@ -25,6 +26,16 @@ class Stage:
         return pairs
 
 
+    def arguments(self, given):
+        """The values of ARG: those given to the build, or the defaults."""
+        values = {}
+        for name, text in self.steps:
+            if name == "ARG":
+                key, _, value = text.partition("=")
+                values[key] = given.get(key) or value or self.defaults.get(key, "")
+        return values
+
+
 def command(text):
     """The words of an exec form, or the shell command of a shell form."""
     if text.lstrip().startswith("["):
@@ -40,7 +51,7 @@ def healthcheck(text):
 def parse(path):
     """The stages. An unknown line is an error, because it would not be checked."""
     known = "FROM RUN COPY WORKDIR ENV ARG LABEL USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD".split()
-    stages, rest = [], ""
+    stages, defaults, rest = [], {}, ""
     for line in open(path, encoding="utf-8"):
         line = line.rstrip("\n")
         if line.lstrip().startswith("#") or (not line.strip() and not rest):
@@ -56,7 +67,9 @@ def parse(path):
             raise SystemExit(f"image-check: unknown instruction {name}")
         if name == "FROM":
             match = re.fullmatch(r"(\S+)(?: +AS +(\S+))?", text, re.IGNORECASE)
-            stages.append(Stage(match.group(1), match.group(2)))
+            stages.append(Stage(match.group(1), match.group(2), defaults))
+        elif name == "ARG" and not stages:
+            key, _, defaults[key] = text.partition("=")
         else:
             stages[-1].steps.append((name, text))
     return stages

@@ -7,7 +7,7 @@ import Testing
     private func line(_ format: LogFormat, _ message: String, _ metadata: [(String, String)] = []) -> String {
         let bytes = format.line(
             at: Timestamp(secondsSinceEpoch: 1_795_222_923), level: .warning, label: "latchkey", message: message,
-            metadata: metadata)
+            metadata: metadata.map { ($0.0, .text($0.1)) })
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -24,6 +24,28 @@ import Testing
                 == #"{"time":"2026-11-21T01:02:03Z","level":"warn","message":"signed in","logger":"latchkey","#
                 + #""carrier":"310010"}"#
         )
+    }
+
+    @Test("Numbers are numbers in JSON, and texts of digits are texts")
+    func numbers() {
+        let values: [(Logger.MetadataValue, text: String, json: String)] = [
+            (.stringConvertible(200), "200", "200"), (.stringConvertible(-1), "-1", "-1"),
+            (.stringConvertible(UInt64.max), "18446744073709551615", "18446744073709551615"),
+            (.stringConvertible(12.5), "12.5", "12.5"), (.stringConvertible(3.0), "3.0", "3.0"),
+            (.stringConvertible(Double.nan), "nan", #""nan""#), ("200", "200", #""200""#),
+            ("310010", "310010", #""310010""#),
+            (.stringConvertible("7"), "7", #""7""#),
+        ]
+        for (value, text, json) in values {
+            func line(_ format: LogFormat) -> String {
+                String(
+                    decoding: format.line(
+                        at: Timestamp(secondsSinceEpoch: 0), level: .info, label: "l", message: "m",
+                        metadata: [("n", LogValue(value))]), as: UTF8.self)
+            }
+            #expect(line(.text).hasSuffix(" m n=\(text)"))
+            #expect(line(.json).hasSuffix(#","n":\#(json)}"#), "\(line(.json))")
+        }
     }
 
     @Test("A message or metadata cannot start a second line", arguments: LogFormat.allCases)

@@ -1,5 +1,5 @@
-// TLS with OpenSSL: contexts of servers and clients, and sessions on non-blocking sockets. It hides OpenSSL's headers,
-// which are largely macros.
+// TLS with OpenSSL: contexts of servers and clients, and sessions on non-blocking sockets; and SHA-256. It hides
+// OpenSSL's headers, which are largely macros.
 #ifndef LATCHKEY_COPENSSL_H
 #define LATCHKEY_COPENSSL_H
 
@@ -109,5 +109,8 @@ const char *copenssl_reason(const copenssl_session *session);
 /// Gets the client's trusted certificate: its subject (RFC 2253), NUL-terminated, and its SHA-256. Returns 0 if there
 /// is no certificate.
 int copenssl_client_certificate(const copenssl_session *session, char *subject, size_t room, uint8_t digest[32]);
+
+/// Hashes bytes, without an allocation, and leaves none of them on the stack.
+void copenssl_sha256(const void *bytes, size_t count, uint8_t digest[32]);
 
 #endif

@@ -57,19 +57,27 @@ extension CarrierSimulator {
             let key = site.has(.userInfoSigned) ? try await CarrierKeys(site: site, pool: keyPool).signing() : nil
             return try withGrant(of: request, site: site) { grant in
                 let claims = site.edited(UserInfo(grant: grant, site: site).claims, at: .userInfo)
-                return try key.map { try signed(claims, of: grant, at: site, by: $0) } ?? .json(claims)
+                return try userInfo(claims, of: grant, at: site, signedBy: key)
             }
         }
     }
 
-    /// A userinfo response as a JWT, with `iss` and `aud` (OpenID Connect Core section 5.3.2).
-    private func signed(
-        _ claims: JSONMembers, of grant: Grant, at site: CarrierSite, by key: SigningKey
+    /// A userinfo response (OpenID Connect Core section 5.3.2): plain JSON, or a JWT that is signed, with `iss` and
+    /// `aud`, or encrypted for the client, or both.
+    private func userInfo(
+        _ claims: JSONMembers, of grant: Grant, at site: CarrierSite, signedBy key: SigningKey?
     ) throws -> Response {
-        var draft = TokenDraft(.userInfo, type: "JWT", claims: claims, key: key, now: clock.now())
-        draft.claims["iss"] = .string(site.issuer)
-        draft.claims["aud"] = .string(grant.terms.clientID)
-        return Response(status: .ok, contentType: "application/jwt", text: try draft.serialized())
+        var draft = key.map { TokenDraft(.userInfo, type: "JWT", claims: claims, key: $0, now: clock.now()) }
+        draft?.claims["iss"] = .string(site.issuer)
+        draft?.claims["aud"] = .string(grant.terms.clientID)
+        let signed = try draft?.serialized()
+        guard let encryption = clients[grant.terms.clientID]?.userInfoEncryption else {
+            return signed.map { Response(status: .ok, contentType: "application/jwt", text: $0) } ?? .json(claims)
+        }
+        let text = signed ?? String(decoding: claims.serialized, as: UTF8.self)
+        return Response(
+            status: .ok, contentType: "application/jwt",
+            text: try encryption.encrypted(text, isSigned: signed != nil))
     }
 
     /// A provider's resource in the form of Zoom's `GET /v2/users/me/token?type=zak`: a credential of the user.

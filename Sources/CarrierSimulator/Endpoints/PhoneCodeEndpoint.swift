@@ -46,6 +46,14 @@ struct PhoneCodeEndpoint: Sendable {
                 code.parameters["redirect_uri"] ?? "", adding: parameters + [("state", code.parameters["state"])]))
     }
 
+    /// `GET /ui/discovery-ui/codes/{handle}/state`: whether the page that waits has to wait on, as `pending` or `done`.
+    func state(_ request: Request) throws(Refusal) -> Response {
+        let code = request.parameters["handle"].flatMap { handle in simulator.withState { $0.phoneCodes[handle] } }
+        var isPending = false
+        if let code, case .pending = code.status { isPending = simulator.clock.now() < code.expiresAt }
+        return .json(["state": .string(isPending ? "pending" : "done")])
+    }
+
     /// `GET /phone`: asks for the number; with a number that waits, asks the user to decide.
     func showPhone(_ request: Request) -> Response {
         guard let typed = Parameters(queryOf: request)["number"] else {

@@ -11,15 +11,12 @@ struct PushedAuthorizationEndpoint: Sendable {
     /// `POST {issuer}/par`: the parameters of an authorization request, in a form, with the client's authentication.
     /// The response has `request_uri` and `expires_in`.
     func respond(to request: Request) async throws -> Response {
-        let form = Result { () throws(Refusal) in try TokenEndpoint.form(of: request) }
-        return try await simulator.serve(
-            .pushedAuthorization, request, faults: "par-", content: try? form.get()
-        ) { site in
+        try await simulator.serveForm(.pushedAuthorization, request, faults: "par-") { site, form in
             if site.has(.parInvalidClient) { throw Refusal.invalidClient("The client is unknown.") }
             if site.has(.parInvalidRequest) { throw Refusal.invalidRequest("The simulator is set to refuse.") }
             let verifier = DPoPVerifier(simulator: simulator, site: site, server: .authorization)
             let thumbprint = try verifier.thumbprint(of: request, to: site.pushedAuthorizationEndpoint)
-            let pushed = try accepted(request, try form.get(), site, keyThumbprint: thumbprint)
+            let pushed = try accepted(request, form, site, keyThumbprint: thumbprint)
             let requestURI = PushedRequest.uriPrefix + simulator.random.token()
             simulator.withState { $0.pushedRequests.put(pushed, for: requestURI) }
             let response = site.pushedResponse([

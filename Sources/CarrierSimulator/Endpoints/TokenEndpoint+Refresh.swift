@@ -9,7 +9,7 @@ extension TokenEndpoint {
         _ request: Request, _ form: Parameters, _ site: CarrierSite, keyThumbprint: String?
     ) async throws -> Response {
         let client = try ClientAuthenticator(simulator: simulator, site: site).client(of: request, form: form)
-        guard !form.hasRepeatedName else { throw Refusal.invalidRequest("A parameter occurs more than once.") }
+        try form.requireUniqueNames()
         guard let presented = form["refresh_token"] else { throw Refusal.invalidRequest("There is no refresh_token.") }
         guard !site.has(.refreshInvalidGrant) else { throw Refusal("invalid_grant", "The grant is over.") }
         let (accessToken, next) = (simulator.random.token(), simulator.random.token())

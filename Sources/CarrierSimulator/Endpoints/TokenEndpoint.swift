@@ -9,15 +9,13 @@ struct TokenEndpoint: Sendable {
     let simulator: CarrierSimulator
 
     func respond(to request: Request) async throws -> Response {
-        let form = Result { () throws(Refusal) in try Self.form(of: request) }
-        return try await simulator.serve(.token, request, faults: "token-", content: try? form.get()) { site in
+        try await simulator.serveForm(.token, request, faults: "token-") { site, form in
             if site.has(.token503) {
                 var response = Response.brokenPage(.serviceUnavailable)
                 response.headers[.retryAfter] = "7"
                 return response
             }
             if let refusal = refusal(at: site) { throw refusal }
-            let form = try form.get()
             let verifier = DPoPVerifier(simulator: simulator, site: site, server: .authorization)
             // Before the code or the refresh token is used, so that it is good after a demand for a nonce.
             let thumbprint = try verifier.thumbprint(of: request, to: site.tokenEndpoint)
@@ -32,15 +30,38 @@ struct TokenEndpoint: Sendable {
                 if site.has(.refreshLate) { try await simulator.pause(site.carrier.delay) }
                 return response
             }
-            let tokenRequest = try TokenRequest(
-                request, form: form, authenticator: ClientAuthenticator(simulator: simulator, site: site))
-            let grant = try redeem(tokenRequest, site: site, keyThumbprint: thumbprint)
+            let granted = try granted(request, form, site, keyThumbprint: thumbprint)
             let response = try await tokens(
-                tokenRequest, grant: grant, site: site, correlationID: form["correlation_id"],
+                granted, site: site, correlationID: form["correlation_id"],
                 keyThumbprint: site.has(.dpopBearer) ? nil : thumbprint,
                 certificate: site.certificate(toBind: request))
             return verifier.giving(nonceWith: response, hasProof: thumbprint != nil)
         }
+    }
+
+    /// What a request is granted.
+    private struct Granted {
+        let grant: Grant
+        let client: CarrierSimulator.Client
+        /// The code that it redeemed.
+        var code: String?
+        /// The `auth_req_id` that the ID token repeats. Only the mode push demands that (CIBA Core section 10.3.1).
+        var requestID: String?
+    }
+
+    private func granted(
+        _ request: Request, _ form: Parameters, _ site: CarrierSite, keyThumbprint: String?
+    ) throws(Refusal) -> Granted {
+        if site.hasBackchannelAuthentication, form["grant_type"] == Self.ciba {
+            let (grant, client) = try grantOfPoll(request, form, site)
+            return Granted(
+                grant: grant, client: client, requestID: site.has(.idTokenOtherRequestID) ? form["auth_req_id"] : nil)
+        }
+        let tokenRequest = try TokenRequest(
+            request, form: form, authenticator: ClientAuthenticator(simulator: simulator, site: site))
+        return Granted(
+            grant: try redeem(tokenRequest, site: site, keyThumbprint: keyThumbprint), client: tokenRequest.client,
+            code: tokenRequest.code)
     }
 
     static func form(of request: Request) throws(Refusal) -> Parameters {
@@ -71,15 +92,15 @@ struct TokenEndpoint: Sendable {
     }
 
     private func tokens(
-        _ request: TokenRequest, grant: Grant, site: CarrierSite, correlationID: String?, keyThumbprint: String?,
-        certificate: String?
+        _ granted: Granted, site: CarrierSite, correlationID: String?, keyThumbprint: String?, certificate: String?
     ) async throws -> Response {
+        let grant = granted.grant
         let now = simulator.clock.now()
         let (accessToken, refreshToken) = (simulator.random.token(), simulator.random.token())
         let lifetime = site.carrier.accessTokenLifetime
         simulator.withState { state in
             state.keep(
-                accessToken: accessToken, of: grant, code: request.code, lifetime: lifetime, family: refreshToken,
+                accessToken: accessToken, of: grant, code: granted.code, lifetime: lifetime, family: refreshToken,
                 keyThumbprint: keyThumbprint, certificate: certificate, now: now)
             guard !site.carrier.isCarrier else { return }
             state.refreshTokens.put(
@@ -92,8 +113,10 @@ struct TokenEndpoint: Sendable {
             "scope": .string(grant.terms.scopes.joined(separator: " ")),
         ]
         if site.carrier.hasIDTokens {
-            let issuer = IDTokenIssuer(simulator: simulator, site: site, client: request.client)
-            members["id_token"] = .string(try await issuer.issue(for: grant, accessToken: accessToken, now: now))
+            let issuer = IDTokenIssuer(simulator: simulator, site: site, client: granted.client)
+            members["id_token"] = .string(
+                try await issuer.issue(
+                    for: grant, accessToken: accessToken, requestID: granted.requestID, now: now))
         }
         members["correlation_id"] = .string(correlationID)
         return site.tokenResponse(members)

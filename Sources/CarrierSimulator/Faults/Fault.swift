@@ -177,7 +177,24 @@ extension CarrierSimulator {
         case notificationOtherID = "notification-other-id"
         case notificationOtherState = "notification-other-state"
         case notificationMissingIDToken = "notification-missing-id-token"
+        case notificationMissingToken = "notification-missing-token"
+        case notificationLost = "notification-lost"
+        case notificationWithTokens = "notification-with-tokens"
         case idTokenOtherRequestID = "id-token-other-auth-req-id"
+
+        // Backchannel authentication at OpenID providers (CIBA): the endpoint, and the polls of its requests.
+        case ciba500 = "ciba-500"
+        case cibaSlow = "ciba-slow"
+        case cibaNotJSON = "ciba-not-json"
+        case cibaRedirect = "ciba-redirect"
+        case cibaMissingID = "ciba-missing-id"
+        case cibaMissingExpiresIn = "ciba-missing-expires-in"
+        case cibaLongInterval = "ciba-long-interval"
+        case cibaUserCode = "ciba-user-code"
+        case cibaPending = "ciba-pending"
+        case cibaSlowDown = "ciba-slow-down"
+        case cibaExpired = "ciba-expired"
+        case cibaDenied = "ciba-denied"
 
         // The userinfo endpoint.
         case userInfo401 = "userinfo-401"
@@ -251,6 +268,8 @@ extension CarrierSimulator {
         // Telco Finder.
         case operatorFinderUnknown = "operator-finder-unknown"
         case operatorFinderNeighbour = "operator-finder-neighbour"
+        case operatorFinderOtherRoot = "operator-finder-other-root"
+        case operatorFinderOtherIssuer = "operator-finder-other-issuer"
         case operatorFinder500 = "operator-finder-500"
         case operatorFinderSlow = "operator-finder-slow"
         case operatorFinderNotJSON = "operator-finder-not-json"

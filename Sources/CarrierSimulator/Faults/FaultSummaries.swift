@@ -20,6 +20,7 @@ extension CarrierSimulator.Fault {
         ("discovery-", "The discovery endpoint"), ("jwks-", "The key set endpoint"),
         ("par-", "The pushed authorization request endpoint"), ("operator-number-", "Number Verification"),
         ("operator-sim-swap-", "SIM Swap"), ("operator-finder-", "Telco Finder"),
+        ("ciba-", "The provider's backchannel authentication endpoint"),
         ("operator-ciba-", "The operator's backchannel authentication endpoint"),
     ]
 
@@ -96,6 +97,17 @@ extension CarrierSimulator.Fault {
         .notificationOtherID: "The notification has another auth_req_id.",
         .notificationOtherState: "The notification has another state.",
         .notificationMissingIDToken: "The notification of an approval has no ID token.",
+        .notificationMissingToken: "The notification has no bearer token.",
+        .notificationLost: "A provider in the mode ping sends no notification.",
+        .notificationWithTokens: "A notification in the mode ping has tokens and an error besides the auth_req_id.",
+        .cibaMissingID: "The provider's backchannel authentication response has no auth_req_id.",
+        .cibaMissingExpiresIn: "The provider's backchannel authentication response has no expires_in.",
+        .cibaLongInterval: "The interval of polls is 31 seconds: correct.",
+        .cibaUserCode: "Every user has the user code 2468, which requests must have: correct.",
+        .cibaPending: "The polls of a provider's request find it pending, whatever the user decided.",
+        .cibaSlowDown: "The first poll of a provider's request ends with slow_down.",
+        .cibaExpired: "Every poll of a provider's request ends with expired_token.",
+        .cibaDenied: "Every poll of a provider's request ends with access_denied.",
         .idTokenOtherRequestID: "The notification's ID token names another auth_req_id.",
     ]
 
@@ -241,6 +253,8 @@ extension CarrierSimulator.Fault {
         .operatorSIMSwapOutOfRange: "SIM Swap does not know as long a period: OUT_OF_RANGE.",
         .operatorFinderUnknown: "Telco Finder knows no operator of the number.",
         .operatorFinderNeighbour: "Telco Finder names another operator than the number's.",
+        .operatorFinderOtherRoot: "Telco Finder names another apiRoot than the operator's.",
+        .operatorFinderOtherIssuer: "Telco Finder names another authProviderConfiguration than the operator's.",
     ]
 
     private static let keys: [Self: String] = [

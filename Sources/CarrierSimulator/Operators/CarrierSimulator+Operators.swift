@@ -33,8 +33,7 @@ extension CarrierSimulator {
         let controls = OperatorControls(simulator: self)
         router.post(root + "/operator-tokens", Self.shared(controls.makeToken))
         router.post(root + "/sim-changes", Self.json(controls.changeSIM))
-        router.post(root + "/bc-authorize/{auth_req_id}/approve", Self.shared(controls.approve))
-        router.post(root + "/bc-authorize/{auth_req_id}/deny", Self.shared(controls.deny))
+        BackchannelControls(simulator: self).add(below: root + "/bc-authorize", to: &router)
         router.get("/demo/device", Self.shared(controls.showDevice))
         router.post("/demo/device", Self.shared(controls.setDevice))
         router.get("/device") { controls.showPage($0) }

@@ -10,9 +10,8 @@ enum DevicePage {
                 "\(subscriber.carrier.name), \(subscriber.user.phoneNumber)")
         }
         return Page.html(
-            title: "Your phone's connection",
+            title: "Your phone's connection", of: .phone,
             """
-            <p class="carrier">Your phone</p>
             <h1>How is this phone connected?</h1>
             <p>An operator knows the number of a phone on its network. Over Wi-Fi it does not.</p>
             <form method="post" action="/device">

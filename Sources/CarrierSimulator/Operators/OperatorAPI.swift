@@ -8,6 +8,8 @@ struct OperatorAPIError: Error, Sendable {
     let status: HTTPResponse.Status
     let code: String
     let message: String
+    /// What is wrong with the request's DPoP proof; nil for other errors.
+    var refusal: CarrierSimulator.Refusal?
 
     static func invalidArgument(_ message: String) -> Self {
         Self(status: .badRequest, code: "INVALID_ARGUMENT", message: message)
@@ -19,6 +21,11 @@ struct OperatorAPIError: Error, Sendable {
 
     static func unauthenticated(_ message: String) -> Self {
         Self(status: .unauthorized, code: "UNAUTHENTICATED", message: message)
+    }
+
+    /// A proof that is missing or wrong, or has not the nonce of the operator (RFC 9449 section 7.1).
+    static func proof(_ refusal: CarrierSimulator.Refusal) -> Self {
+        Self(status: .unauthorized, code: "UNAUTHENTICATED", message: refusal.reason, refusal: refusal)
     }
 
     static let permissionDenied = Self(
@@ -40,9 +47,15 @@ struct OperatorAPIError: Error, Sendable {
         message: "The client must authenticate via the mobile network to use this service.")
 
     var response: Response {
-        .json(
+        var response = Response.json(
             ["status": .integer(Int64(status.code)), "code": .string(code), "message": .string(message)],
             status: status)
+        if status == .unauthorized {
+            response.headers[.wwwAuthenticate] =
+                refusal?.response.headers[.wwwAuthenticate] ?? "Bearer error=\"invalid_token\""
+        }
+        if let nonce = refusal?.nonce { response.headers[DPoPVerifier.nonceField] = nonce }
+        return response
     }
 }
 
@@ -77,16 +90,15 @@ struct OperatorAPI: Sendable {
                 guard request.headers.values(of: Self.correlatorField).allSatisfy(Self.isCorrelator)
                 else { throw .invalidArgument("The x-correlator does not have the form of one.") }
                 guard let profile = site.carrier.operatorProfile else { throw .notFound }
-                let (token, grant) = try grant(of: request, at: site)
+                let (token, grant, proofs) = try grant(of: request, at: site)
                 guard grant.scopes.contains(where: scopes.contains) else { throw .permissionDenied }
                 if site.has(.operatorQuotaExceeded) { throw .quotaExceeded }
                 response = try respond(
                     Call(request: request, site: site, profile: profile, grant: grant, token: token))
+                response = proofs?.giving(nonceWith: response, hasProof: true) ?? response
             } catch {
                 response = error.response
-                if error.status == .unauthorized {
-                    response.headers[.wwwAuthenticate] = "Bearer error=\"invalid_token\""
-                }
+                if let refusal = error.refusal { simulator.note(refusal, of: endpoint, at: site) }
             }
             if let correlator = request.headers[Self.correlatorField], Self.isCorrelator(correlator) {
                 response.headers[Self.correlatorField] =
@@ -105,22 +117,29 @@ struct OperatorAPI: Sendable {
             }
     }
 
+    /// What a call's access token is for, and what has verified the proof of a token that is bound to a key.
     private func grant(
         of request: Request, at site: CarrierSite
-    ) throws(OperatorAPIError) -> (token: String, grant: OperatorGrant) {
+    ) throws(OperatorAPIError) -> (token: String, grant: OperatorGrant, proofs: DPoPVerifier?) {
         let words = request.headers[.authorization]?.split(separator: " ") ?? []
         if site.has(.operatorWrongAudience) { throw .unauthenticated("The access token is of another audience.") }
         guard words.count == 2, let token = simulator.withState({ $0.operators.accessTokens[String(words[1])] }),
             token.grant.operatorName == site.mccmnc, !token.isRevoked, simulator.clock.now() < token.expiresAt,
             words[0].lowercased() == (token.keyThumbprint == nil ? "bearer" : "dpop")
         else { throw .unauthenticated("The access token is missing, invalid or expired.") }
-        if let bound = token.keyThumbprint {
-            let verifier = DPoPVerifier(simulator: simulator, site: site, server: .resource)
-            let thumbprint = try? verifier.thumbprint(
+        guard let bound = token.keyThumbprint else { return (String(words[1]), token.grant, nil) }
+        let verifier = DPoPVerifier(simulator: simulator, site: site, server: .resource)
+        let thumbprint: String?
+        do throws(CarrierSimulator.Refusal) {
+            thumbprint = try verifier.thumbprint(
                 of: request, to: site.base + request.path, accessToken: String(words[1]))
-            guard thumbprint == bound else { throw .unauthenticated("The DPoP proof is missing or wrong.") }
+        } catch {
+            throw .proof(error)
         }
-        return (String(words[1]), token.grant)
+        guard thumbprint == bound else {
+            throw .proof(.init("invalid_dpop_proof", "The proof is missing or of another key.", status: .unauthorized))
+        }
+        return (String(words[1]), token.grant, verifier)
     }
 
     /// The JSON object of a call; an empty one if it has no content and `isOptional`.

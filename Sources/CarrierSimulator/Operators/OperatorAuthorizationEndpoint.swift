@@ -19,7 +19,7 @@ struct OperatorAuthorizationEndpoint: Sendable {
             redirectURI: redirectURI, state: parameters["state"], correlationID: nil, clientID: client.id)
         let outcome: AuthorizationResponse.Outcome
         do throws(Refusal) {
-            guard !parameters.hasRepeatedName else { throw .invalidRequest("A parameter occurs more than once.") }
+            try parameters.requireUniqueNames()
             let opened = try parameters.openedByProfile(
                 at: site, endpoint: site.authorizationEndpoint, client: client, now: simulator.clock.now())
             returning = ReturnAddress(

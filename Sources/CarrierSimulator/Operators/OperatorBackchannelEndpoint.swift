@@ -7,19 +7,18 @@ import Primitives
 struct OperatorBackchannelEndpoint: Sendable {
     typealias Refusal = CarrierSimulator.Refusal
 
+    /// What the names of its faults begin with.
+    static let faults = "operator-ciba-"
+
     let simulator: CarrierSimulator
 
     /// `POST {issuer}/bc-authorize`. A request with an operator token is approved without the user; one with a phone
     /// number waits for a decision.
     func start(_ request: Request) async throws -> Response {
-        let form = Result { () throws(Refusal) in try TokenEndpoint.form(of: request) }
-        return try await simulator.serve(
-            .backchannelAuthentication, request, faults: "operator-ciba-", content: try? form.get()
-        ) { site in
-            let form = try form.get()
+        try await simulator.serveForm(.backchannelAuthentication, request, faults: Self.faults) { site, form in
             guard let profile = site.carrier.operatorProfile, profile.acceptsBackchannel
             else { throw Refusal("unauthorized_client", "The operator has no backchannel authentication.") }
-            guard !form.hasRepeatedName else { throw Refusal.invalidRequest("A parameter occurs more than once.") }
+            try form.requireUniqueNames()
             guard form["client_assertion"].map(ReceivedJWS.hasLifetimeOfProfile) ?? true
             else { throw Refusal.invalidClient("The client_assertion's exp is more than 300 seconds after its iat.") }
             let client = try ClientAuthenticator(
@@ -30,8 +29,8 @@ struct OperatorBackchannelEndpoint: Sendable {
             let started = try started(form, client, site, profile)
             simulator.withState { $0.operators.backchannelRequests.put(started, for: id) }
             return .json([
-                "auth_req_id": .string(id), "expires_in": .integer(OperatorState.BackchannelRequest.lifetime),
-                "interval": .integer(OperatorState.BackchannelRequest.interval),
+                "auth_req_id": .string(id), "expires_in": .integer(started.lifetime),
+                "interval": .integer(started.interval),
             ])
         }
     }
@@ -39,7 +38,7 @@ struct OperatorBackchannelEndpoint: Sendable {
     private func started(
         _ form: Parameters, _ client: CarrierSimulator.Client, _ site: CarrierSite,
         _ profile: CarrierSimulator.OperatorProfile
-    ) throws(Refusal) -> OperatorState.BackchannelRequest {
+    ) throws(Refusal) -> PolledRequest<OperatorGrant> {
         let now = simulator.clock.now()
         let parameters = try form.openedByProfile(
             at: site, endpoint: site.backchannelEndpoint, client: client, repeated: [], now: now)
@@ -56,9 +55,8 @@ struct OperatorBackchannelEndpoint: Sendable {
         let grant = OperatorGrant(
             operatorName: site.mccmnc, clientID: client.id, scopes: scopes.names, subscriber: user,
             authentication: authentication, approvedAt: now)
-        let isSilent = authentication == .sim
-        return OperatorState.BackchannelRequest(
-            grant: grant, expiresAt: now.advanced(bySeconds: OperatorState.BackchannelRequest.lifetime),
-            pendingPolls: isSilent ? profile.pendingPolls : nil, outcome: isSilent ? .approved : nil)
+        var started = PolledRequest(grant, mccmnc: site.mccmnc, clientID: client.id, at: now)
+        if authentication == .sim { started.decide(.approved, pendingPolls: profile.pendingPolls) }
+        return started
     }
 }

@@ -45,8 +45,8 @@ struct OperatorControls: Sendable {
             throw Refusal.invalidRequest("The device is unknown.")
         }
         var response = page(device)
-        response.headers[.setCookie] =
-            "\(CarrierSimulator.Device.cookieName)=\(device.text); Path=/; HttpOnly; SameSite=Lax"
+        // Cookies are of the host, not of the port (RFC 6265 section 8.5): the demonstration's page may change it, too.
+        response.headers[.setCookie] = "\(CarrierSimulator.Device.cookieName)=\(device.text); Path=/; SameSite=Lax"
         return response
     }
 
@@ -76,19 +76,5 @@ struct OperatorControls: Sendable {
         let time = simulator.clock.now().advanced(bySeconds: -hours * 3600)
         simulator.setSIMHistory(.changed(at: time), of: user.id, at: site.mccmnc)
         return .json(["user": .string(user.id), "changed_at": .string(UTCTime.text(time))])
-    }
-
-    /// `POST {issuer}/bc-authorize/{auth_req_id}/approve` and `…/deny`. The id `latest` names the latest request.
-    func approve(_ request: Request) throws -> Response { try decide(request, isApproved: true) }
-
-    func deny(_ request: Request) throws -> Response { try decide(request, isApproved: false) }
-
-    private func decide(_ request: Request, isApproved: Bool) throws -> Response {
-        let known = simulator.operatorBackchannelRequests(at: try simulator.site(of: request).mccmnc)
-        let named = request.parameters["auth_req_id"] ?? ""
-        guard let id = named == "latest" ? known.last : known.first(where: { $0 == named })
-        else { throw Refusal("not_found", "There is no such request.", status: .notFound) }
-        simulator.decide(id, isApproved: isApproved)
-        return .json(["approved": .bool(isApproved)])
     }
 }

@@ -32,6 +32,16 @@ extension CarrierSimulator {
         public var acceptsBackchannel = true
         /// Whether clients may have tokens without a user (RFC 6749 section 4.4).
         public var acceptsClientCredentials = true
+        /// Whether it demands DPoP, as a client's registration may say (`dpop_bound_access_tokens`). The metadata lists
+        /// the algorithms only.
+        public var demandsDPoP = false
+        /// The claims that it demands in DPoP proofs beyond RFC 9449 (`camara_dpop_claims_required`): `camara:qh`, the
+        /// hash of the query, and `camara:bh`, that of the body.
+        public var demandedProofClaims: [String] = []
+        /// Its `operatorId` at Telco Finder; nil for its name in paths.
+        public var finderID: String?
+        /// The Cache-Control field of its Telco Finder's answers.
+        public var finderCacheControl = "max-age=300"
         /// The scopes that it does not grant, although it accepts requests with them.
         public var withheldScopes: Set<String> = []
         /// Whether `/verify` takes hashed numbers.
@@ -111,7 +121,6 @@ extension CarrierSimulator {
 
 extension CarrierSite {
     var apiRoot: String { issuer + "/api" }
-    var backchannelEndpoint: String { issuer + "/bc-authorize" }
 
     /// What the `aud` of an assertion at an endpoint may be.
     func assertionAudiences(at endpoint: String) -> [String] {

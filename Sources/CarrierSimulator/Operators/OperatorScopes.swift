@@ -7,7 +7,7 @@ struct OperatorScopes: Sendable {
     static let simSwap = "sim-swap"
     static let simSwapCheck = "sim-swap:check"
     static let simSwapDate = "sim-swap:retrieve-date"
-    static let telcoFinder = "telco-finder:search"
+    static let telcoFinder = "telcofinder"
 
     static let ofNumberVerification = [numberVerify, numberShare]
     static let known =
@@ -24,6 +24,11 @@ struct OperatorScopes: Sendable {
         let names = (text ?? "").split(separator: " ").map(String.init)
         guard !names.isEmpty else { throw Refusal("invalid_scope", "There is no scope.") }
         guard Set(names).count == names.count else { throw Refusal("invalid_scope", "A scope occurs twice.") }
+        // Telco Finder is no CAMARA API, and has no purposes.
+        guard names != [Self.telcoFinder] else {
+            self.names = names
+            return
+        }
         let purposes = names.filter { $0.hasPrefix("dpv:") }
         guard names.allSatisfy({ Self.known.contains($0) || $0.hasPrefix("dpv:") })
         else { throw Refusal("invalid_scope", "A scope is unknown.") }

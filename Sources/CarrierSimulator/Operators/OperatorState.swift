@@ -30,7 +30,7 @@ struct OperatorState: Sendable {
     /// TS.43 operator tokens, each valid once.
     var operatorTokens = BoundedCache<String, OperatorToken>(capacity: 1000, age: .insertion)
     /// Backchannel authentication requests by `auth_req_id`.
-    var backchannelRequests = BoundedCache<String, BackchannelRequest>(capacity: 1000, age: .insertion)
+    var backchannelRequests = BoundedCache<String, PolledRequest<OperatorGrant>>(capacity: 1000, age: .insertion)
 
     struct AccessToken: Sendable {
         let grant: OperatorGrant
@@ -49,24 +49,6 @@ struct OperatorState: Sendable {
 
         /// Seconds.
         static let lifetime: Int64 = 300
-    }
-
-    struct BackchannelRequest: Sendable {
-        enum Outcome: Sendable { case approved, denied }
-
-        /// Seconds.
-        static let lifetime: Int64 = 120
-        /// Seconds between polls, at first.
-        static let interval: Int64 = 5
-
-        let grant: OperatorGrant
-        let expiresAt: Timestamp
-        /// How many polls still find it pending; nil until the user has decided.
-        var pendingPolls: Int?
-        var outcome: Outcome?
-        var interval = Self.interval
-        var polledAt: Timestamp?
-        var isRedeemed = false
     }
 }
 
@@ -114,20 +96,5 @@ extension CarrierSimulator {
     /// Every access token that an operator has issued, so that tests can search for leaked ones.
     package func operatorTokens(issuedBy name: String) -> [String] {
         withState { $0.operators.accessTokens.keys { $0.grant.operatorName == name } }
-    }
-
-    /// The `auth_req_id`s of the backchannel authentication requests that an operator accepted, oldest first.
-    public func operatorBackchannelRequests(at name: String) -> [String] {
-        withState { $0.operators.backchannelRequests.keys { $0.grant.operatorName == name } }
-    }
-
-    /// The decision of the user whom an operator asks.
-    public func decide(_ requestID: String, isApproved: Bool) {
-        withState { state in
-            state.operators.backchannelRequests.update(requestID) {
-                $0.outcome = isApproved ? .approved : .denied
-                $0.pendingPolls = 0
-            }
-        }
     }
 }

@@ -8,22 +8,19 @@ struct OperatorTokenEndpoint: Sendable {
     typealias Refusal = CarrierSimulator.Refusal
 
     static let jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-    static let ciba = "urn:openid:params:grant-type:ciba"
     /// Of ID tokens: one factor, the SIM.
     static let acr = "1"
 
     let simulator: CarrierSimulator
 
     func respond(to request: Request) async throws -> Response {
-        let form = Result { () throws(Refusal) in try TokenEndpoint.form(of: request) }
-        return try await simulator.serve(.token, request, faults: "token-", content: try? form.get()) { site in
+        try await simulator.serveForm(.token, request, faults: "token-") { site, form in
             let codes = TokenEndpoint(simulator: simulator)
             if let refusal = codes.refusal(at: site) { throw refusal }
-            let form = try form.get()
-            guard !form.hasRepeatedName else { throw Refusal.invalidRequest("A parameter occurs more than once.") }
+            try form.requireUniqueNames()
             let verifier = DPoPVerifier(simulator: simulator, site: site, server: .authorization)
             let thumbprint = try verifier.thumbprint(of: request, to: site.tokenEndpoint)
-            guard thumbprint != nil || !site.has(.dpopRequired)
+            guard thumbprint != nil || !site.requiresDPoP
             else { throw Refusal("invalid_dpop_proof", "There is no DPoP proof.") }
             let accessToken = simulator.random.token()
             let granted = try grant(request, form, site, codes, accessToken: accessToken, keyThumbprint: thumbprint)
@@ -58,13 +55,13 @@ struct OperatorTokenEndpoint: Sendable {
                     subscriber: grant.user, authentication: .network, approvedAt: grant.approvedAt,
                     nonce: grant.terms.nonce))
         case Self.jwtBearer where profile.acceptsJWTBearer: return Granted(grant: try grantOfAssertion(form, site))
-        case Self.ciba where profile.acceptsBackchannel:
+        case TokenEndpoint.ciba where profile.acceptsBackchannel:
             let client = try client(of: request, form, site)
             return try grantOfPoll(form, client, site, now: simulator.clock.now())
         case "client_credentials" where profile.acceptsClientCredentials:
             let client = try client(of: request, form, site)
             return Granted(grant: try grantOfClient(form, client, site))
-        case Self.jwtBearer, Self.ciba, "client_credentials":
+        case Self.jwtBearer, TokenEndpoint.ciba, "client_credentials":
             throw Refusal("unauthorized_client", "The client may not use this grant_type.")
         default: throw Refusal("unsupported_grant_type", "The grant_type is not supported.")
         }

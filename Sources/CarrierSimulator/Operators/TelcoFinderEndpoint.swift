@@ -2,28 +2,54 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 
-/// CAMARA's API Telco Finder: which operator serves a number.
+/// GSMA's Telco Finder: which operator serves a number (GSMA Open Gateway, "Routing / Telco Finder"). Each simulated
+/// operator has one, which knows the numbers of all of them.
 struct TelcoFinderEndpoint: Sendable {
     let simulator: CarrierSimulator
 
-    /// `POST {apiRoot}/telco-finder/v1/search` with `target.phoneNumber` and `includeApiRoot`.
+    /// `POST {apiRoot}/telco-finder/v1/search` with `target.phoneNumber`, and optionally `includeApiRoot`,
+    /// `includeAuthProviderConfiguration` and `portabilitySearchMode`.
     func search(_ request: Request) async throws -> Response {
         try await OperatorAPI(simulator: simulator).serve(
             .telcoFinder, request, faults: "operator-finder-", scopes: [OperatorScopes.telcoFinder]
         ) { (call) throws(OperatorAPIError) in
+            guard call.grant.subscriber == nil else { throw .permissionDenied }
             let object = try OperatorAPI.object(of: call.request)
             guard let target = object["target"]?.object, let number = try OperatorAPI.phoneNumber(in: target)
             else { throw .missingIdentifier }
+            if let mode = object["portabilitySearchMode"] {
+                guard ["SHALLOW", "DEEP"].contains(mode.string)
+                else { throw .invalidArgument("The portabilitySearchMode is neither SHALLOW nor DEEP.") }
+            }
             let isKnown = { (carrier: CarrierSimulator.Carrier) in
                 carrier.users.contains { $0.phoneNumber == number } != call.site.has(.operatorFinderNeighbour)
             }
             guard !call.site.has(.operatorFinderUnknown), let found = simulator.operators.first(where: isKnown),
                 let site = simulator.withState({ $0.site(found.mccmnc) })
             else { throw .notFound }
-            var members: JSONMembers = ["operatorId": .string(found.mccmnc)]
-            if object["includeApiRoot"]?.bool ?? false { members["apiRoot"] = .string(site.apiRoot) }
-            members["authProviderConfiguration"] = .string(site.issuer + "/.well-known/openid-configuration")
-            return .json(members, cacheControl: "max-age=300")
+            return .json(
+                try members(of: site, found, object, call.site), cacheControl: call.profile.finderCacheControl)
         }
+    }
+
+    private func members(
+        of site: CarrierSite, _ found: CarrierSimulator.Carrier, _ object: JSONObject, _ finder: CarrierSite
+    ) throws(OperatorAPIError) -> JSONMembers {
+        var members: JSONMembers = ["operatorId": .string(found.operatorProfile?.finderID ?? found.mccmnc)]
+        if try isIncluded("includeApiRoot", object) {
+            let root = finder.has(.operatorFinderOtherRoot) ? finder.canary("api") : site.apiRoot
+            members["apiRoot"] = .string(root)
+        }
+        if try isIncluded("includeAuthProviderConfiguration", object) {
+            let base = finder.has(.operatorFinderOtherIssuer) ? finder.canary("issuer") : site.issuer
+            members["authProviderConfiguration"] = .string(base + "/.well-known/openid-configuration")
+        }
+        return members
+    }
+
+    private func isIncluded(_ name: String, _ object: JSONObject) throws(OperatorAPIError) -> Bool {
+        guard let value = object[name] else { return false }
+        guard let flag = value.bool else { throw .invalidArgument("The \(name) is neither true nor false.") }
+        return flag
     }
 }

@@ -3,9 +3,8 @@ enum AuthorizationPage {
     static func html(site: CarrierSite, request: AuthorizationRequest, parameters: Parameters) -> HTML {
         let terms = request.terms
         return Page.html(
-            title: "Sign in with \(site.carrier.name)",
+            title: "Sign in with \(site.carrier.name)", of: .of(site.carrier),
             """
-            <p class="carrier">\(site.carrier.name) <span>\(site.mccmnc)</span></p>
             <h1>Sign in to <strong>\(terms.clientID)</strong></h1>
             \(context(terms.context))
             <form method="post" action="\(site.authorizationEndpoint)/approve">

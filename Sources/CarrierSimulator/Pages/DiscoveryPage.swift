@@ -11,7 +11,7 @@ enum DiscoveryPage {
                 "<button type=\"submit\" formaction=\"\($0)\" formnovalidate>My phone is elsewhere</button>"
             } ?? ""
         return Page.html(
-            title: "Choose your carrier",
+            title: "Choose your carrier", of: .discovery,
             """
             <h1>Who is your carrier?</h1>
             <p>The app does not know your mobile network yet.</p>

@@ -3,9 +3,8 @@
 enum FormPostPage {
     static func html(_ response: Parameters, to redirectURI: String, site: CarrierSite) -> HTML {
         Page.html(
-            title: "Sign in with \(site.carrier.name)",
+            title: "Sign in with \(site.carrier.name)", of: .of(site.carrier),
             """
-            <p class="carrier">\(site.carrier.name) <span>\(site.mccmnc)</span></p>
             <h1>Back to the app</h1>
             <form method="post" action="\(redirectURI)">
             \(Page.hiddenFields(response))

@@ -3,7 +3,7 @@ enum IndexPage {
     static func html(carriers: [CarrierSimulator.Carrier], base: String) -> HTML {
         let first = carriers.first?.mccmnc ?? ""
         return Page.html(
-            title: "Carrier simulator",
+            title: "Carrier simulator", of: .simulator,
             """
             <h1>Carrier simulator</h1>
             <p>Simulated mobile carriers to sign in with.</p>

@@ -1,7 +1,32 @@
+/// Whose page it is, which a band above each page shows: to leave the app's site must be visible.
+struct Brand {
+    let name: String
+    /// What kind of place it is, below the name.
+    let kind: String
+    /// Its colour: a class of the style sheet.
+    let tone: String
+
+    /// The simulator's own pages, which are of no carrier.
+    static let simulator = Brand(name: "Carrier simulator", kind: "For development", tone: "tone")
+    /// The discovery service that the carriers share.
+    static let discovery = Brand(name: "Carrier discovery", kind: "A simulated service of all carriers", tone: "tone")
+    /// The carrier's app on the phone of the user.
+    static let phone = Brand(name: "Your phone", kind: "A simulated carrier's app", tone: "tone")
+
+    /// A carrier's or provider's. Each keeps its colour.
+    static func of(_ carrier: CarrierSimulator.Carrier) -> Brand {
+        let place = carrier.name.utf8.reduce(0) { ($0 * 31 + Int($1)) % 5 }
+        let kind = carrier.isCarrier ? "A simulated carrier, \(carrier.mccmnc)" : "A simulated provider"
+        return Brand(name: carrier.name, kind: kind, tone: "tone-\(place)")
+    }
+}
+
 /// The layout of every page.
 enum Page {
-    /// - Parameter seconds: How often the browser reloads the page; nil for never.
-    static func html(title: String, refreshedEvery seconds: Int? = nil, _ content: HTML) -> HTML {
+    /// - Parameters:
+    ///   - brand: Whose page it is.
+    ///   - script: The path of the page's script; nil for none.
+    static func html(title: String, of brand: Brand, script: String? = nil, _ content: HTML) -> HTML {
         """
         <!doctype html>
         <html lang="en">
@@ -10,14 +35,15 @@ enum Page {
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">
         <title>\(title)</title>
-        \(seconds.map { "<meta http-equiv=\"refresh\" content=\"\(String($0))\">" as HTML } ?? "")
         <link rel="stylesheet" href="/style.css">
+        \(script.map { "<script src=\"\($0)\" type=\"module\"></script>" as HTML } ?? "")
         </head>
-        <body>
+        <body class="\(brand.tone)">
+        <header><p><strong>\(brand.name)</strong> <span>\(brand.kind)</span></p></header>
         <main>
         \(content)
         </main>
-        <footer>A simulated carrier, for development. No person here is real.</footer>
+        <footer>Simulated, for development. No person here is real.</footer>
         </body>
         </html>
 
@@ -47,7 +73,7 @@ enum Page {
 enum RefusalPage {
     static func html(_ refusal: CarrierSimulator.Refusal) -> HTML {
         Page.html(
-            title: "This request failed",
+            title: "This request failed", of: .simulator,
             """
             <h1>This request failed</h1>
             <p>\(refusal.reason)</p>

@@ -1,11 +1,8 @@
 /// The pages of a ``PhoneCode``, on the waiting device and on the phone.
 enum PhoneCodePage {
-    /// How often the waiting page reloads itself.
-    static let secondsBetweenReloads = 3
-
     static func waiting(_ code: PhoneCode) -> HTML {
         Page.html(
-            title: "Sign in with your phone", refreshedEvery: secondsBetweenReloads,
+            title: "Sign in with your phone", of: .discovery, script: PhoneCodeScript.path,
             """
             <h1>Sign in with your phone</h1>
             <p>Open your carrier's app on the phone and type this number:</p>
@@ -13,14 +10,14 @@ enum PhoneCodePage {
             \(code.picture.html)
             <p>The phone must show the same picture. If it shows another picture, choose No there.</p>
             <p class="note">The simulator has no phone: <a href="\(PhoneCodeEndpoint.phonePath)" target="_blank">this
-            page simulates its app</a>. This page reloads itself; <a href="">reload now</a>. The number is
-            valid for five minutes.</p>
+            page simulates its app</a>. This page continues after your choice there; without scripts,
+            <a href="">look again</a>. The number is valid for five minutes.</p>
             """)
     }
 
     static func expired(_ code: PhoneCode) -> HTML {
         Page.html(
-            title: "The number has expired",
+            title: "The number has expired", of: .discovery,
             """
             <h1>The number has expired</h1>
             <p>The phone did not respond within five minutes.</p>
@@ -33,9 +30,8 @@ enum PhoneCodePage {
 
     static func phone(problem: String?) -> HTML {
         Page.html(
-            title: "Your carrier's app",
+            title: "Your carrier's app", of: .phone,
             """
-            <p class="carrier">Your phone</p>
             <h1>Which number does the other screen show?</h1>
             \(problem.map { "<p role=\"alert\">\($0)</p>" as HTML } ?? "")
             <form method="get" action="\(PhoneCodeEndpoint.phonePath)">
@@ -54,9 +50,8 @@ enum PhoneCodePage {
                 subscriber.user.name, "\(subscriber.carrier.name), \(subscriber.user.phoneNumber)")
         }
         return Page.html(
-            title: "Sign in on another device?",
+            title: "Sign in on another device?", of: .phone,
             """
-            <p class="carrier">Your phone</p>
             <h1>Sign in to <strong>\(code.parameters["client_id"] ?? "")</strong> on another device?</h1>
             \(code.picture.html)
             <p>Choose Yes only if the other screen shows this picture and is yours.</p>
@@ -76,9 +71,8 @@ enum PhoneCodePage {
 
     static func done(isApproved: Bool) -> HTML {
         Page.html(
-            title: "Look at the other screen",
+            title: "Look at the other screen", of: .phone,
             """
-            <p class="carrier">Your phone</p>
             <h1>\(isApproved ? "Thank you. The other screen continues." : "You are not signed in.")</h1>
             <p>You can close this page.</p>
             """)

@@ -15,40 +15,55 @@ enum StyleSheet {
     private static let text = """
         :root {
           color-scheme: light dark;
-          --ground: #f3f4f1; --sheet: #ffffff; --ink: #1d2321; --faint: #5b6561; --line: #d5dad6;
-          --accent: #0b5d52; --on-accent: #ffffff; --tint: #e6f0ee;
+          --ground: #eceef2; --sheet: #ffffff; --ink: #1b1d26; --faint: #575c6b; --line: #cfd3dc;
+          --accent: #3b4652; --band: #3b4652; --on-accent: #ffffff; --tint: #eef0f5;
         }
+        .tone-0 { --accent: #5b3aa8; --band: #5b3aa8; }
+        .tone-1 { --accent: #9a3412; --band: #9a3412; }
+        .tone-2 { --accent: #1d4ed8; --band: #1d4ed8; }
+        .tone-3 { --accent: #9d174d; --band: #9d174d; }
+        .tone-4 { --accent: #3f5a13; --band: #3f5a13; }
         @media (prefers-color-scheme: dark) {
           :root {
-            --ground: #121615; --sheet: #1b2120; --ink: #e8ecea; --faint: #a2ada9; --line: #36403d;
-            --accent: #6fd0bf; --on-accent: #0b1f1b; --tint: #20302c;
+            --ground: #111219; --sheet: #1a1c25; --ink: #e9eaf0; --faint: #a5abba; --line: #363a48;
+            --accent: #b8c4d0; --band: #333d48; --on-accent: #14161e; --tint: #242733;
           }
+          .tone-0 { --accent: #c4b1f5; --band: #47308a; }
+          .tone-1 { --accent: #f5b48a; --band: #7c2a0e; }
+          .tone-2 { --accent: #9dbcff; --band: #1e40a0; }
+          .tone-3 { --accent: #f5a3c4; --band: #7c1440; }
+          .tone-4 { --accent: #c3d98a; --band: #36500f; }
         }
         * { box-sizing: border-box; }
         body {
-          margin: 0; padding: 2rem 1rem; min-height: 100vh; background: var(--ground); color: var(--ink);
-          font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif;
+          margin: 0; padding: 0 1rem 2rem; min-height: 100vh; background: var(--ground); color: var(--ink);
+          font: 1rem/1.5 Georgia, "Liberation Serif", "Times New Roman", serif;
         }
+        header { margin: 0 -1rem 1.5rem; padding: 1rem; background: var(--band); color: #ffffff; }
+        header p {
+          display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; max-width: 30rem; margin: 0 auto;
+        }
+        header strong { font-size: 1.375rem; letter-spacing: .01em; }
+        header span { font-size: .875rem; }
         main {
           max-width: 30rem; margin: 0 auto; padding: 2rem; background: var(--sheet);
-          border: 1px solid var(--line); border-radius: 1rem; overflow-wrap: anywhere;
+          border: 1px solid var(--line); border-radius: .125rem; overflow-wrap: anywhere;
         }
         footer { max-width: 30rem; margin: 1rem auto 0; color: var(--faint); font-size: .875rem; text-align: center; }
         h1 { margin: 0 0 1rem; font-size: 1.5rem; line-height: 1.25; font-weight: 500; }
         h1 strong { font-weight: 700; }
         h2 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
-        .carrier { margin: 0 0 .25rem; font-weight: 600; color: var(--accent); }
-        .carrier span, small, .note, .plain span { color: var(--faint); font-weight: 400; }
+        small, .note, .plain span { color: var(--faint); font-weight: 400; }
         .note, small { font-size: .875rem; }
         small { display: block; }
-        figure { margin: 0 0 1.5rem; padding: 1rem; background: var(--tint); border-radius: .75rem; }
+        figure { margin: 0 0 1.5rem; padding: 1rem; background: var(--tint); border-radius: .125rem; }
         figcaption { color: var(--faint); font-size: .875rem; }
         blockquote { margin: .25rem 0 0; font-size: 1.125rem; white-space: pre-wrap; }
         fieldset { margin: 0 0 1rem; padding: 0; border: 0; }
         legend { padding: 0; margin-bottom: .5rem; font-weight: 600; }
         .choice {
           display: flex; gap: .75rem; align-items: center; padding: .75rem 1rem; margin-bottom: .5rem;
-          border: 1px solid var(--line); border-radius: .75rem; cursor: pointer;
+          border: 1px solid var(--line); border-radius: .125rem; cursor: pointer;
         }
         .choice:hover { border-color: var(--accent); }
         .choice:has(:checked) { border-color: var(--accent); background: var(--tint); }
@@ -59,21 +74,21 @@ enum StyleSheet {
         ul.plain a { margin-right: .75rem; }
         a { color: var(--accent); }
         code, pre { font: .875em/1.5 ui-monospace, "Cascadia Mono", Menlo, "Liberation Mono", monospace; }
-        pre { margin: 0; padding: .75rem 1rem; background: var(--tint); border-radius: .75rem; white-space: pre-wrap; }
+        pre { margin: 0; padding: .75rem 1rem; background: var(--tint); border-radius: .125rem; white-space: pre-wrap; }
         .actions { display: flex; gap: .75rem; margin-top: 1.5rem; }
         button {
           flex: 1; padding: .75rem 1rem; font: inherit; font-weight: 600; color: var(--ink); cursor: pointer;
-          background: transparent; border: 1px solid var(--line); border-radius: .75rem;
+          background: transparent; border: 1px solid var(--line); border-radius: .125rem;
         }
         button:hover { border-color: var(--accent); }
         button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
         .code { margin: 0; font-size: 2.5rem; font-weight: 700; letter-spacing: .1em; text-align: center; }
         .picture { display: block; width: 10rem; height: 10rem; margin: 1rem auto; padding: .75rem;
-          background: #ffffff; border: 1px solid var(--line); border-radius: .75rem; }
+          background: #ffffff; border: 1px solid var(--line); border-radius: .125rem; }
         .field { display: block; font-weight: 600; }
         .field input {
           display: block; width: 100%; height: auto; margin-top: .25rem; padding: .75rem 1rem; font: inherit;
-          color: var(--ink); background: var(--sheet); border: 1px solid var(--faint); border-radius: .75rem;
+          color: var(--ink); background: var(--sheet); border: 1px solid var(--faint); border-radius: .125rem;
         }
         [role=alert] { padding: .75rem 1rem; background: var(--tint); border-left: .25rem solid var(--accent); }
         :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }

@@ -52,6 +52,9 @@ extension CarrierSimulator {
         public var faults: Set<Fault> = []
         /// The OAuth error with which the token endpoint refuses every request; nil for none.
         public var tokenRefusal: String?
+        /// The OAuth error with which the backchannel authentication endpoint of a provider refuses every request; nil
+        /// for none.
+        public var backchannelRefusal: String?
         /// The lifetime of access tokens, in seconds.
         public var accessTokenLifetime: Int64 = 600
         /// Whether a refresh replaces the refresh token; otherwise the first one stays valid. Carriers accept no

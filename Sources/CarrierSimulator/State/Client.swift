@@ -18,7 +18,9 @@ extension CarrierSimulator {
         /// authenticates the client, if there is one.
         public var publicKeyPEM: String?
         /// How the client's ID tokens are encrypted; nil if they are not.
-        public var idTokenEncryption: IDTokenEncryption?
+        public var idTokenEncryption: ResponseEncryption?
+        /// How the client's userinfo is encrypted, signed or not; nil if it is not.
+        public var userInfoEncryption: ResponseEncryption?
 
         var requestObjectPEM: String? {
             guard publicKeyPEM == nil, case .privateKeyJWT(let pem, _) = authentication else { return publicKeyPEM }

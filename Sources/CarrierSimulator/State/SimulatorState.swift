@@ -23,8 +23,12 @@ struct SimulatorState: Sendable {
     var assertionIDs = BoundedCache<String, Void>(capacity: 10_000, age: .insertion)
     /// The nonces that DPoP proofs may have, each with the carrier and the server that gave it. Used ones are removed.
     var dpopNonces = BoundedCache<String, String>(capacity: 10_000, age: .insertion)
-    /// Backchannel authentication requests by `auth_req_id`.
-    var backchannelRequests = BoundedCache<String, BackchannelAuthenticationRequest>(capacity: 1000, age: .insertion)
+    /// Server-initiated requests of carriers by `auth_req_id`.
+    var serverInitiatedRequests = BoundedCache<String, ServerInitiatedRequest>(capacity: 1000, age: .insertion)
+    /// Backchannel authentication requests of providers by `auth_req_id`.
+    var polledRequests = BoundedCache<String, PolledRequest<PolledGrant>>(capacity: 1000, age: .insertion)
+    /// Where clients are notified, by provider and client.
+    var notificationURLs: [String: NotificationURL] = [:]
     /// Pushed authorization requests by `request_uri`.
     var pushedRequests = BoundedCache<String, PushedRequest>(capacity: 1000, age: .insertion)
     /// What operators have issued and keep.
@@ -83,16 +87,16 @@ struct SimulatorState: Sendable {
         return grant
     }
 
-    /// Keeps an access token and links it to its code.
+    /// Keeps an access token and links it to its code, if it came for one.
     mutating func keep(
-        accessToken: String, of grant: Grant, code: String, lifetime: Int64, family: String?,
+        accessToken: String, of grant: Grant, code: String?, lifetime: Int64, family: String?,
         keyThumbprint: String?, certificate: String?, now: Timestamp
     ) {
         accessTokens.put(
             AccessToken(
                 grant: grant, expiresAt: now.advanced(bySeconds: lifetime), family: family,
                 keyThumbprint: keyThumbprint, certificate: certificate), for: accessToken)
-        grants.update(code) { $0.accessToken = accessToken }
+        if let code { grants.update(code) { $0.accessToken = accessToken } }
     }
 }
 

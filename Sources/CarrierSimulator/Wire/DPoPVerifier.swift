@@ -34,7 +34,7 @@ struct DPoPVerifier: Sendable {
         let key = try key(of: proof)
         guard proof.isSigned(by: key.material) else { throw refusal("has a wrong signature") }
         guard proof.claims["htm"]?.string == request.method.rawValue else { throw refusal("has another htm") }
-        guard proof.claims["htu"]?.string == url else { throw refusal("has another htu") }
+        guard proof.claims["htu"]?.string == Self.address(of: request) ?? url else { throw refusal("has another htu") }
         let now = simulator.clock.now().secondsSinceEpoch
         let times = now - ReceivedJWS.clockSkew...now + ReceivedJWS.clockSkew
         guard let issuedAt = proof.claims["iat"]?.integer, times.contains(issuedAt) else {
@@ -42,11 +42,33 @@ struct DPoPVerifier: Sendable {
         }
         let hash = accessToken.map { Base64URL.encode(Digest.sha256(Array($0.utf8))) }
         guard proof.claims["ath"]?.string == hash else { throw refusal("has another ath") }
+        for (name, content) in contents(of: request) {
+            guard proof.claims[name]?.string == Base64URL.encode(Digest.sha256(content)) else {
+                throw refusal("has another \(name)")
+            }
+        }
         try checkNonce(proof.claims["nonce"]?.string)
         guard let id = proof.assertionID, isFirst(id, key.thumbprint) else {
             throw refusal("has no jti, or one that was used before")
         }
         return key.thumbprint
+    }
+
+    /// What the operator wants proofs to have the hashes of, by claim.
+    private func contents(of request: Request) -> [(claim: String, content: [UInt8])] {
+        let query = request.head.rawQuery.map { Array($0.utf8) }
+        return (site.carrier.operatorProfile?.demandedProofClaims ?? []).compactMap { claim in
+            (claim == "camara:qh" ? query : request.body).map { (claim, $0) }
+        }
+    }
+
+    /// Where a request with a client certificate came in: an alias of the endpoint (RFC 8705 section 5), or the
+    /// endpoint itself. Nil without a certificate.
+    private static func address(of request: Request) -> String? {
+        guard request.clientCertificate != nil,
+            let host = HTTPField.Name("Host").flatMap({ request.headers.values(of: $0).first })
+        else { return nil }
+        return "https://" + host + request.path
     }
 
     /// A response to a request with a proof: with the nonce of the next one, if the carrier demands nonces.
@@ -116,5 +138,7 @@ struct DPoPVerifier: Sendable {
 
 extension CarrierSite {
     /// Whether the carrier reads proofs.
-    var supportsDPoP: Bool { has(.dpopSupported) || has(.dpopRequired) }
+    var supportsDPoP: Bool { has(.dpopSupported) || requiresDPoP }
+    /// Whether the carrier refuses token requests without a proof.
+    var requiresDPoP: Bool { has(.dpopRequired) || carrier.operatorProfile?.demandsDPoP ?? false }
 }

@@ -8,6 +8,9 @@ enum ProviderMetadata {
     /// The document with the carrier's present faults.
     static func document(of site: CarrierSite) -> JSONMembers {
         let isCarrier = site.carrier.isCarrier
+        typealias Encryption = CarrierSimulator.Client.ResponseEncryption
+        let keyManagement = JSONValue.texts(Encryption.KeyManagement.allCases.map(\.rawValue))
+        let content = JSONValue.texts(Encryption.Content.allCases.map(\.rawValue))
         var document: JSONMembers = [
             "issuer": .string(site.issuer),
             "authorization_endpoint": .string(site.authorizationEndpoint),
@@ -24,6 +27,10 @@ enum ProviderMetadata {
             "grant_types_supported": ["authorization_code"],
             "subject_types_supported": ["pairwise"],
             "id_token_signing_alg_values_supported": [.string(site.carrier.signingAlgorithm.rawValue)],
+            "id_token_encryption_alg_values_supported": keyManagement,
+            "id_token_encryption_enc_values_supported": content,
+            "userinfo_encryption_alg_values_supported": keyManagement,
+            "userinfo_encryption_enc_values_supported": content,
             "token_endpoint_auth_methods_supported": .texts(site.carrier.authenticationMethods),
             "token_endpoint_auth_signing_alg_values_supported": ["RS256", "PS256", "ES256", "EdDSA"],
             "code_challenge_methods_supported": ["S256"],
@@ -44,6 +51,13 @@ enum ProviderMetadata {
             document["end_session_endpoint"] = .string(site.issuer + "/logout")
             document["backchannel_logout_supported"] = true
             document["backchannel_logout_session_supported"] = true
+        }
+        if site.hasBackchannelAuthentication {
+            document["grant_types_supported"] = ["authorization_code", "refresh_token", .string(TokenEndpoint.ciba)]
+            document["backchannel_authentication_endpoint"] = .string(site.backchannelEndpoint)
+            document["backchannel_token_delivery_modes_supported"] = ["poll", "ping"]
+            document["backchannel_authentication_request_signing_alg_values_supported"] = ["PS256", "ES256", "EdDSA"]
+            document["backchannel_user_code_parameter_supported"] = true
         }
         if site.has(.discoveryMissingFields) {
             document["token_endpoint"] = nil

@@ -10,11 +10,13 @@ extension Response {
             body: object.serialized)
     }
 
-    /// An HTML page. It loads only its style sheet, sends no referrer and cannot be framed.
+    /// An HTML page. It loads only its own style sheet and script, sends no referrer and cannot be framed.
     static func page(_ page: HTML, status: HTTPResponse.Status = .ok) -> Response {
         var headers: HTTPFields = [
             .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
-            .contentSecurityPolicy: "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+            .contentSecurityPolicy:
+                "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
+                + "frame-ancestors 'none'",
             .xContentTypeOptions: "nosniff",
         ]
         if let policy = HTTPField.Name("Referrer-Policy") { headers[policy] = "no-referrer" }

@@ -13,7 +13,7 @@ struct TokenRequest: Sendable {
 
     init(_ request: Request, form: Parameters, authenticator: ClientAuthenticator) throws(Refusal) {
         client = try authenticator.client(of: request, form: form)
-        guard !form.hasRepeatedName else { throw .invalidRequest("A parameter occurs more than once.") }
+        try form.requireUniqueNames()
         guard form["grant_type"] == "authorization_code"
         else { throw Refusal("unsupported_grant_type", "The grant_type must be authorization_code.") }
         guard let code = form["code"] else { throw .invalidRequest("There is no code.") }

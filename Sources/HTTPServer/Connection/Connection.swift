@@ -208,18 +208,24 @@ final class Connection: LoopMember, @unchecked Sendable {
             return finish(response, to: head)
         }
         slot.markBusy()
-        shared.requestsInProgress += 1
-        // Runs here until the handler first suspends, and on this loop's thread after that.
-        Task.immediate(executorPreference: loop) {
-            let response = await service.respond(to: request)
-            shared.requestsInProgress -= 1
-            finish(response, to: head)
+        switch service.respond(to: request) {
+        case .value(let response): finish(response, to: head)
+        case .task(let work): run(work, for: request)
         }
     }
 
-    private func finish(_ response: Response, to head: RequestHead) {
+    private func run(_ work: @escaping @Sendable () async throws -> Response, for request: Request) {
+        shared.requestsInProgress += 1
+        // Runs here until the handler first suspends, and on this loop's thread after that.
+        Task.immediate(executorPreference: loop) {
+            let response = await service.run(work, for: request)
+            shared.requestsInProgress -= 1
+            finish(response, to: request.head)
+        }
+    }
+
+    private func finish(_ response: consuming Response, to head: RequestHead) {
         guard isOpen else { return }
-        var response = response
         let hasContent = head.method != .head && ResponseSerializer.mayHaveContent(response.status)
         let isStream = response.stream != nil && hasContent
         if isStream, !service.streams.enter() {

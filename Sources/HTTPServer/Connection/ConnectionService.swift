@@ -1,5 +1,6 @@
 import HTTPTypes
 import Logging
+import Primitives
 
 /// The state that all connections of a listener share; the counts are of the whole server.
 final class ConnectionService: Sendable {
@@ -16,13 +17,13 @@ final class ConnectionService: Sendable {
     let render: ErrorRenderer
     /// Refuses requests while their loop is overloaded; nil to serve all.
     let shed: LoadShedder?
-    private let handler: Handler
+    private let handler: ImmediateHandler
     private let logger: Logger
     private let counts: ServerCounts
 
     init(
         configuration: ServerConfiguration, logger: Logger, render: @escaping ErrorRenderer, shed: LoadShedder?,
-        handler: @escaping Handler
+        handler: @escaping ImmediateHandler
     ) {
         connections = ConnectionLimiter(limits: configuration.limits)
         handshakes = HandshakeLimit(
@@ -41,7 +42,7 @@ final class ConnectionService: Sendable {
     }
 
     /// For a listener with other credentials or another handler.
-    init(_ other: ConnectionService, tls: ServerTLS?, handler: Handler? = nil) {
+    init(_ other: ConnectionService, tls: ServerTLS?, handler: ImmediateHandler? = nil) {
         limits = other.limits
         timeouts = other.timeouts
         connections = other.connections
@@ -67,18 +68,37 @@ final class ConnectionService: Sendable {
         return statistics
     }
 
-    /// The handler's response, or that of its error.
-    func respond(to request: Request) async -> Response {
+    /// The handler's response, or that of its error; or what ``run(_:for:)`` has to run for it.
+    func respond(to request: Request) -> ValueOrTask<Response> {
         do {
-            var response = try await handler(request)
-            ResponseCompression.apply(to: &response, for: request)
-            return response
-        } catch let error as HTTPError {
-            return render(error, request)
+            switch try handler(request) {
+            case .value(let response): return .value(compressed(response, for: request))
+            case .task(let work): return .task(work)
+            }
         } catch {
-            logger.error("a handler failed", metadata: ["error": "\(type(of: error))"])
-            return render(.internalServerError, request)
+            return .value(response(to: error, of: request))
         }
+    }
+
+    /// The response of a handler that waits, or that of its error.
+    func run(_ work: @Sendable () async throws -> Response, for request: Request) async -> Response {
+        do {
+            return compressed(try await work(), for: request)
+        } catch {
+            return response(to: error, of: request)
+        }
+    }
+
+    private func compressed(_ response: consuming Response, for request: Request) -> Response {
+        ResponseCompression.apply(to: &response, for: request)
+        return response
+    }
+
+    @inline(never)
+    private func response(to error: any Error, of request: Request) -> Response {
+        if let error = error as? HTTPError { return render(error, request) }
+        logger.error("a handler failed", metadata: ["error": "\(type(of: error))"])
+        return render(.internalServerError, request)
     }
 
     /// Records a connection that was refused or closed because of a limit.
@@ -93,6 +113,7 @@ final class ConnectionService: Sendable {
     /// Records a request that was refused before the handler.
     func refused(_ error: RequestError) {
         counts.count(error)
-        logger.debug("refused a request", metadata: ["rule": "\(error)", "status": "\(error.status.code)"])
+        logger.debug(
+            "refused a request", metadata: ["rule": "\(error)", "status": .stringConvertible(error.status.code)])
     }
 }

@@ -47,25 +47,7 @@ package struct AcceptEncoding {
         guard !coding.isEmpty, coding.allSatisfy(ASCII.isToken) else { return nil }
         let name = String(decoding: coding.map(ASCII.lowercased), as: UTF8.self)
         guard parts.count == 2 else { return (name, 1000) }
-        let parameter = Array(FieldLine.trimmed(parts[1]))
-        guard parameter.count > 2, ASCII.lowercased(parameter[0]) == UInt8(ascii: "q"),
-            parameter[1] == UInt8(ascii: "="), let weight = weight(parameter[2...])
-        else { return nil }
+        guard let weight = QualityValue.read(parts[1]) else { return nil }
         return (name, weight)
-    }
-
-    /// `0` or `1`, with up to three decimals (RFC 9110 section 12.4.2), in thousandths.
-    private static func weight(_ digits: ArraySlice<UInt8>) -> Int? {
-        var rest = digits
-        guard let first = rest.popFirst(), first == UInt8(ascii: "0") || first == UInt8(ascii: "1") else { return nil }
-        var weight = Int(first - UInt8(ascii: "0")) * 1000
-        guard let point = rest.popFirst() else { return weight }
-        guard point == UInt8(ascii: "."), rest.count <= 3, rest.allSatisfy(ASCII.isDigit) else { return nil }
-        var unit = 100
-        for digit in rest {
-            weight += Int(digit - UInt8(ascii: "0")) * unit
-            unit /= 10
-        }
-        return weight <= 1000 ? weight : nil
     }
 }

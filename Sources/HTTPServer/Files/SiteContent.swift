@@ -18,11 +18,11 @@ package final class SiteContent: Sendable {
     let plain: Variant
     /// Nil if gzip makes it no smaller.
     let gzip: Variant?
-    /// When the file was last changed, in seconds since 1970.
-    let modified: Int
+    /// When the file was last changed, in seconds since 1970; nil if that is not known.
+    let modified: Int?
 
     /// - Parameter precompressed: The content of the file's `.gz`.
-    package init(name: String, _ bytes: [UInt8], modified: Int, precompressed: [UInt8]?) {
+    package init(name: String, _ bytes: [UInt8], modified: Int?, precompressed: [UInt8]?) {
         type = MediaTypes.type(ofFileNamed: name)
         plain = Variant(bytes)
         self.modified = modified

@@ -4,8 +4,9 @@ public import Logging
 public import Primitives
 import Synchronization
 
-/// Serves the files of a folder, with conditional requests, single ranges and gzip (RFC 9110). A file `style.css.gz`
-/// beside `style.css`, and not older, is served as its compressed form.
+/// Serves the files of a folder and of the program, with conditional requests, single ranges and gzip (RFC 9110). A
+/// file of the folder wins over one of the program with its path. A file `style.css.gz` beside `style.css`, and not
+/// older, is served as its compressed form.
 ///
 /// Nothing outside of the folder is served, and no name that begins with a dot, except `/.well-known/`. Changes on disk
 /// are visible at once: each request checks the file; only the content of small files is cached.
@@ -23,7 +24,8 @@ public final class StaticFiles: Sendable {
         public init() {}
     }
 
-    private let folder: String
+    private let folder: String?
+    private let builtIn: BuiltInFiles
     private let fields: HTTPFields
     private let limits: Limits
     private let clock: WallClock
@@ -33,12 +35,15 @@ public final class StaticFiles: Sendable {
     private let cache: Mutex<SiteCache>
 
     /// - Parameters:
-    ///   - folder: A path; the folder may be missing.
+    ///   - folder: A path; the folder may be missing. Nil for none.
+    ///   - builtIn: The files of the program. They have no `Last-Modified`.
     ///   - fields: Added to each response with a file, such as `Cache-Control`.
     public init(
-        folder: String, fields: HTTPFields, limits: Limits = Limits(), clock: WallClock = .system, logger: Logger
+        folder: String?, builtIn: BuiltInFiles = BuiltInFiles([:]), fields: HTTPFields, limits: Limits = Limits(),
+        clock: WallClock = .system, logger: Logger
     ) {
         self.folder = folder
+        self.builtIn = builtIn
         self.fields = fields
         self.limits = limits
         self.clock = clock
@@ -51,10 +56,7 @@ public final class StaticFiles: Sendable {
     ///   416 for a range beyond the end.
     public func respond(to request: Request) async throws(HTTPError) -> Response? {
         guard let path = SitePath.file(request.path) else { return nil }
-        let content = await withCheckedContinuation { found in
-            queue.async { found.resume(returning: self.content(of: path)) }
-        }
-        guard let content else { return nil }
+        guard let content = await content(of: path) else { return nil }
         switch request.method {
         case .get, .head: return try response(content, to: request)
         case .options: return Response(status: .noContent, headers: [.allow: Self.methods])
@@ -62,12 +64,21 @@ public final class StaticFiles: Sendable {
         }
     }
 
+    private func content(of path: String) async -> SiteContent? {
+        guard let folder else { return builtIn.content(of: path) }
+        return await withCheckedContinuation { found in
+            queue.async {
+                found.resume(returning: self.content(of: path, in: folder) ?? self.builtIn.content(of: path))
+            }
+        }
+    }
+
     // MARK: Disk
 
-    private func content(of path: String) -> SiteContent? {
+    private func content(of path: String, in folder: String) -> SiteContent? {
         do throws(SiteFile.Failure) {
             let file = try SiteFile(path, in: folder)
-            let coded = precompressed(path, notBefore: file.version)
+            let coded = precompressed(path, in: folder, notBefore: file.version)
             let versions = SiteCache.Versions(file: file.version, precompressed: coded?.version)
             if let kept = cache.withLock({ $0.content(of: path, versions) }) { return kept }
             return read(path, file, coded, versions)
@@ -82,7 +93,9 @@ public final class StaticFiles: Sendable {
     }
 
     /// The file's `.gz`, unless it is older than the file.
-    private func precompressed(_ path: String, notBefore version: SiteFile.Version) -> CodedFile? {
+    private func precompressed(
+        _ path: String, in folder: String, notBefore version: SiteFile.Version
+    ) -> CodedFile? {
         guard !path.hasSuffix(".gz"), let file = try? SiteFile(path + ".gz", in: folder),
             file.version.modified >= version.modified, file.version.size <= limits.fileBytes
         else { return nil }
@@ -95,7 +108,10 @@ public final class StaticFiles: Sendable {
         guard let bytes = file.read(limit: limits.fileBytes) else {
             logger.warning(
                 "a file is too large to be served, or cannot be read",
-                metadata: ["path": "\(path)", "bytes": "\(file.version.size)", "limit": "\(limits.fileBytes)"])
+                metadata: [
+                    "path": "\(path)", "bytes": .stringConvertible(file.version.size),
+                    "limit": .stringConvertible(limits.fileBytes),
+                ])
             return nil
         }
         let name = path.split(ascii: "/").last.map(String.init) ?? path
@@ -117,11 +133,11 @@ public final class StaticFiles: Sendable {
         guard gzip != nil || accepted.takesIdentity else { throw Self.notAcceptable }
         let variant = gzip ?? content.plain
         let now = Int(clock.now().secondsSinceEpoch)
-        let modified = min(content.modified, now)
+        let modified = content.modified.map { min($0, now) }
         var headers = fields
         headers[.contentType] = content.type
         headers[.eTag] = variant.tag
-        headers[.lastModified] = DateField.format(modified)
+        headers[.lastModified] = modified.map(DateField.format)
         headers[.acceptRanges] = "bytes"
         headers[.vary] = "Accept-Encoding"
         if gzip != nil { headers[.contentEncoding] = "gzip" }
@@ -144,28 +160,30 @@ public final class StaticFiles: Sendable {
     }
 
     /// RFC 9110 section 13.2.2: If-Modified-Since counts only where there is no If-None-Match.
-    private func isUnchanged(_ variant: SiteContent.Variant, _ modified: Int, _ request: Request) -> Bool {
+    private func isUnchanged(_ variant: SiteContent.Variant, _ modified: Int?, _ request: Request) -> Bool {
         let tags = request.headers.values(of: .ifNoneMatch)
         guard tags.isEmpty else { return EntityTag.list(tags, has: variant.tag) }
-        guard let text = request.headers[.ifModifiedSince], let since = UTCTime.moment(text, in: .http) else {
-            return false
-        }
+        guard let modified, let text = request.headers[.ifModifiedSince],
+            let since = UTCTime.moment(text, in: .http)
+        else { return false }
         return modified <= since.secondsSinceEpoch
     }
 
     /// The Range field if it applies: on a GET, and if If-Range holds, by strong comparison (RFC 9110 section 13.1.5).
     /// A date is a strong validator if it is at least a second older than the response.
-    private func range(of request: Request, _ variant: SiteContent.Variant, _ modified: Int, _ now: Int) -> String? {
+    private func range(of request: Request, _ variant: SiteContent.Variant, _ modified: Int?, _ now: Int) -> String? {
         guard request.method == .get, let range = request.headers[.range] else { return nil }
         guard request.headers.count(of: .ifRange) > 0 else { return range }
         guard let condition = request.headers[.ifRange] else { return nil }
         if condition == variant.tag { return range }
+        guard let modified else { return nil }
         return condition == DateField.format(modified) && modified < now - 1 ? range : nil
     }
 
-    private static let methods = "GET, HEAD, OPTIONS"
+    /// The value of `Allow` for a file.
+    package static let methods = "GET, HEAD, OPTIONS"
 
-    private static let methodNotAllowed = HTTPError(
+    package static let methodNotAllowed = HTTPError(
         .methodNotAllowed, code: "method_not_allowed",
         message: "This path does not support the method. Use one of: \(methods).", headers: [.allow: methods])
 

@@ -17,7 +17,7 @@ struct Route: Sendable {
     /// A structure, because a closure in a tuple of an array is called through two more functions.
     private struct MethodHandler: Sendable {
         let method: HTTPRequest.Method
-        let handler: Handler
+        let handler: ImmediateHandler
     }
 
     init(_ pattern: [Segment], number: Int) {
@@ -32,7 +32,7 @@ struct Route: Sendable {
     /// The methods with a handler of their own.
     var methods: [String] { handlers.map(\.method.rawValue).sorted() }
 
-    mutating func set(_ handler: @escaping Handler, for method: HTTPRequest.Method) {
+    mutating func set(_ handler: @escaping ImmediateHandler, for method: HTTPRequest.Method) {
         handlers.removeAll { $0.method == method }
         handlers.append(MethodHandler(method: method, handler: handler))
         var methods = Set(handlers.map(\.method.rawValue))
@@ -42,7 +42,7 @@ struct Route: Sendable {
     }
 
     /// The handler of a method; that of `GET` for `HEAD` where it has none of its own.
-    func handler(for method: HTTPRequest.Method) -> Handler? {
+    func handler(for method: HTTPRequest.Method) -> ImmediateHandler? {
         if let found = handlers.first(where: { $0.method == method }) { return found.handler }
         return method == .head ? handlers.first { $0.method == .get }?.handler : nil
     }

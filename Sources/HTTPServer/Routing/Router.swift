@@ -1,5 +1,5 @@
 public import HTTPTypes
-import Primitives
+public import Primitives
 
 /// Selects the handler of a request by method and path.
 ///
@@ -27,6 +27,12 @@ public struct Router: Sendable {
 
     /// Adds a route. A later one replaces an earlier one of the same method and pattern.
     public mutating func on(_ method: HTTPRequest.Method, _ pattern: String, _ handler: @escaping Handler) {
+        on(method, pattern, immediate(handler))
+    }
+
+    /// Adds a route whose handler mostly need not wait. A later one replaces an earlier one of the same method and
+    /// pattern.
+    public mutating func on(_ method: HTTPRequest.Method, _ pattern: String, _ handler: @escaping ImmediateHandler) {
         let segments = pattern.split(ascii: "/", omittingEmptySubsequences: true).map { segment in
             segment.hasPrefix("{") && segment.hasSuffix("}")
                 ? Route.Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
@@ -61,6 +67,19 @@ public struct Router: Sendable {
     /// Adds a route for `DELETE`.
     public mutating func delete(_ pattern: String, _ handler: @escaping Handler) { on(.delete, pattern, handler) }
 
+    /// Adds a route for `GET` whose handler mostly need not wait.
+    public mutating func get(_ pattern: String, _ handler: @escaping ImmediateHandler) { on(.get, pattern, handler) }
+    /// Adds a route for `POST` whose handler mostly need not wait.
+    public mutating func post(_ pattern: String, _ handler: @escaping ImmediateHandler) { on(.post, pattern, handler) }
+    /// Adds a route for `PATCH` whose handler mostly need not wait.
+    public mutating func patch(_ pattern: String, _ handler: @escaping ImmediateHandler) {
+        on(.patch, pattern, handler)
+    }
+    /// Adds a route for `DELETE` whose handler mostly need not wait.
+    public mutating func delete(_ pattern: String, _ handler: @escaping ImmediateHandler) {
+        on(.delete, pattern, handler)
+    }
+
     /// The route of a path.
     public struct Match: Sendable {
         fileprivate let route: Route?
@@ -84,29 +103,37 @@ public struct Router: Sendable {
     /// Responds with the route's handler.
     /// - Throws: ``HTTPError`` 404 or 405, and what the handler throws.
     public func respond(to request: Request) async throws -> Response {
-        try await respond(to: request, at: match(request))
+        try await respond(to: request, at: match(request)).run()
     }
 
-    /// As ``respond(to:)``, for a request that was matched before.
-    public func respond(to request: Request, at match: Match) async throws -> Response {
-        if request.path == "*" { return Response(status: .noContent) }
+    /// As ``respond(to:)``, for a request that was matched before; at once if the route's handler need not wait.
+    public func respond(to request: Request, at match: Match) throws -> ValueOrTask<Response> {
+        if request.path == "*" { return .value(Response(status: .noContent)) }
         if let route = match.route {
             var request = request
             request.parameters = match.parameters
-            return try await respond(to: request, with: route)
+            return try respond(to: request, with: route)
         }
-        if let response = try await files?(request) { return response }
-        throw HTTPError(
-            .notFound, code: "not_found",
-            message: "There is nothing at this path. Check it for typing errors; paths do not end with a slash.")
+        guard let files else { throw HTTPError.nothingHere }
+        return .task {
+            guard let response = try await files(request) else { throw HTTPError.nothingHere }
+            return response
+        }
     }
 
-    private func respond(to request: Request, with route: Route) async throws -> Response {
-        if let handler = route.handler(for: request.method) { return try await handler(request) }
-        if request.method == .options { return Response(status: .noContent, headers: [.allow: route.allow]) }
+    private func respond(to request: Request, with route: Route) throws -> ValueOrTask<Response> {
+        if let handler = route.handler(for: request.method) { return try handler(request) }
+        if request.method == .options { return .value(Response(status: .noContent, headers: [.allow: route.allow])) }
         throw HTTPError(
             .methodNotAllowed, code: "method_not_allowed",
             message: "This path does not support the method. Use one of: \(route.allow).",
             headers: [.allow: route.allow])
     }
+}
+
+extension HTTPError {
+    /// The response on a path without a route.
+    package static let nothingHere = HTTPError(
+        .notFound, code: "not_found",
+        message: "There is nothing at this path. Check it for typing errors; paths do not end with a slash.")
 }

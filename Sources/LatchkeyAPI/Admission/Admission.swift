@@ -49,6 +49,16 @@ struct SignedInCaller: Sendable {
     let admission: Admission
     let token: Secret
     let holder: SessionAndUser
+
+    /// - Throws: 401 without a session; 403 if it is of a client that the caller may not access.
+    init(admission: Admission, token: Secret, holder: SessionAndUser?) throws(APIError) {
+        guard let holder else { throw .sessionInvalid }
+        // Otherwise a key that is for one client could be used on the sessions of all.
+        try admission.check(holder.session.clientID)
+        self.admission = admission
+        self.token = token
+        self.holder = holder
+    }
 }
 
 extension APIError {

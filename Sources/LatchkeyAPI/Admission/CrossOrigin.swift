@@ -34,12 +34,15 @@ struct CrossOrigin: Sendable {
         return origin
     }
 
+    /// Whether a browser asks whether its origin may send a request.
+    func isPreflight(_ request: Request) -> Bool {
+        request.method == .options && request.headers[.accessControlRequestMethod] != nil
+    }
+
     /// The response to a preflight request of an allowed origin; nil for any other request. Browsers cache it for at
     /// most two hours.
     func preflight(_ request: Request) async -> Response? {
-        guard request.method == .options, request.headers[.accessControlRequestMethod] != nil,
-            let origin = Self.origin(of: request)
-        else { return nil }
+        guard isPreflight(request), let origin = Self.origin(of: request) else { return nil }
         // A preflight does not name the key: any key for the origin admits it.
         await stored.refresh()
         guard isAllowed(origin) else { return nil }

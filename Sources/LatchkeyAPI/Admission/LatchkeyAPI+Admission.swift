@@ -9,19 +9,37 @@ import StorageModel
 extension LatchkeyAPI {
     typealias PagedRoute = @Sendable (LatchkeyAPI, Request) async throws -> Response
     typealias KeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    typealias ImmediateKeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) throws -> ValueOrTask<Response>
     typealias SignedInRoute = @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
+    typealias ImmediateSignedInRoute =
+        @Sendable (LatchkeyAPI, Request, SignedInCaller) throws -> ValueOrTask<Response>
 
     /// A route that requires an API key or an allowed origin, checked before anything else.
-    func keyed(_ route: @escaping KeyedRoute) -> Handler {
-        { request in try await route(self, request, try await self.admit(request)) }
+    func keyed(_ route: @escaping KeyedRoute) -> ImmediateHandler {
+        keyed(immediate: { api, request, admission in .task { try await route(api, request, admission) } })
+    }
+
+    /// As ``keyed(_:)``, for routes that do something before they wait, or need not wait.
+    func keyed(immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
+        { request in
+            switch try self.admission(of: request) {
+            case .value(let admission): try route(self, request, admission)
+            case .task(let work): .task { try await route(self, request, try await work()).run() }
+            }
+        }
     }
 
     /// As ``keyed(_:)``, for routes that begin or renew a session.
-    func entering(_ route: @escaping KeyedRoute) -> Handler {
-        let keyed = keyed(route)
+    func entering(_ route: @escaping KeyedRoute) -> ImmediateHandler {
+        entering(immediate: { api, request, admission in .task { try await route(api, request, admission) } })
+    }
+
+    /// As ``entering(_:)``, for routes that do something before they wait.
+    func entering(immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
+        let keyed = keyed(immediate: route)
         return { request in
             try self.rates.countSignIn(of: request)
-            return try await keyed(request)
+            return try keyed(request)
         }
     }
 
@@ -47,17 +65,22 @@ extension LatchkeyAPI {
 
     /// As ``entering(_:)``, also for pages of this server's own origin, whose session is in cookies, without an API
     /// key.
-    func enteringOrPage(_ route: @escaping KeyedRoute) -> Handler {
-        let keyed = entering(route)
+    func enteringOrPage(_ route: @escaping KeyedRoute) -> ImmediateHandler {
+        enteringOrPage(immediate: { api, request, admission in .task { try await route(api, request, admission) } })
+    }
+
+    /// As ``enteringOrPage(_:)``, for routes that do something before they wait.
+    func enteringOrPage(immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
+        let keyed = entering(immediate: route)
         return { request in
-            guard let admission = try self.admitPage(request) else { return try await keyed(request) }
+            guard let admission = try self.admitPage(request) else { return try keyed(request) }
             try self.rates.countSignIn(of: request)
-            return try await route(self, request, admission)
+            return try route(self, request, admission)
         }
     }
 
     /// As ``signedIn(_:)``, for routes that change an account.
-    func changing(_ route: @escaping SignedInRoute) -> Handler {
+    func changing(_ route: @escaping SignedInRoute) -> ImmediateHandler {
         signedIn { api, request, caller in
             try await api.rates.countChange(of: caller.holder.user.id, with: api.useCases.sessions)
             return try await route(api, request, caller)
@@ -67,34 +90,58 @@ extension LatchkeyAPI {
     /// A route for signed-in callers. A browser sends its session cookie alone and needs no API key.
     ///
     /// The session is looked up here, once per request: the route gets it as a value.
-    func signedIn(_ route: @escaping SignedInRoute) -> Handler {
+    func signedIn(_ route: @escaping SignedInRoute) -> ImmediateHandler {
+        signedIn(immediate: { api, request, caller in .task { try await route(api, request, caller) } })
+    }
+
+    /// As ``signedIn(_:)``, for routes that mostly need not wait.
+    func signedIn(immediate route: @escaping ImmediateSignedInRoute) -> ImmediateHandler {
         { request in
-            let admission =
-                self.isPage(request) ? Admission(ground: .cookie, clients: nil) : try await self.admit(request)
-            let token = try self.sessionToken(of: request)
-            guard let holder = try await self.useCases.sessions.authenticate(token) else {
-                throw APIError.sessionInvalid
+            if self.isPage(request) {
+                return try self.respond(to: request, Admission(ground: .cookie, clients: nil), route)
             }
-            // Otherwise a key that is for one client could be used on the sessions of all.
-            try admission.check(holder.session.clientID)
-            return try await route(self, request, SignedInCaller(admission: admission, token: token, holder: holder))
+            switch try self.admission(of: request) {
+            case .value(let admission): return try self.respond(to: request, admission, route)
+            case .task(let work): return .task { try await self.respond(to: request, try await work(), route).run() }
+            }
+        }
+    }
+
+    private func respond(
+        to request: Request, _ admission: Admission, _ route: @escaping ImmediateSignedInRoute
+    ) throws -> ValueOrTask<Response> {
+        let token = try sessionToken(of: request)
+        switch useCases.sessions.lookUp(token) {
+        case .value(let holder):
+            return try route(self, request, SignedInCaller(admission: admission, token: token, holder: holder))
+        case .task(let work):
+            return .task {
+                let caller = try SignedInCaller(admission: admission, token: token, holder: try await work())
+                return try await route(self, request, caller).run()
+            }
         }
     }
 
     /// As ``signedIn(_:)``, for routes that end a session. A browser's cookies go to `page` unchecked, because the
     /// session token in them may have expired before.
-    func signedIn(orPage page: @escaping PagedRoute, _ route: @escaping SignedInRoute) -> Handler {
+    func signedIn(orPage page: @escaping PagedRoute, _ route: @escaping SignedInRoute) -> ImmediateHandler {
         let signedIn = signedIn(route)
         return { request in
-            self.isPage(request) ? try await page(self, request) : try await signedIn(request)
+            self.isPage(request) ? .task { try await page(self, request) } : try signedIn(request)
         }
     }
 
     /// A route for the operator's other services: an allowed origin does not replace the key.
-    func forServices(_ route: @escaping KeyedRoute) -> Handler {
-        { request in
-            guard request.headers[.apiKey] != nil else { throw APIError.invalidAPIKey }
-            return try await route(self, request, try await self.admit(request))
+    func forServices(_ route: @escaping KeyedRoute) -> ImmediateHandler {
+        forServices(immediate: { api, request, admission in .task { try await route(api, request, admission) } })
+    }
+
+    /// As ``forServices(_:)``, for routes that mostly need not wait.
+    func forServices(immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
+        let keyed = keyed(immediate: route)
+        return { request in
+            guard request.headers.count(of: .apiKey) == 1 else { throw APIError.invalidAPIKey }
+            return try keyed(request)
         }
     }
 
@@ -106,7 +153,7 @@ extension LatchkeyAPI {
             } catch {
                 let error = self.render(error, of: request)
                 guard !request.prefersJSON else { throw error }
-                return BrowserPages.failure(error, below: self.baseURL.path)
+                return BrowserPages.failure(error, requestID: request.id, below: self.baseURL.path)
             }
         }
     }
@@ -116,27 +163,34 @@ extension LatchkeyAPI {
 extension LatchkeyAPI {
     /// Admits a request by its API key, or without one by its origin.
     /// - Throws: 401; 503 if the store cannot look the key up.
-    func admit(_ request: Request) async throws -> Admission {
+    func admit(_ request: Request) async throws -> Admission { try await admission(of: request).run() }
+
+    /// As ``admit(_:)``; at once for configured keys.
+    func admission(of request: Request) throws -> ValueOrTask<Admission> {
         guard let key = request.headers[.apiKey] else {
             guard request.headers.count(of: .apiKey) == 0, let (origin, grant) = crossOrigin.grant(of: request) else {
                 throw APIError.invalidAPIKey
             }
-            return Admission(ground: .origin(origin), clients: grant.clients)
+            return .value(Admission(ground: .origin(origin), clients: grant.clients))
         }
         let hash = TokenHash(sha256Of: key)
-        guard let grant = try await grant(for: hash) else { throw APIError.invalidAPIKey }
+        if let grant = apiKeys.grant(for: hash) { return .value(try admission(by: key, hash, grant, of: request)) }
+        return .task {
+            guard let grant = try await self.useCases.apiKeys.grant(for: hash) else { throw APIError.invalidAPIKey }
+            return try self.admission(by: key, hash, grant, of: request)
+        }
+    }
+
+    private func admission(
+        by key: String, _ hash: TokenHash, _ grant: APIGrant, of request: Request
+    ) throws(APIError) -> Admission {
         if let origins = grant.origins {
             guard let origin = CrossOrigin.origin(of: request), origins.contains(origin) else {
-                throw APIError.keyNotForOrigin
+                throw .keyNotForOrigin
             }
         }
         try rates.countKey(hash.number)
         return Admission(ground: .key(key, hash), clients: grant.clients, isOperator: grant.isOperator)
-    }
-
-    private func grant(for hash: TokenHash) async throws(SignInError) -> APIGrant? {
-        if let grant = apiKeys.grant(for: hash) { return grant }
-        return try await useCases.apiKeys.grant(for: hash)
     }
 
     /// The session token of a signed-in caller: from `Authorization`, or from the browser's cookie.

@@ -24,9 +24,10 @@ extension LatchkeyAPI {
     static let overloadPriorities: [(method: HTTPRequest.Method, pattern: String, priority: OverloadPriority)] = [
         (.post, "/auth/zenkey-signin", .beginning), (.post, "/auth/{provider}/sign-in", .beginning),
         (.post, "/auth/{provider}/attempts", .beginning), (.get, "/auth/{provider}/start", .beginning),
+        (.post, "/auth/{provider}/start", .beginning),
         (.get, "/auth/{provider}/initiate-login", .beginning), (.post, "/auth/{provider}/initiate-login", .beginning),
         (.get, "/zephr/oauth/{provider}", .beginning), (.get, "/blaize/oauth/{provider}", .beginning),
-        (.post, "/auth/zenkey-async-signin", .beginning),
+        (.post, "/auth/zenkey-async-signin", .beginning), (.post, "/auth/{provider}/backchannel", .beginning),
         (.get, "/users/me", .always), (.post, "/auth/introspect", .always),
         (.get, "/healthz", .always), (.get, "/readyz", .always), (.get, "/metrics", .always),
     ]
@@ -54,7 +55,8 @@ extension LatchkeyAPI {
             // A line for each would cost more than the refusal.
             if let count = self.rates.countLate() {
                 self.accessLog.logger.warning(
-                    "overloaded: requests are answered 503", metadata: ["refused_since_start": "\(count)"])
+                    "overloaded: requests are answered 503",
+                    metadata: ["refused_since_start": .stringConvertible(count)])
             }
             let response = self.refusal(.overloaded, of: request)
             observe?(

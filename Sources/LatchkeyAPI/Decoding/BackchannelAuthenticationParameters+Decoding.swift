@@ -3,9 +3,19 @@ import Primitives
 import SignIn
 
 extension BackchannelAuthenticationParameters {
-    /// Reads a backchannel authentication from a body's fields (docs/backchannel-authentication.md).
+    /// Reads a backchannel authentication from a body's fields (docs/approvals.md).
     /// - Throws: 400 that names every missing or malformed field.
-    init(_ fields: BodyFields, provider: String) throws(APIError) {
+    init(
+        _ fields: BodyFields, provider name: String, _ provider: SignInConfiguration.Provider
+    ) throws(APIError) {
+        switch provider.kind {
+        case .zenkey: try self.init(carrierRequest: fields, provider: name)
+        case .oidc, .oauth2, .camara: try self.init(providerRequest: fields, provider: name, provider)
+        }
+    }
+
+    /// For a carrier.
+    private init(carrierRequest fields: BodyFields, provider: String) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let clientID = reader.clientID(required: true)
@@ -20,13 +30,40 @@ extension BackchannelAuthenticationParameters {
         guard reader.problems.isEmpty, let clientID, let loginHint, let network, let redirectURI else {
             throw reader.refusal(correlationID)
         }
-        self.init(
-            provider: provider, clientID: clientID, loginHint: loginHint, scopes: scopes, network: network,
-            redirectURI: redirectURI)
+        var request = CarrierRequest(loginHint: loginHint, network: network, redirectURI: redirectURI)
+        request.context = context
+        request.prompt = prompt
+        request.options = options
+        self.init(provider: provider, clientID: clientID, scopes: scopes, request: .carrier(request))
         self.acrValues = acrValues
-        self.context = context
-        self.prompt = prompt
-        self.options = options
+        self.correlationID = correlationID
+    }
+
+    /// For another provider (CIBA Core section 7.1).
+    private init(
+        providerRequest fields: BodyFields, provider name: String, _ provider: SignInConfiguration.Provider
+    ) throws(APIError) {
+        var reader = FieldReader(fields)
+        let correlationID = reader.correlationID()
+        let clientID = reader.clientID(at: provider)
+        let scopes = reader.scopes(usually: clientID.flatMap { provider.clients[$0]?.scopes } ?? ["openid"])
+        let user = reader.userHint()
+        let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
+        let bindingMessage = reader.value(
+            "binding_message", ["bindingMessage"], limit: BindingMessage.maximumLength * 4,
+            demand: "must be 1 to \(BindingMessage.maximumLength) letters, digits, signs and single spaces",
+            BindingMessage.init)
+        let requestedExpiry = reader.seconds(
+            "requested_expiry", ["requestedExpiry"], upTo: BackchannelAuthenticationResponse.longestLifetime)
+        if requestedExpiry == 0 { reader.refuse("requested_expiry", "must be at least 1") }
+        let userCode = reader.visibleText("user_code", ["userCode"], limit: 128)
+        guard reader.problems.isEmpty, let clientID, let user else { throw reader.refusal(correlationID) }
+        var request = ProviderRequest(user: user)
+        request.bindingMessage = bindingMessage
+        request.requestedExpiry = requestedExpiry
+        request.userCode = userCode.flatMap { $0.isEmpty ? nil : Secret($0) }
+        self.init(provider: name, clientID: clientID, scopes: scopes, request: .provider(request))
+        self.acrValues = acrValues
         self.correlationID = correlationID
     }
 }
@@ -40,8 +77,33 @@ extension FieldReader {
         return LoginHint(text, at: network) ?? refused(sentName("login_hint", ["loginHint"]), demand)
     }
 
-    fileprivate mutating func scopes() -> [String] {
+    /// Exactly one of the three hints.
+    fileprivate mutating func userHint() -> UserHint? {
+        let before = problems.count
+        let hints = [
+            value(
+                "login_hint", ["loginHint"], limit: 255,
+                demand: "must be a text without control characters and without spaces around it"
+                    + (isForm ? " (in a form, + is sent as %2B)" : ""), UserHint.init(loginHint:)),
+            value(
+                "login_hint_token", ["loginHintToken"], limit: 8192, demand: "must be visible ASCII characters",
+                UserHint.init(loginHintToken:)),
+            value(
+                "id_token_hint", ["idTokenHint"], limit: 16_384, demand: "must be an ID token",
+                UserHint.init(idTokenHint:)),
+        ].compactMap(\.self)
+        guard problems.count == before else { return nil }
+        guard let hint = hints.first, hints.count == 1 else {
+            let problem = hints.isEmpty ? "is missing, and so are" : "must not be sent beside"
+            return refused("login_hint", "\(problem) login_hint_token and id_token_hint: send one of the three")
+        }
+        return hint
+    }
+
+    /// - Parameter usual: Without the field; nil if it is required.
+    fileprivate mutating func scopes(usually usual: [String]? = nil) -> [String] {
         guard has("scope") else {
+            if let usual { return usual.contains("openid") ? usual : ["openid"] + usual }
             refuse("scope", "is missing")
             return []
         }

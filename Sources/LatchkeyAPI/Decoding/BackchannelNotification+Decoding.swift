@@ -2,6 +2,15 @@ import Primitives
 import SignIn
 
 extension BackchannelNotification {
+    /// Reads the notification that a request's tokens are ready. Nothing but the id counts (CIBA Core section 10.2).
+    /// - Throws: 400 without an id.
+    init(ping fields: BodyFields) throws(APIError) {
+        var reader = FieldReader(fields)
+        let requestID = reader.visibleText("auth_req_id", limit: 512, required: true)
+        guard reader.problems.isEmpty, let requestID else { throw reader.refusal() }
+        self.init(requestID: Secret(requestID), state: nil, outcome: .ready)
+    }
+
     /// Reads a carrier's notification from a body's fields.
     /// - Throws: 400 that names every missing or malformed field.
     init(_ fields: BodyFields) throws(APIError) {

@@ -84,6 +84,13 @@ extension FieldReader {
     /// The name of a mobile operator.
     mutating func operatorName() -> String? { visibleText("operator", limit: 32) }
 
+    /// A phone number by which Telco Finder finds the mobile operator.
+    mutating func phoneNumber() -> MSISDN? {
+        value(
+            "phone_number", ["phoneNumber"], limit: 16,
+            demand: "must be + and 5 to 15 digits, with the country code and without separators", MSISDN.init)
+    }
+
     /// A TS.43 temporary token.
     mutating func operatorToken() -> Secret? {
         visibleText("operator_token", ["operatorToken"], limit: 4096, required: true).map { Secret($0) }

@@ -2,20 +2,53 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-extension VerifyPhoneNumber.Question {
+/// A verification of the signed-in user's phone number, as an app asks for it.
+struct PhoneVerificationRequest {
+    /// How the device is authenticated.
+    enum Means {
+        /// By the SIM, over any network.
+        case operatorToken(Secret)
+        /// Over the mobile network, by a browser that ends at this redirect URI.
+        case redirect(to: String)
+    }
+
+    let question: VerifyPhoneNumber.Question
+    let means: Means
+
     /// Reads a verification from a body's fields.
+    /// - Parameter caller: The network of the caller's address, for the limits of lookups.
     /// - Throws: 400 that names every missing or malformed field.
-    init(_ fields: BodyFields) throws(APIError) {
+    init(_ fields: BodyFields, caller: IPAddress?) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let phoneNumber = reader.visibleText("phone_number", ["phoneNumber"], limit: 16)
         let provider = reader.visibleText("provider", limit: 32)
-        let token = reader.operatorToken()
-        let choice = reader.operatorChoice()
-        guard reader.problems.isEmpty, let token else { throw reader.refusal(correlationID) }
-        self.init(operatorToken: token, choice: choice)
-        self.phoneNumber = phoneNumber
-        self.provider = provider
-        self.correlationID = correlationID
+        let hasToken = reader.has("operator_token") || reader.has("operatorToken")
+        let token = hasToken ? reader.operatorToken() : nil
+        // An app that sends an operator token needs no browser.
+        let redirectURI = reader.redirectURI(required: !hasToken)
+        var question = VerifyPhoneNumber.Question(choice: reader.operatorChoice())
+        try reader.check(correlationID)
+        question.phoneNumber = phoneNumber
+        question.choice.caller = caller
+        question.provider = provider
+        question.correlationID = correlationID
+        self.question = question
+        means = token.map { .operatorToken($0) } ?? .redirect(to: redirectURI ?? "")
+    }
+}
+
+/// What an app presents to end a verification by redirects.
+struct PhoneVerificationConfirmationRequest {
+    let confirmation: Secret
+    let correlationID: CorrelationID?
+
+    /// Reads a confirmation from a body's fields.
+    /// - Throws: 400 that names every missing or malformed field.
+    init(_ fields: BodyFields) throws(APIError) {
+        var reader = FieldReader(fields)
+        correlationID = reader.correlationID()
+        confirmation = Secret(reader.visibleText("confirmation", limit: 64, required: true) ?? "")
+        try reader.check(correlationID)
     }
 }

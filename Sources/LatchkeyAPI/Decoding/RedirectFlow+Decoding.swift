@@ -8,7 +8,7 @@ extension RedirectStart {
     /// The redirect URI if the request has none.
     typealias UsualRedirectURI = (ClientID?, ClientType) -> String?
 
-    /// Reads the query of a start (docs/redirects.md).
+    /// Reads the query of a start (docs/web-frontends.md).
     /// - Parameters:
     ///   - callback: The path that the provider sends the browser back to; by default the provider's callback.
     ///   - fallback: Without it, `redirect_uri` is required.
@@ -19,6 +19,10 @@ extension RedirectStart {
     ) throws(APIError) {
         var reader = FieldReader(.form(query))
         if let name = query.repeatedName { reader.refuse(name, "is repeated") }
+        // Addresses are in logs and histories.
+        for name in ["phone_number", "phoneNumber"] where reader.has(name) {
+            reader.refuse(name, "must not be in an address: post the start")
+        }
         try self.init(&reader, provider: provider, publicURL: publicURL, callback, fallback)
     }
 
@@ -41,6 +45,7 @@ extension RedirectStart {
         let clientID = reader.clientID()
         let network = reader.has("mccmnc") || reader.has("mcc") || reader.has("mnc") ? reader.network() : nil
         let operatorName = reader.operatorName()
+        let phoneNumber = reader.phoneNumber()
         let usual = clientType.flatMap { fallback?(clientID, $0) }
         if named == nil, usual == nil, fallback != nil { reader.refuse("redirect_uri", "is missing") }
         let redirectURI = named ?? usual ?? ""
@@ -53,6 +58,7 @@ extension RedirectStart {
         self.clientID = clientID
         self.network = network
         self.operatorName = operatorName
+        self.phoneNumber = phoneNumber
         scopes = reader.words("scope", limit: 1024)
         acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
         context = reader.context()

@@ -15,17 +15,15 @@ extension Request {
     /// Whether `Accept` names `application/problem+json` (RFC 9457), and not with a weight of 0. A wildcard does not
     /// count: such a client may know no other errors than OAuth's.
     var acceptsProblemDetails: Bool {
-        guard let accepted = headers[.accept] else { return false }
-        return accepted.split(ascii: ",").contains { range in
-            MediaTypeText.essence(of: String(range)) == "application/problem+json"
-                && !range.split(ascii: ";").dropFirst().contains(where: Self.isZeroWeight)
-        }
+        guard headers.count(of: .accept) > 0 else { return false }
+        return AcceptedTypes(headers.values(of: .accept)).weight(named: "application/problem+json") ?? 0 > 0
     }
 
-    /// RFC 9110 section 12.4.2.
-    private static func isZeroWeight(_ parameter: Substring) -> Bool {
-        let text = parameter.lowercased().filter { $0 != " " && $0 != "\t" }
-        return text.hasPrefix("q=0") && text.dropFirst(3).allSatisfy { $0 == "0" || $0 == "." }
+    /// Whether the client is a browser that navigates: `Accept` weighs HTML more than JSON.
+    var prefersHTML: Bool {
+        guard headers.count(of: .accept) > 0 else { return false }
+        let accepted = AcceptedTypes(headers.values(of: .accept))
+        return accepted.weight(of: "text/html") > accepted.weight(of: "application/json")
     }
 
     /// The token of `Authorization: Bearer …` (RFC 6750 section 2.1); tokens in queries and bodies are not read.

@@ -4,7 +4,7 @@ import SignIn
 
 extension SignInRequest {
     /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction, which requires
-    /// `context` and `acr_values` (docs/transactions.md).
+    /// `context` and `acr_values` (docs/approvals.md).
     /// - Parameters:
     ///   - name: The provider's name in paths.
     ///   - provider: Gives the client and the redirect URI that the body leaves out, if there is only one. `mccmnc` is
@@ -46,14 +46,20 @@ extension SignInRequest {
     /// - Parameters:
     ///   - name: The name in paths of a provider with mobile operators.
     ///   - signIn: Knows the operators.
-    /// - Throws: 400 that names every missing or malformed field; `operator_unknown`.
-    init(operatorTokenIn fields: BodyFields, provider name: String, _ signIn: SignInWithCode) throws {
+    ///   - caller: The network of the caller's address, for the limits of lookups.
+    /// - Throws: 400 that names every missing or malformed field; `operator_unknown`; what the lookup of a number
+    ///   throws.
+    init(
+        operatorTokenIn fields: BodyFields, provider name: String, _ signIn: SignInWithCode, caller: IPAddress?
+    ) async throws {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let token = reader.operatorToken()
-        let choice = reader.operatorChoice()
+        var choice = reader.operatorChoice()
+        choice.number = reader.phoneNumber()
+        choice.caller = caller
         try reader.check(correlationID)
-        let (key, provider) = try signIn.mobileOperator(of: name, choice)
+        let (key, provider) = try await signIn.mobileOperator(of: name, choice, correlationID)
         let clientID = reader.clientID(at: provider)
         guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
         self.init(operatorToken: token, provider: key, clientID: clientID)

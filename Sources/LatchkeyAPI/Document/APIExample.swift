@@ -32,6 +32,12 @@ enum APIExample {
         "operator": "northwind", "checked_at": 1800000000, "sim_swapped": false}
         """
 
+    static let startedPhoneVerification = """
+        {"verification_id": "\(handle)", "status": "pending", \
+        "authorization_url": "https://auth.northwind.example/authorize?client_id=latchkey", "expires_in": 600, \
+        "correlation_id": "\(correlationID)"}
+        """
+
     /// A sign-in with a code: `more` are further members, each with a comma before it.
     static func signIn(_ more: String = "") -> String {
         """

@@ -44,39 +44,6 @@ extension APIOperation {
                     "This is your last identity: without it you could not sign in. Erase the account instead, if that "
                         + "is meant."),
             ]),
-        APIOperation(
-            .post, "/users/me/phone/verifications", "verifyPhoneNumber", .account, .session,
-            "Verify the user's phone number",
-            """
-            Asks the mobile operator of the device whether it has the number, with a token that the app got from the \
-            operator. A confirmed number becomes the user's `phone_number`, verified; any other outcome changes nothing.
-            """,
-            body: Body(
-                schema: "PhoneVerificationQuestion",
-                example: #"{"phone_number": "+12025550123", "operator": "northwind", "operator_token": "…"}"#
-                    .replacing("…", with: "eyJ0b2tlbiI")),
-            responses: [
-                .json("The outcome.", .named("PhoneVerification"), example: APIExample.phoneVerification)
-            ],
-            refusals: [
-                .operatorUnknown, .carrierError, .carrierTimeout, .providerUnknown,
-                APIRefusal(
-                    .refusedByCarrier, .requestDenied,
-                    "operator_token was used before. Get another one from the operator.",
-                    carrierCode: "invalid_grant", as: "operator_token_used"),
-            ]),
-        APIOperation(
-            .get, "/users/me/phone/verifications/{id}", "showPhoneVerification", .account, .session,
-            "Read the outcome of a verification again", "For a day, and for the session that asked only.",
-            parameters: [.path("id", .text("The `verification_id`.", example: APIExample.handle))],
-            responses: [
-                .json("The outcome.", .named("PhoneVerification"), example: APIExample.phoneVerification)
-            ],
-            refusals: [
-                APIRefusal(
-                    .notFound, .invalidRequest, "The session has no verification of this id. Start another one.",
-                    as: "verification_unknown")
-            ]),
     ]
 
     private static let shownUser = APISchema.anyOf(

@@ -2,7 +2,41 @@ import HTTPTypes
 import SignIn
 
 extension APIOperation {
-    static let ofBackchannel: [APIOperation] = [
+    static let ofBackchannel = ofCarriers + ofProviders
+
+    /// The same calls for any provider.
+    private static let ofProviders =
+        [
+            APIOperation(
+                .post, "/auth/{provider}/backchannel", "startBackchannelAuthentication", .backchannelAuthentication,
+                .key,
+                "Ask a user of a provider on their phone",
+                "The provider asks the user, without a browser. Poll for the outcome. For `zenkey` the body is that of "
+                    + "`POST /auth/zenkey-async-signin`.",
+                parameters: [.provider],
+                body: Body(
+                    schema: "ProviderBackchannelAuthentication",
+                    example: #"{"login_hint": "jane@example.com", "binding_message": "W4SCT"}"#),
+                responses: [started], refusals: ofAsking + [.otherClient, .providerUnknown])
+        ]
+        + ofCarriers.dropFirst().map { operation in
+            operation.also(
+                at: operation.path.replacing("/auth/zenkey-async-signin", with: "/auth/{provider}/backchannel"),
+                operation.id.replacing("AsyncSignIn", with: "BackchannelAuthentication"), added: [.provider],
+                note(on: operation.id))
+        }
+
+    private static func note(on id: String) -> String {
+        switch id {
+        case "pollAsyncSignIn": "The provider is asked for the outcome when its interval has passed."
+        case "retryAsyncSignIn": "For carriers only: other providers are asked by a new start."
+        case "notifyAsyncSignIn":
+            "A provider that is no carrier sends `auth_req_id` alone (CIBA's mode ping), and other members are ignored."
+        default: "At any provider."
+        }
+    }
+
+    private static let ofCarriers: [APIOperation] = [
         APIOperation(
             .post, "/auth/zenkey-async-signin", "startAsyncSignIn", .backchannelAuthentication, .key,
             "Ask a user on their phone",
@@ -33,7 +67,9 @@ extension APIOperation {
                 unknown, .mustRegister, .unlinkedUser, cancelled,
                 APIRefusal(
                     .expired, .requestTimeout,
-                    "The user did not answer in time. Retry this sign-in with POST, or start a new one."),
+                    "The user did not answer in time. Start a new sign-in; one at a carrier can also be retried with "
+                        + "POST."
+                ),
             ]),
         APIOperation(
             .post, handlePath, "retryAsyncSignIn", .backchannelAuthentication, .key, "Ask the user again",

@@ -16,7 +16,7 @@ extension APIOperation {
                         {"providers": [{"id": "zenkey", "name": "ZenKey", "kind": "zenkey", \
                         "start_url": "https://login.example.com/auth/zenkey/start"}]}
                         """)
-            ]), start, initiate, initiateByForm,
+            ]), start, startForApp, initiate, initiateByForm,
         APIOperation(
             .get, "/sign-in", "signInPage", .redirects, .browser, "The ways to sign in, as a page",
             """
@@ -129,6 +129,23 @@ extension APIOperation {
             .query("tracking_id", .visible("In a success; by default the correlation id.", upTo: 128, example: "t-1")),
         ],
         responses: [.redirect(), startLocation],
+        refusals: [
+            .providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .operatorUnknown,
+        ])
+
+    private static let startForApp = APIOperation(
+        .post, "/auth/{provider}/start", "startForApp", .redirects, .key, "Begin a sign-in of an app",
+        """
+        As `startRedirect`, for apps that open the location themselves. Nothing of the request is in an address, so it \
+        may have `phone_number`: a provider of kind `camara` with a Telco Finder finds the mobile operator by it.
+        """,
+        parameters: [.provider],
+        body: Body(
+            schema: "AppStart",
+            example: """
+                {"client_type": "ios", "redirect_uri": "com.example.app://callback", "phone_number": "+12025550123"}
+                """),
+        responses: [startLocation],
         refusals: [
             .providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .operatorUnknown,
         ])

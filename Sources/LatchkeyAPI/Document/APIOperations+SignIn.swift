@@ -3,9 +3,16 @@ import SignIn
 
 extension APIOperation {
     static let ofSignIn: [APIOperation] = [
-        signIn(APIRefusal.ofCarriers + APIRefusal.ofOperators),
+        signIn(
+            .keyOrPage, .session(.ok, "The user is signed in."), APIRefusal.ofCarriers + APIRefusal.ofOperators,
+            """
+
+
+            At a provider of kind `camara` the body has an `operator_token` in place of a code. A page of this \
+            server's own origin sends `client_type`, and gets cookies instead of tokens.
+            """),
         // Carriers have no refusals of operators, and the example apps know none.
-        signIn(APIRefusal.ofCarriers).also(
+        signIn(.key, .tokens(.ok, "The user is signed in."), APIRefusal.ofCarriers).also(
             at: "/auth/zenkey-signin", "signInWithZenKey",
             "This is `/auth/zenkey/sign-in` under the name that the published example apps use."),
         APIOperation(
@@ -30,19 +37,19 @@ extension APIOperation {
     ]
 
     /// - Parameter refusals: Those of the providers that the path can name.
-    private static func signIn(_ refusals: [APIRefusal]) -> APIOperation {
+    private static func signIn(
+        _ access: Access, _ response: Response, _ refusals: [APIRefusal], _ more: String = ""
+    ) -> APIOperation {
         APIOperation(
-            .post, "/auth/{provider}/sign-in", "signIn", .signIn, .key, "Sign in with an authorization code",
+            .post, "/auth/{provider}/sign-in", "signIn", .signIn, access, "Sign in with an authorization code",
             """
             Redeems the code at the user's carrier, checks the ID token, and returns a Latchkey session. If the \
             response was lost, the same caller may send the same request again within 60 seconds, if it has a \
             `code_verifier`.
-
-            At a provider of kind `camara` the body has an `operator_token` in place of a code.
-            """,
+            """ + more,
             parameters: [.provider],
             body: Body(schema: "SignIn", example: APIExample.signIn(#", "nonce": "\#(APIExample.nonce)""#)),
-            responses: [.tokens(.ok, "The user is signed in.")],
+            responses: [response],
             refusals: refusals + [.mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown])
     }
 

@@ -13,7 +13,7 @@ extension APISchema {
             "A sign-in with a code, to be added to the user.",
             fields(["provider": text("An `id` of `GET /auth/providers`.", example: "zenkey")]) + signInFields()
                 + networkFields),
-        "LinkStart": linkStart,
+        "LinkStart": linkStart, "AppStart": appStart,
         "SignOut": object(
             "Where the logout ends.",
             [
@@ -33,15 +33,21 @@ extension APISchema {
         "PhoneVerificationQuestion": object(
             "A number to verify.",
             fields(
-                ["operator_token": operatorToken],
                 optional: [
+                    "operator_token": operatorToken,
+                    "redirect_uri": redirectURI(
+                        "One of the client's, where the browser ends; required without `operator_token`."),
                     "phone_number": visible(
-                        "`+` and digits; by default the number of the profile. Also `phoneNumber`.", upTo: 16,
-                        example: "+12025550123"),
+                        "`+` and digits; by default the number of the profile, and where it has none, the operator "
+                            + "tells the number. Also `phoneNumber`.", upTo: 16, example: "+12025550123"),
                     "provider": visible(
                         "A provider of kind `camara`; required if there are several.", upTo: 32, example: "number"),
                     "operator": operatorName, "correlation_id": correlationID,
                 ]) + networkFields),
+        "PhoneVerificationConfirmation": object(
+            "What the app was redirected with.",
+            ["confirmation": visible("Works once.", upTo: 64, example: APIExample.handle)],
+            optional: ["correlation_id": correlationID]),
         "Refresh": object(
             "A refresh (RFC 6749 section 6).",
             ["grant_type": text("Always the same. Also `grantType`.", choices: ["refresh_token"])],
@@ -70,6 +76,9 @@ extension APISchema {
         "BackchannelAuthentication": object(
             "The user to ask, and the purpose.", backchannelFields + networkFields,
             oneGroupOf: [["mccmnc"], ["mcc", "mnc"]]),
+        "ProviderBackchannelAuthentication": object(
+            "The user to ask: exactly one of the hints.", providerBackchannelFields,
+            oneGroupOf: [["login_hint"], ["login_hint_token"], ["id_token_hint"]]),
         "BackchannelNotification": object(
             "The outcome of a backchannel authentication: `id_token`, or `error`.",
             fields(
@@ -168,8 +177,15 @@ extension APISchema {
     }
 
     private static let operatorTokenFields = fields(optional: [
-        "operator_token": operatorToken, "operator": operatorName,
+        "operator_token": operatorToken, "operator": operatorName, "phone_number": phoneNumber,
+        "client_type": text(
+            "At `/auth/{provider}/sign-in`, for a page of this server's own origin, which sends no key and gets "
+                + "cookies instead of tokens. Also `clientType`.", choices: ["web"]),
     ])
+
+    private static let phoneNumber = visible(
+        "By which Telco Finder finds the mobile operator, at a provider of kind `camara` that has one, if neither "
+            + "`operator` nor `mccmnc` is sent. `+` and digits. Also `phoneNumber`.", upTo: 16, example: "+12025550123")
 
     private static let operatorToken = visible(
         "A TS.43 temporary token, which the app got from the operator by the SIM of the device. Also `operatorToken`.",
@@ -181,11 +197,20 @@ extension APISchema {
 
     private static let linkStart = object(
         "A link by redirects: the fields of a start.",
+        startFields(of: ["web", "popup"], end: "Where the link ends: one of the client's.", "https://web.example/done"))
+
+    private static let appStart = object(
+        "A start of an app.",
+        startFields(
+            of: ["ios", "android"], end: "Where the sign-in ends: one of the client's.", "com.example.app://callback"))
+
+    private static func startFields(
+        of types: [String], end description: String, _ redirectURI: String
+    ) -> [Field] {
         fields(
             [
-                "client_type": text("Also `clientType`.", choices: ["web", "popup"]),
-                "redirect_uri": visible(
-                    "Where the link ends: one of the client's.", upTo: 2048, example: "https://web.example/done"),
+                "client_type": text("Also `clientType`.", choices: types),
+                "redirect_uri": visible(description, upTo: 2048, example: redirectURI),
             ],
             optional: [
                 "client_id": clientID,
@@ -194,11 +219,13 @@ extension APISchema {
                 "prompt": words("As in a start.", upTo: 64, example: "login"), "max_age": maximumAge,
                 "login_hint": text("The expected user."),
                 "tracking_id": visible("In a success; by default the correlation id.", upTo: 128, example: "t-1"),
-                "operator": operatorName,
-                "code_challenge": text("Accepted as in a start; not used here.", pattern: "^[A-Za-z0-9_-]{43}$"),
+                "operator": operatorName, "phone_number": phoneNumber,
+                "code_challenge": text(
+                    "Of a verifier for `POST /auth/session`; a link does not use it.", pattern: "^[A-Za-z0-9_-]{43}$"),
                 "code_challenge_method": text("With `code_challenge`.", choices: ["S256"]),
                 "correlation_id": correlationID,
-            ]) + networkFields)
+            ]) + networkFields
+    }
 
     private static let pageClientType = text(
         "For a page of this server's own origin, which sends no key and gets cookies instead of tokens. Also "
@@ -213,6 +240,22 @@ extension APISchema {
             "postal_code": text("The postal code.", example: "90210"),
         ])
     }
+
+    private static let providerBackchannelFields = fields(optional: [
+        "client_id": clientID,
+        "login_hint": text(
+            "What the provider knows the user by, such as an email address. Also `loginHint`.",
+            example: "jane@example.com"),
+        "login_hint_token": visible("A token about the user, of the provider's own form.", upTo: 8192),
+        "id_token_hint": visible("An ID token that the provider issued for the user.", upTo: 16_384),
+        "scope": words("`openid` and further scopes; by default the client's.", upTo: 1024, example: "openid email"),
+        "binding_message": text(
+            "What the user compares on both devices: at most 64 letters, digits, signs and single spaces.",
+            example: "W4SCT"),
+        "requested_expiry": span("How long the request shall be valid, at most 3600", example: 120),
+        "user_code": visible("The user's secret against unwanted prompts.", upTo: 128),
+        "acr_values": acrValues, "correlation_id": correlationID,
+    ])
 
     private static let backchannelFields = fields(
         [

@@ -100,16 +100,30 @@ extension APISchema {
                 "aud": text("The `client_id` of the app."), "jti": text("The id of this receipt."),
                 "iat": seconds("When it was issued"), "exp": seconds("When it expires"),
             ], receiptClaims),
+        "PhoneVerificationStarted": object(
+            "A verification that waits for a browser.",
+            [
+                "verification_id": text("To confirm and to read it.", example: APIExample.handle),
+                "status": text("Always the same.", choices: ["pending"]),
+                "authorization_url": text(
+                    "Where the app sends a browser on the device, over the mobile network.",
+                    example: "https://auth.northwind.example/authorize?client_id=latchkey"),
+                "expires_in": span("Time left for the browser", example: 600), "correlation_id": correlationID,
+            ]),
         "PhoneVerification": object(
-            "The outcome of a verification.",
+            "A verification.",
             [
                 "verification_id": text("To read the outcome again.", example: APIExample.handle),
                 "status": text(
-                    "`mismatch`: the device has another number; `failed`: `error` says why.",
-                    choices: ["verified", "mismatch", "failed"]),
-                "phone_number": text("The number that was asked for.", example: "+12025550123"),
+                    "`pending`: not confirmed yet; `mismatch`: the device has another number; `failed`: `error` says "
+                        + "why.",
+                    choices: ["pending", "verified", "mismatch", "failed"]),
+                "phone_number": text(
+                    "The number that was asked for, or that the operator told; null while it is not known.",
+                    example: "+12025550123"
+                ).orNull,
                 "operator": text("The operator that was asked.", example: "northwind"),
-                "checked_at": seconds("When it was asked"),
+                "checked_at": seconds("When it was asked; null while it is pending").orNull,
                 "sim_swapped": flag("Whether the SIM was changed lately; null if that is not known.").orNull,
             ],
             optional: [
@@ -124,6 +138,11 @@ extension APISchema {
             [
                 "auth_req_id": backchannelHandle, "expires_in": span("Time left for the user", example: 300),
                 "correlation_id": correlationID,
+            ],
+            optional: [
+                "interval": span(
+                    "The time after which a poll can bring something new, where the provider is asked by polls",
+                    example: 5)
             ]),
         "BackchannelAuthenticationWaiting": object(
             "The user has not answered yet: poll again after a second or more.", ["auth_req_id": backchannelHandle]),

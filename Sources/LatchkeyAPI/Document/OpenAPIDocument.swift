@@ -110,6 +110,6 @@ package struct OpenAPIDocument: Sendable {
 extension APIOperation {
     /// All operations, in the order of the document.
     static let all: [APIOperation] =
-        ofSignIn + ofSessions + ofLogout + ofAccount + ofLinking + ofRedirects + ofBackchannel
+        ofSignIn + ofSessions + ofLogout + ofAccount + ofPhoneVerification + ofLinking + ofRedirects + ofBackchannel
         + ofTransactions + ofServices + ofOperation
 }

@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import OpenIDConnect
 
 /// Pages for a person in a browser.
 enum BrowserPages {
@@ -21,16 +22,28 @@ enum BrowserPages {
     }
 
     /// Shows an error if there is no frontend to redirect to.
-    static func failure(_ error: APIError, below path: String) -> Response {
+    static func failure(_ error: APIError, requestID: String, below path: String) -> Response {
         var response = page(
             error.status, below: path, title: "This sign-in cannot continue",
             """
             <p>\(HTML.escaped(error.userMessage))</p>
             <p><small>\(HTML.escaped(error.code)): \(HTML.escaped(error.description))</small></p>
             <p><a href="\(HTML.escaped(path))/sign-in">Back to the sign-in page</a></p>
+            <p><small>Reference: <code>\(HTML.escaped(error.correlationID?.text ?? requestID))</code></small></p>
             """)
         response.headers.append(contentsOf: error.headers)
         return response
+    }
+
+    /// For a path without a route or a file.
+    static func nothingThere(requestID: String, below path: String) -> Response {
+        page(
+            .notFound, below: path, title: "There is nothing here",
+            """
+            <p>The address may have a typing error, or the page may be gone.</p>
+            <p><a class="button" href="\(HTML.escaped(path))/">Go to the front page</a></p>
+            <p><small>Reference: <code>\(HTML.escaped(requestID))</code></small></p>
+            """)
     }
 
     /// For a return from a provider's logout with an unknown `state`.

@@ -4,7 +4,7 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// The page `/sign-in`.
+/// The page `/sign-in`, which is also the front page of a site without one.
 struct SignInPage {
     /// A link that begins a sign-in.
     struct Way {
@@ -12,11 +12,11 @@ struct SignInPage {
         let location: String
     }
 
-    /// The outcome of a sign-in that ended here. Of the URL only the error's code is shown, because anyone can forge
-    /// the rest.
+    /// The outcome of a sign-in that ended here. Of the URL only the error's code is shown, and a reference of the form
+    /// that this server gives, because anyone can forge the rest.
     enum Outcome {
         case signedIn, signedOut, mustRegister
-        case failed(code: String)
+        case failed(code: String, reference: String?)
 
         init?(_ query: Query) {
             switch query["status"] {
@@ -27,21 +27,30 @@ struct SignInPage {
                 let isCode =
                     (1...48).contains(code.utf8.count)
                     && code.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 }
-                self = .failed(code: isCode ? code : "unknown_error")
+                self = .failed(
+                    code: isCode ? code : "unknown_error", reference: Self.reference(query["correlation_id"]))
             default: return nil
             }
+        }
+
+        /// 128 bits in base64url, as in ``CorrelationID/random(from:)``; nil for another form.
+        private static func reference(_ text: String?) -> String? {
+            guard let text, text.utf8.count == 22, Base64URL.decode(text.utf8)?.count == 16 else { return nil }
+            return text
         }
     }
 
     /// The path below which a proxy serves this server.
     let path: String
+    /// Whether the front page is the developer console, which needs JavaScript.
+    let hasConsole: Bool
     var outcome: Outcome?
     var user: User?
     /// Whether the browser has a refresh token.
     var canBeRenewed = false
     var ways: [Way] = []
-    /// The URL of this page.
-    var address = ""
+    /// The URL of this page; nil if the server does not know it.
+    var address: String?
 
     var response: Response {
         var response = BrowserPages.page(
@@ -65,10 +74,14 @@ struct SignInPage {
         case .mustRegister where user == nil:
             Self.notice(
                 "note",
-                "The provider knows you, but you are not registered here yet. The registration form needs "
-                    + "JavaScript: <a href=\"\(HTML.escaped(path))/\">continue there</a>, with JavaScript on.")
-        case .failed(let code):
+                "The provider knows you, but you are not registered here yet. "
+                    + (hasConsole
+                        ? "The registration form needs JavaScript: <a href=\"\(HTML.escaped(path))/\">continue "
+                            + "there</a>, with JavaScript on."
+                        : "Register in the app or on the site that you came from."))
+        case .failed(let code, let reference):
             Self.notice("problem", "\(UserMessage.text(code, .unknownError)) <small>(<code>\(code)</code>)</small>")
+                + (reference.map { "\n<p><small>Reference: <code>\($0)</code></small></p>" } ?? "")
         case .signedOut where user == nil: Self.notice("note", "You are signed out.")
         case .signedIn, .signedOut, .mustRegister, nil: ""
         }
@@ -77,16 +90,18 @@ struct SignInPage {
     private var state: String {
         if let user {
             let name = user.profile[.name] ?? user.profile[.username]
+            let account =
+                hasConsole ? "<a class=\"button\" href=\"\(HTML.escaped(path))/\">See your account</a>\n" : ""
             return """
                 <p>\(name.map { "Welcome, <strong>\(HTML.escaped($0))</strong>." } ?? "Welcome.") You are user \
                 \(user.id.number) here. The session is in a cookie that scripts cannot read.</p>
                 <form class="ways" method="post" action="\(HTML.escaped(path))/sign-out">
-                <a class="button" href="\(HTML.escaped(path))/">See your account</a>
-                <button type="submit">Sign out</button>
+                \(account)<button type="submit">Sign out</button>
                 </form>
                 """
         }
         guard canBeRenewed else { return "" }
+        guard hasConsole else { return "<p>Your session must be renewed. Sign in again.</p>" }
         return """
             <p>This browser has a session that must be renewed, which needs JavaScript: \
             <a href="\(HTML.escaped(path))/">continue there</a>, or sign in again.</p>
@@ -96,10 +111,11 @@ struct SignInPage {
     private var links: String {
         guard user == nil else { return "" }
         guard !ways.isEmpty else {
-            return Self.notice(
-                "note",
-                "No client allows sign-ins to end here. The operator must add "
-                    + "<code>\(HTML.escaped(address))</code> to a client's <code>redirect_uris</code>.")
+            let remedy =
+                address.map { "add <code>\(HTML.escaped($0))</code> to the <code>redirect_uris</code> of a client" }
+                ?? "set <code>public_url</code>"
+            return Self.notice("note", "There is no sign-in on this page. Sign in with the app or site that you use.")
+                + "\n<p><small>To the operator: to offer sign-ins here, \(remedy).</small></p>"
         }
         let items = ways.map { way in
             "<li><a class=\"button\" href=\"\(HTML.escaped(way.location))\">"

@@ -1,14 +1,23 @@
+import CLatchkeySite
 package import HTTPServer
 import HTTPTypes
 package import Logging
 
 extension StaticFiles {
     /// The files of the site beside the API: its pages load nothing from other origins and cannot be framed.
-    /// - Parameter demonstration: Its carriers may be called by the pages.
-    package convenience init(siteIn folder: String, demonstration: Demonstration? = nil, logger: Logger) {
+    ///
+    /// The files of `Public` are part of the program.
+    /// - Parameters:
+    ///   - folder: A folder whose files add to those of the program, and replace the ones with the same path; nil for
+    ///     none.
+    ///   - hasConsole: Whether the developer console is among the files.
+    ///   - demonstration: Its carriers may be called by the pages.
+    package convenience init(
+        siteIn folder: String?, hasConsole: Bool, demonstration: Demonstration? = nil, logger: Logger
+    ) {
         let connected = (["'self'"] + [demonstration?.carriersURL].compactMap(\.self)).joined(separator: " ")
         self.init(
-            folder: folder,
+            folder: folder, builtIn: BuiltInFiles(Self.compiledFiles(withConsole: hasConsole)),
             fields: [
                 .cacheControl: "public, max-age=300",
                 .xContentTypeOptions: "nosniff",
@@ -18,5 +27,20 @@ extension StaticFiles {
                 base-uri 'none'; form-action 'none'; frame-ancestors 'none'
                 """,
             ], logger: logger)
+    }
+
+    /// The files of `Public`, by path.
+    package static func compiledFiles(withConsole hasConsole: Bool) -> [String: @Sendable () -> [UInt8]] {
+        var files: [String: @Sendable () -> [UInt8]] = [:]
+        for index in 0..<csite_file_count() {
+            let path = String(cString: csite_files()[index].path)
+            let isOfConsole = path == "index.html" || path.hasPrefix("console")
+            guard hasConsole || !isOfConsole else { continue }
+            files[path] = {
+                let file = csite_files()[index]
+                return Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+            }
+        }
+        return files
     }
 }

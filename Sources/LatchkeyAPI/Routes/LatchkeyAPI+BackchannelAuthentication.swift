@@ -4,10 +4,8 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// Backchannel authentication (docs/backchannel-authentication.md).
+/// Backchannel authentication (docs/approvals.md).
 extension LatchkeyAPI {
-    private static let provider = "zenkey"
-
     private var notificationEndpoint: EndpointURL? {
         baseURL.url.flatMap {
             EndpointURL($0 + BackchannelAuthentication.notificationPath, policy: .allowLoopbackHTTP)
@@ -23,17 +21,22 @@ extension LatchkeyAPI {
         return PromptQuota(of: caller, perUser: rates.promptsPerUser)
     }
 
-    func startBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
-        let signIn = try BackchannelAuthenticationParameters(BodyFields(request), provider: Self.provider)
+    func startBackchannelAuthentication(
+        _ request: Request, _ admission: Admission, at provider: String
+    ) async throws -> Response {
+        let signIn = try BackchannelAuthenticationParameters(
+            BodyFields(request), provider: provider, useCases.signIn.provider(named: provider))
         try admission.check(signIn.clientID.text)
         return try await useCases.backchannelAuthentication.start(
             signIn, for: admission.caller, within: quota(request, admission), notifiedAt: notificationEndpoint
         ).response
     }
 
-    func pollBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
+    func pollBackchannelAuthentication(
+        _ request: Request, _ admission: Admission, at provider: String
+    ) async throws -> Response {
         let handle = request.handle
-        switch try await useCases.backchannelAuthentication.poll(handle, for: admission.caller) {
+        switch try await useCases.backchannelAuthentication.poll(handle, at: provider, for: admission.caller) {
         case .pending:
             return .json(.ok, capacity: 64) { json in
                 json.add("auth_req_id", handle.exposed)
@@ -44,28 +47,35 @@ extension LatchkeyAPI {
         }
     }
 
-    func retryBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
+    func retryBackchannelAuthentication(
+        _ request: Request, _ admission: Admission, at provider: String
+    ) async throws -> Response {
         let endpoint = notificationEndpoint
         return try await useCases.backchannelAuthentication.retry(
-            request.handle, for: admission.caller, within: quota(request, admission), notifiedAt: endpoint
+            request.handle, at: provider, for: admission.caller, within: quota(request, admission),
+            notifiedAt: endpoint
         ).response
     }
 
-    func cancelBackchannelAuthentication(_ request: Request, _ admission: Admission) async throws -> Response {
-        try await useCases.backchannelAuthentication.cancel(request.handle, for: admission.caller)
+    func cancelBackchannelAuthentication(
+        _ request: Request, _ admission: Admission, at provider: String
+    ) async throws -> Response {
+        try await useCases.backchannelAuthentication.cancel(request.handle, at: provider, for: admission.caller)
         return .emptyObject
     }
 
-    /// The carrier's callback. The token is checked first, so that others learn nothing.
-    func receiveNotification(_ request: Request) async throws -> Response {
+    /// The provider's callback. The token is checked first, so that others learn nothing.
+    func receiveNotification(_ request: Request, at provider: String) async throws -> Response {
         let token: Secret
         do throws(APIError) {
             token = try request.bearerToken()
         } catch {
             throw APIError.notificationTokenMissing
         }
-        let notifier = try await useCases.backchannelAuthentication.authenticate(token)
-        let notification = try BackchannelNotification(BodyFields(request))
+        let notifier = try await useCases.backchannelAuthentication.authenticate(token, at: provider)
+        let fields = try BodyFields(request)
+        let notification =
+            notifier.isPing ? try BackchannelNotification(ping: fields) : try BackchannelNotification(fields)
         do throws(SignInError) {
             try await useCases.backchannelAuthentication.receive(notification, from: notifier)
         } catch {
@@ -84,6 +94,7 @@ extension BackchannelAuthenticationStarted {
         return .json(.ok, capacity: 160) { json in
             json.add("auth_req_id", handle.exposed)
             json.add("expires_in", expiresIn)
+            if let interval { json.add("interval", interval) }
             json.add("correlation_id", correlationID.text)
         }
     }

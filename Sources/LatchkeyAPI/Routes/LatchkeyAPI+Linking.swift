@@ -5,7 +5,7 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// Adding a way to sign in (docs/linking.md), and the providers' resources (docs/providers.md).
+/// Adding a way to sign in (docs/accounts.md), and the providers' resources (docs/providers.md).
 extension LatchkeyAPI {
     func linkIdentity(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let fields = try BodyFields(request)

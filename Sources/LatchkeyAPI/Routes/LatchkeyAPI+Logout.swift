@@ -4,7 +4,7 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// Logout together with the provider (docs/logout.md).
+/// Logout together with the provider (docs/accounts.md).
 extension LatchkeyAPI {
     /// A provider has no API key: its token authenticates it. Only a form (Back-Channel Logout section 2.5).
     func receiveLogout(_ request: Request) async throws -> Response {

@@ -42,7 +42,5 @@ extension LatchkeyAPI {
 
 extension APIError {
     /// The response on a path without a route.
-    static let nothingThere = APIError(
-        .notFound, "not_found", .invalidRequest,
-        "There is nothing at this path. Check it for typing errors; paths do not end with a slash.")
+    static var nothingThere: APIError { APIError(HTTPError.nothingHere) }
 }

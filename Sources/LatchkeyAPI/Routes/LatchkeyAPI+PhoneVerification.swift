@@ -8,8 +8,24 @@ import StorageModel
 /// Verifications of a signed-in user's phone number (docs/verified-numbers.md).
 extension LatchkeyAPI {
     func verifyPhoneNumber(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let question = try VerifyPhoneNumber.Question(BodyFields(request))
-        return try await useCases.verifyPhoneNumber(question, for: caller.holder).response
+        let asked = try PhoneVerificationRequest(BodyFields(request), caller: rates.subnet(of: request))
+        switch asked.means {
+        case .operatorToken(let token):
+            return try await useCases.verifyPhoneNumber(asked.question, with: token, for: caller.holder).response
+        case .redirect(let redirectURI):
+            return try await useCases.redirectSignIn.startVerification(
+                asked.question, redirectURI: redirectURI, publicURL: try publicURL(),
+                subnet: rates.subnet(of: request), for: caller.holder
+            ).response
+        }
+    }
+
+    func confirmPhoneVerification(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
+        let presented = try PhoneVerificationConfirmationRequest(BodyFields(request))
+        return try await useCases.verifyPhoneNumber.confirm(
+            request.parameters["id"] ?? "", with: presented.confirmation, correlationID: presented.correlationID,
+            for: caller.holder
+        ).response
     }
 
     func showPhoneVerification(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
@@ -17,16 +33,37 @@ extension LatchkeyAPI {
     }
 }
 
+extension RedirectSignIn.StartedVerification {
+    fileprivate var response: Response {
+        .json(.created, capacity: 1024) { json in
+            json.add("verification_id", id)
+            json.add("status", "pending")
+            json.add("authorization_url", authorizationURL)
+            json.add("expires_in", expiresIn)
+            json.add("correlation_id", correlationID.text)
+        }
+    }
+}
+
 extension VerifyPhoneNumber.Outcome {
     fileprivate var response: Response {
         .json(.ok, capacity: 256) { json in
             json.add("verification_id", id)
-            json.add("status", verification.status.rawValue)
-            json.add("phone_number", verification.phoneNumber)
-            json.add("operator", verification.operatorName)
-            json.add("checked_at", verification.checkedAt.secondsSinceEpoch)
-            json.add("sim_swapped", json: verification.simSwapped.map { $0 ? "true" : "false" } ?? "null")
-            json.add("error", ifPresent: verification.error)
+            switch state {
+            case .pending(let pending):
+                json.add("status", "pending")
+                json.add("phone_number", orNull: pending.phoneNumber)
+                json.add("operator", pending.operatorName)
+                json.add("checked_at", json: "null")
+                json.add("sim_swapped", json: "null")
+            case .ended(let verification):
+                json.add("status", verification.status.rawValue)
+                json.add("phone_number", orNull: verification.phoneNumber)
+                json.add("operator", verification.operatorName)
+                json.add("checked_at", verification.checkedAt.secondsSinceEpoch)
+                json.add("sim_swapped", json: verification.simSwapped.map { $0 ? "true" : "false" } ?? "null")
+                json.add("error", ifPresent: verification.error)
+            }
             json.add("correlation_id", ifPresent: correlationID?.text)
         }
     }

@@ -4,7 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// Sign-in by redirects (docs/redirects.md).
+/// Sign-in by redirects (docs/web-frontends.md).
 extension LatchkeyAPI {
     func listProviders() throws -> Response {
         let base = baseURL.url ?? ""
@@ -31,6 +31,17 @@ extension LatchkeyAPI {
         start.subnet = rates.subnet(of: request)
         return respond(
             try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
+    }
+
+    /// An app without a browser begins: it opens the location itself. Its fields are in no address.
+    func startForApp(_ request: Request, _: Admission) async throws -> Response {
+        var start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try publicURL())
+        // A browser must get its cookie, which binds the sign-in to it, on the way to the provider.
+        guard start.clientType == .ios || start.clientType == .android else { throw APIError.startNeedsBrowser }
+        start.subnet = rates.subnet(of: request)
+        let step = try await useCases.redirectSignIn.start(start, browser: nil)
+        guard case .goOn(let location, let seconds, _) = step else { return respond(step) }
+        return .json(.ok, Self.location(location, seconds))
     }
 
     /// A third party, such as the provider, has sent the browser here to sign in.
@@ -72,12 +83,16 @@ extension LatchkeyAPI {
         guard request.prefersJSON, case .goOn(let location, let seconds, let browser) = step else {
             return respond(step)
         }
+        var response = Response.json(.ok, Self.location(location, seconds))
+        if let browser { response.headers.append(cookies.setBrowser(browser)) }
+        return response
+    }
+
+    private static func location(_ location: String, _ seconds: Int64) -> [UInt8] {
         var json = JSONObjectWriter(capacity: 1024)
         json.add("location", location)
         json.add("expires_in", seconds)
-        var response = Response.json(.ok, json.finish())
-        if let browser { response.headers.append(cookies.setBrowser(browser)) }
-        return response
+        return json.finish()
     }
 
     /// HEAD, as link checkers send it, must not spend the `state`.
@@ -166,6 +181,9 @@ extension APIError {
 
     fileprivate static let notAForm = APIError.malformed(
         "The body is not a form. Send application/x-www-form-urlencoded.")
+
+    fileprivate static let startNeedsBrowser = APIError.malformed(
+        "client_type must be ios or android to post a start. A browser begins at the same address by GET.")
 
     fileprivate static let linkNeedsCookie = APIError.malformed(
         "This call is for browsers with a session cookie. An app posts its code to /users/me/identities.")

@@ -1,4 +1,5 @@
 import HTTPServer
+import Primitives
 import SignIn
 
 /// All routes and their handlers. The wrapper around a handler is its access rule (`LatchkeyAPI+Admission.swift`); a
@@ -6,7 +7,7 @@ import SignIn
 extension LatchkeyAPI {
     func makeRouter() -> Router {
         var router = Router()
-        if let files { router.files = { try await files.respond(to: $0) } }
+        if let files { router.files = { try await self.showFile($0, of: files) } }
         addSignInRoutes(to: &router)
         addRedirectRoutes(to: &router)
         addLogoutRoutes(to: &router)
@@ -17,12 +18,14 @@ extension LatchkeyAPI {
         addTransactionRoutes(to: &router)
         addBackchannelAuthenticationRoutes(to: &router)
         addOperationRoutes(to: &router)
+        addDemonstrationRoutes(to: &router)
         return router
     }
 
     private func addSignInRoutes(to router: inout Router) {
-        router.post("/auth/zenkey-signin", entering { try await $0.signIn($1, $2, provider: "zenkey") })
-        router.post("/auth/{provider}/sign-in", entering { try await $0.signIn($1, $2, provider: $1.provider) })
+        router.post("/auth/zenkey-signin", entering(immediate: { try $0.signIn($1, $2, provider: "zenkey") }))
+        router.post(
+            "/auth/{provider}/sign-in", enteringOrPage(immediate: { try $0.signIn($1, $2, provider: $1.provider) }))
         router.post("/auth/{provider}/attempts", entering { api, request, _ in try await api.issueNonce(request) })
         router.post("/users", enteringOrPage { try await $0.register($1, $2) })
         router.post("/auth/register", enteringOrPage { try await $0.register($1, $2) })
@@ -35,10 +38,11 @@ extension LatchkeyAPI {
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/form-post.js") { _ in BrowserPages.formPostScript }
         router.get("/auth/{provider}/start", starting { try await $0.startRedirect($1) })
+        router.post("/auth/{provider}/start", entering { try await $0.startForApp($1, $2) })
         router.get("/auth/{provider}/initiate-login", starting { try await $0.initiateLogin($1) })
         router.post("/auth/{provider}/initiate-login", paged { try await $0.initiateLoginByForm($1) })
         let startLink = changing { try await $0.startLink($1, $2) }
-        router.post("/auth/{provider}/link", paged { try await startLink($1) })
+        router.post("/auth/{provider}/link", paged { try await startLink($1).run() })
         addCallback("/auth/{provider}/callback", to: &router)
         addCallback("/auth/{provider}/{client_type}/callback", to: &router)
         router.post("/auth/session", enteringOrPage { try await $0.takeSession($1, $2) })
@@ -68,7 +72,7 @@ extension LatchkeyAPI {
     }
 
     private func addAccountRoutes(to router: inout Router) {
-        router.get("/users/me", signedIn { api, _, caller in api.showUser(caller) })
+        router.get("/users/me", signedIn(immediate: { api, _, caller in .value(api.showUser(caller)) }))
         router.patch("/users/me", changing { try await $0.editUser($1, $2) })
         router.delete("/users/me", changing { try await $0.eraseUser($1, $2) })
         router.get("/users/me/identities", signedIn { api, _, caller in try await api.listIdentities(caller) })
@@ -76,6 +80,9 @@ extension LatchkeyAPI {
         router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1, $2) })
         router.post("/users/me/phone/verifications", changing { try await $0.verifyPhoneNumber($1, $2) })
         router.get("/users/me/phone/verifications/{id}", signedIn { try await $0.showPhoneVerification($1, $2) })
+        router.post(
+            "/users/me/phone/verifications/{id}/confirmation",
+            changing { try await $0.confirmPhoneVerification($1, $2) })
         router.get("/auth/{provider}/resources/{name}", changing { try await $0.showResource($1, $2) })
     }
 
@@ -90,7 +97,7 @@ extension LatchkeyAPI {
     }
 
     private func addServiceRoutes(to router: inout Router) {
-        router.post("/auth/introspect", forServices { try await $0.introspect($1, $2) })
+        router.post("/auth/introspect", forServices(immediate: { try $0.introspect($1, $2) }))
         router.post("/auth/revoke", forServices { try await $0.revokeToken($1, $2) })
         router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1, $2) })
     }
@@ -101,13 +108,27 @@ extension LatchkeyAPI {
     }
 
     private func addBackchannelAuthenticationRoutes(to router: inout Router) {
-        let path = "/auth/zenkey-async-signin"
-        router.post(path, entering { try await $0.startBackchannelAuthentication($1, $2) })
-        // For carriers, which have no API key.
-        router.post(BackchannelAuthentication.notificationPath) { try await self.receiveNotification($0) }
-        router.get(path + "/{auth_req_id}", keyed { try await $0.pollBackchannelAuthentication($1, $2) })
-        router.post(path + "/{auth_req_id}", entering { try await $0.retryBackchannelAuthentication($1, $2) })
-        router.delete(path + "/{auth_req_id}", keyed { try await $0.cancelBackchannelAuthentication($1, $2) })
+        // The former is ZenKey's name for the latter with its provider.
+        addBackchannelAuthenticationRoutes("/auth/zenkey-async-signin", to: &router) { _ in "zenkey" }
+        addBackchannelAuthenticationRoutes("/auth/{provider}/backchannel", to: &router, at: \.provider)
+    }
+
+    private func addBackchannelAuthenticationRoutes(
+        _ path: String, to router: inout Router, at provider: @escaping @Sendable (Request) -> String
+    ) {
+        router.post(path, entering { try await $0.startBackchannelAuthentication($1, $2, at: provider($1)) })
+        // For providers, which have no API key.
+        router.post(path + "/notification") { try await self.receiveNotification($0, at: provider($0)) }
+        let handle = path + "/{auth_req_id}"
+        router.get(handle, keyed { try await $0.pollBackchannelAuthentication($1, $2, at: provider($1)) })
+        router.post(handle, entering { try await $0.retryBackchannelAuthentication($1, $2, at: provider($1)) })
+        router.delete(handle, keyed { try await $0.cancelBackchannelAuthentication($1, $2, at: provider($1)) })
+    }
+
+    /// For the pages of the demonstration, and no part of the API.
+    private func addDemonstrationRoutes(to router: inout Router) {
+        guard let demonstration else { return }
+        router.get("/demo/sign-ins") { try await self.showStories($0, of: demonstration) }
     }
 
     private func addOperationRoutes(to router: inout Router) {

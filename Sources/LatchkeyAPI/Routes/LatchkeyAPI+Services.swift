@@ -7,12 +7,21 @@ import StorageModel
 /// Introspection and revocation for the operator's other services (docs/sessions.md).
 extension LatchkeyAPI {
     /// RFC 7662 section 2. Session tokens, unless `token_type_hint` says `refresh_token`.
-    func introspect(_ request: Request, _ admission: Admission) async throws -> Response {
+    func introspect(_ request: Request, _ admission: Admission) throws -> ValueOrTask<Response> {
         let question = try TokenQuestion(BodyFields(request))
         let kind: Sessions.TokenKind = question.hint == "refresh_token" ? .refresh : .session
+        return switch useCases.sessions.introspect(question.token, as: kind) {
+        case .value(let found): .value(Self.introspection(of: found, kind, admission))
+        case .task(let work): .task { Self.introspection(of: try await work(), kind, admission) }
+        }
+    }
+
+    /// - Parameter token: The session of a valid token.
+    private static func introspection(
+        of token: SessionAndUser?, _ kind: Sessions.TokenKind, _ admission: Admission
+    ) -> Response {
         // A session of a client that the key is not for counts as unknown.
-        let found = try await useCases.sessions.introspect(question.token, as: kind)
-            .flatMap { admission.allows($0.session.clientID) ? $0 : nil }
+        let found = token.flatMap { admission.allows($0.session.clientID) ? $0 : nil }
         return .json(.ok, capacity: 512) { json in
             json.add("active", found != nil)
             if let found {

@@ -6,17 +6,35 @@ import SignIn
 
 /// Sign-in with a code, the nonces for it, and registration.
 extension LatchkeyAPI {
-    func signIn(_ request: Request, _ admission: Admission, provider: String) async throws -> Response {
-        let fields = try BodyFields(request)
-        var signIn =
-            useCases.redirectSignIn.hasOperators(provider)
-            ? try SignInRequest(operatorTokenIn: fields, provider: provider, useCases.signIn)
-            : try SignInRequest(fields, provider: provider, try useCases.signIn.provider(named: provider))
+    func signIn(_ request: Request, _ admission: Admission, provider: String) throws -> ValueOrTask<Response> {
+        guard !useCases.redirectSignIn.hasOperators(provider) else {
+            return .task { try await self.signInByNumber(request, admission, provider: provider) }
+        }
+        let signIn = try SignInRequest(
+            BodyFields(request), provider: provider, try useCases.signIn.provider(named: provider))
         guard admission.allows(signIn.clientID.text) else { throw APIError.clientNotAllowedToSignIn }
+        return .task { try await self.complete(signIn, admission, request) }
+    }
+
+    /// Telco Finder may have to be asked before the client is known.
+    private func signInByNumber(
+        _ request: Request, _ admission: Admission, provider: String
+    ) async throws -> Response {
+        let signIn = try await SignInRequest(
+            operatorTokenIn: try BodyFields(request), provider: provider, useCases.signIn,
+            caller: rates.subnet(of: request))
+        guard admission.allows(signIn.clientID.text) else { throw APIError.clientNotAllowedToSignIn }
+        return try await complete(signIn, admission, request)
+    }
+
+    private func complete(
+        _ signIn: SignInRequest, _ admission: Admission, _ request: Request
+    ) async throws -> Response {
+        var signIn = signIn
         signIn.device = DeviceName.of(request)
         signIn.caller = admission.signInCaller
         switch try await useCases.signIn(signIn) {
-        case .signedIn(let signedIn): return signedIn.response(.ok)
+        case .signedIn(let signedIn): return await respond(signedIn, .ok, to: admission, request)
         case .mustRegister(let offer): throw APIError.mustRegister(offer, compatibility)
         }
     }

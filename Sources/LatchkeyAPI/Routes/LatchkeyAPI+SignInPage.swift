@@ -9,6 +9,17 @@ import StorageModel
 extension LatchkeyAPI {
     private static let pagePath = "/sign-in"
 
+    /// A file of the site. A site without a front page has the sign-in page there.
+    func showFile(_ request: Request, of files: StaticFiles) async throws -> Response? {
+        if let file = try await files.respond(to: request) { return file }
+        guard request.path == "/" else { return nil }
+        switch request.method {
+        case .get, .head: return try await paged { try await $0.showSignInPage($1) }(request)
+        case .options: return Response(status: .noContent, headers: [.allow: StaticFiles.methods])
+        default: throw StaticFiles.methodNotAllowed
+        }
+    }
+
     /// Ends the browser's session. Only by the page's own form, so that no link elsewhere signs a user out.
     func signOutByForm(_ request: Request) async throws -> Response {
         _ = try await signOutPage(request)
@@ -17,8 +28,8 @@ extension LatchkeyAPI {
     }
 
     func showSignInPage(_ request: Request) async throws -> Response {
-        let base = try publicURL()
-        var page = SignInPage(path: baseURL.path)
+        let address = baseURL.url.map { $0 + Self.pagePath }
+        var page = SignInPage(path: baseURL.path, hasConsole: hasConsole)
         page.outcome = SignInPage.Outcome(try request.query)
         if let token = cookies.session(of: request) {
             page.user = try await useCases.sessions.authenticate(token)?.user
@@ -29,7 +40,7 @@ extension LatchkeyAPI {
             let clients =
                 provider.kind == .camara
                 ? []
-                : provider.clients.values.filter { $0.mayReceiveBrowsers(at: base + Self.pagePath) }
+                : provider.clients.values.filter { client in address.map(client.mayReceiveBrowsers) ?? false }
                     .sorted { $0.id.text < $1.id.text }
             return clients.map { client in
                 let items = [
@@ -42,7 +53,7 @@ extension LatchkeyAPI {
                     location: "\(baseURL.path)/auth/\(id)/start?\(query)")
             }
         }
-        page.address = base + Self.pagePath
+        page.address = address
         return page.response
     }
 }

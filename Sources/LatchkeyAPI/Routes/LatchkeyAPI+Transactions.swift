@@ -4,7 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// Transactions (docs/transactions.md): their approval, their receipts, and the keys that these are signed with.
+/// Transactions (docs/approvals.md): their approval, their receipts, and the keys that these are signed with.
 extension LatchkeyAPI {
     func authorizeTransaction(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let provider = request.provider

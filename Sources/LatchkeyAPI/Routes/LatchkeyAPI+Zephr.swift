@@ -4,8 +4,8 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// The paths of Zephr's OAuth sign-in, for frontends that were made for it (`compat.zephr`, docs/redirects.md), by the
-/// code of our own paths.
+/// The paths of Zephr's OAuth sign-in, for frontends that were made for it (`compat.zephr`,
+/// docs/web-frontends.md), by the code of our own paths.
 extension LatchkeyAPI {
     /// A frontend without a `redirect_uri` gets the registered one of its kind.
     func startAsZephr(_ request: Request, below prefix: String) async throws -> Response {

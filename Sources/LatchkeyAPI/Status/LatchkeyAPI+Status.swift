@@ -48,7 +48,7 @@ extension LatchkeyAPI {
 
     /// Admits operators: directly from this machine, or with an operator's API key.
     /// - Throws: 404 for others; 401 or 403 for an API key that is not an operator's.
-    private func admitOperator(_ request: Request) async throws {
+    func admitOperator(_ request: Request) async throws {
         if request.headers.count(of: .apiKey) > 0 {
             guard try await admit(request).isOperator else { throw APIError.notForOperators }
         } else {

@@ -41,6 +41,7 @@ extension ServiceStatus {
         let keysFetchedAt = carrier.keysFetchedAt.map { JSONValue.integer($0.secondsSinceEpoch) }
         return .object(of: [
             ("provider", .string(carrier.provider)), ("issuer", .string(carrier.issuer)),
+            ("name", .string(carrier.name)),
             ("left_alone", .texts(carrier.openBreakers)), ("keys_fetched_at", keysFetchedAt ?? .null),
             ("answered", count(carrier.all.answered)), ("failed", count(carrier.all.failed)),
             ("minutes", .array(carrier.minutes.map { json($0.responses, from: $0.beginning) })),
@@ -62,7 +63,7 @@ extension ServiceStatus {
             ("at", .integer(failure.at.secondsSinceEpoch)), ("kind", .string(report.kind.rawValue)),
             ("provider", text(report.provider)), ("mccmnc", text(report.network?.text)),
             ("outcome", .string(report.outcome.name)), ("check", text(report.check?.rawValue)),
-            ("step", text(report.steps.last?.step.rawValue)), ("due_to", .string(failure.dueTo)),
+            ("step", text(report.failedStep?.rawValue)), ("due_to", .string(failure.dueTo)),
         ])
     }
 

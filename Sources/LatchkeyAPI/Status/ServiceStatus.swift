@@ -35,6 +35,8 @@ package struct ServiceStatus: Sendable {
         package var provider: String
         /// Empty for the carriers' discovery service.
         package var issuer: String
+        /// For people.
+        package var name = ""
         /// Endpoints whose circuit breaker is not closed.
         package var openBreakers: [String] = []
         /// When the cached signing keys were fetched; nil without any.
@@ -97,8 +99,10 @@ extension ServiceStatus {
 }
 
 extension ServiceStatus.Failure {
-    /// Where an operator must look. An invalid ID token may be the app's or the carrier's fault: the check tells.
+    /// Where an operator must look. An invalid ID token may be the app's or the carrier's fault: the check tells. A
+    /// denial is no failure of a program: the user decided.
     var dueTo: String {
+        if report.isDenial { return "user" }
         if report.check != nil { return "id_token" }
         return switch report.fault {
         case .client, nil: "app"

@@ -39,7 +39,7 @@ enum StatusPage {
         <header class="bar">
         <a class="brand" href="./"><span class="mark" aria-hidden="true"></span>Latchkey</a>
         <nav aria-label="Pages"><ul>
-        <li><a href="./">Console</a></li>
+        <li><a href="./">Front page</a></li>
         <li><a href="api.html">API</a></li>
         <li><a href="status" aria-current="page">Status</a></li>
         </ul></nav>
@@ -83,7 +83,7 @@ enum StatusPage {
 
         <section aria-labelledby="failures-title">
         <h2 id="failures-title">Recent failures</h2>
-        <div class="wide" tabindex="0" role="region" aria-label="Recent failures">
+        <div class="wide" tabindex="0" role="region" aria-label="Recent failures, as a table">
         <table>
         <thead><tr>\(heads(failureHeads))</tr></thead>
         <tbody id="failures">\(failures(status.failures))</tbody>
@@ -141,8 +141,8 @@ enum StatusPage {
             let mean = carrier.minutes.last { $0.responses.meanMilliseconds != nil }?.responses.meanMilliseconds
             let keys = carrier.keysFetchedAt.map { span(status.now.secondsSinceEpoch - $0.secondsSinceEpoch) }
             return """
-                <article class="card"><div class="head"><h3>\(HTML.escaped(title(carrier)))</h3>\(health)</div>\
-                <p class="quiet">\(HTML.escaped(carrier.provider))</p><div class="plot"></div><dl class="facts">\
+                <article class="card"><div class="head"><h3>\(HTML.escaped(carrier.name))</h3>\(health)</div>\
+                <p class="quiet">\(HTML.escaped(detail(carrier)))</p><div class="plot"></div><dl class="facts">\
                 <dt>Latest answers took</dt><dd>\(mean.map { "\(Int64($0.rounded())) ms" } ?? "–")</dd>\
                 <dt>Answered, failed</dt><dd>\(carrier.all.answered), \(carrier.all.failed)</dd>\
                 <dt>Age of its keys</dt><dd>\(keys ?? "–")</dd></dl></article>
@@ -150,8 +150,8 @@ enum StatusPage {
         }.joined()
     }
 
-    private static func title(_ carrier: ServiceStatus.Carrier) -> String {
-        carrier.issuer.isEmpty ? "Carrier discovery" : carrier.issuer
+    private static func detail(_ carrier: ServiceStatus.Carrier) -> String {
+        carrier.issuer.isEmpty ? carrier.provider : "\(carrier.provider), \(carrier.issuer)"
     }
 
     private static func failures(_ failures: [ServiceStatus.Failure]) -> String {
@@ -161,7 +161,7 @@ enum StatusPage {
             return row([
                 String(time(failure.at).dropLast(4)), words(report.kind.rawValue), report.provider ?? "–",
                 report.network?.text ?? "–", report.outcome.name, report.check?.rawValue ?? "–",
-                report.steps.last?.step.rawValue ?? "–", failure.dueTo,
+                report.failedStep?.rawValue ?? "–", failure.dueTo,
             ])
         }.joined()
     }

@@ -15,8 +15,9 @@ struct AccessLog: Sendable {
             level: level, "request",
             metadata: [
                 "method": "\(request.method.rawValue)", "path": "\(Self.printable(Self.withoutHandle(request.path)))",
-                "status": "\(response.status.code)", "request_id": "\(requestID)", "peer": "\(request.peer)",
-                "ms": "\(Stopwatch.milliseconds(nanoseconds))",
+                "status": .stringConvertible(response.status.code), "request_id": "\(requestID)",
+                "peer": "\(request.peer)",
+                "ms": .stringConvertible(Stopwatch.milliseconds(nanoseconds)),
             ])
     }
 
@@ -31,10 +32,15 @@ struct AccessLog: Sendable {
             ])
     }
 
-    /// The path, without the handle of a backchannel authentication, which can be exchanged for a session.
+    /// The path, without the handle of a backchannel authentication, which can be exchanged for a session. A path that
+    /// is mistyped has none, either: the request is refused, and the handle stays valid.
     private static func withoutHandle(_ path: String) -> String {
-        let prefix = "/auth/zenkey-async-signin/"
-        return path.hasPrefix(prefix) && path != BackchannelAuthentication.notificationPath ? prefix + "-" : path
+        let segments = path.split(ascii: "/", omittingEmptySubsequences: false)
+        let last = segments.firstIndex { ["zenkey-async-signin", "backchannel"].contains($0.lowercased()) }
+        guard let last, segments[(last + 1)...].contains(where: { !$0.isEmpty && $0 != "notification" }) else {
+            return path
+        }
+        return segments[...last].joined(separator: "/") + "/-"
     }
 
     /// At most 200 bytes, with a question mark for bytes that could break or forge a line. (The path has no query.)

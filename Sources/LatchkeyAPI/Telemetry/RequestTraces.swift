@@ -10,27 +10,23 @@ struct RequestTraces: Sendable {
     /// Nil for no tracing: then a request costs only a search for `traceparent`.
     let tracer: (any Tracer)?
 
+    /// Whether a request may be part of a trace: then it needs a task, whose value the trace is.
+    func mayTrace(_ request: Request) -> Bool { tracer != nil || request.headers.count(of: .traceparent) > 0 }
+
     /// - Parameter route: The pattern of the request's path; nil without a route.
     func respond(
-        to request: Request, at route: @autoclosure () -> String?, _ handle: () async -> Response
-    ) async -> Response {
-        guard tracer != nil || request.headers.count(of: .traceparent) > 0 else { return await handle() }
-        return await respond(to: request, in: route(), handle)
-    }
-
-    /// Not inlined: its variables would have their place in the memory of every request.
-    @inline(never)
-    private func respond(to request: Request, in route: String?, _ handle: () async -> Response) async -> Response {
+        to request: Request, at route: String?, _ handle: () async throws -> Response
+    ) async throws -> Response {
         let parent = request.headers[.traceparent].flatMap(TraceContext.init(traceparent:))
-        if let tracer { return await record(request, at: route, below: parent, with: tracer, handle) }
-        guard let parent else { return await handle() }
-        return await TraceContext.$current.withValue(parent) { await handle() }
+        if let tracer { return try await record(request, at: route, below: parent, with: tracer, handle) }
+        guard let parent else { return try await handle() }
+        return try await TraceContext.$current.withValue(parent) { try await handle() }
     }
 
     private func record(
         _ request: Request, at route: String?, below parent: TraceContext?, with tracer: some Tracer,
-        _ handle: () async -> Response
-    ) async -> Response {
+        _ handle: () async throws -> Response
+    ) async throws -> Response {
         var context = InstrumentationContext.topLevel
         if let parent {
             tracer.extract(
@@ -39,14 +35,14 @@ struct RequestTraces: Sendable {
         }
         let method = Self.methods.contains(request.method) ? request.method.rawValue : "_OTHER"
         let name = route.map { "\(method) \($0)" } ?? method
-        return await tracer.withSpan(name, context: context, ofKind: .server) { span in
+        return try await tracer.withSpan(name, context: context, ofKind: .server) { span in
             // Names of OpenTelemetry's semantic conventions for HTTP. The path itself may have a handle in it.
             span.updateAttributes { attributes in
                 attributes["http.request.method"] = method
                 if let route { attributes["http.route"] = route }
             }
             let present = TraceContext(of: span, tracer) ?? parent
-            let response = await TraceContext.$current.withValue(present) { await handle() }
+            let response = try await TraceContext.$current.withValue(present) { try await handle() }
             span.updateAttributes { $0["http.response.status_code"] = response.status.code }
             if response.status.code >= 500 { span.setStatus(SpanStatus(code: .error)) }
             return response

@@ -58,7 +58,7 @@ extension ConfigurationCheck {
         ]
         for (key, isMissing, reason) in missing where isMissing {
             warn(
-                "rate_limit_rules." + key, reason,
+                "rate_limits." + key, reason,
                 "set a rate such as \(key == "prompts_per_user" ? "10/1h" : "1000/10s")")
         }
     }

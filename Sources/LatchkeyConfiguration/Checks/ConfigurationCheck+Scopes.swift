@@ -18,8 +18,9 @@ extension ConfigurationCheck {
         for provider in configuration.providers {
             for client in provider.clients {
                 let name = "the client \(client.id.text) of \(provider.id)"
-                // OAuth 2 providers have scopes of their own, such as GitHub's read:user.
-                if provider.kind != .oauth2 { warnOfUnknownScopes(of: client, "providers", name, areAllKnown: false) }
+                // OAuth 2 providers have scopes of their own, such as GitHub's read:user. Those of mobile operators are
+                // not configured.
+                if provider.kind == .oidc { warnOfUnknownScopes(of: client, "providers", name, areAllKnown: false) }
                 warnOfUnstoredScopes(of: client, "providers", name)
             }
         }

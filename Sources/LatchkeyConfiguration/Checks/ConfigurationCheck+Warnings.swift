@@ -11,6 +11,7 @@ extension ConfigurationCheck {
     /// Warns of settings that may be intended, but remove a defence or have no effect.
     mutating func warnOfUnsafeSettings(_ document: ConfigurationDocument?) {
         warnOfReach()
+        warnOfPings()
         warnOfTLSWithoutEffect()
         warnOfProxies()
         warnOfMissingLimits()
@@ -25,8 +26,19 @@ extension ConfigurationCheck {
         warnOfIDTokenTypes()
         warnOfPortTokens()
         warnOfNetworks()
+        warnOfNumbers()
         warnOfAccounts()
         warnOfLongLives()
+    }
+
+    private mutating func warnOfPings() {
+        guard configuration.publicURL == nil else { return }
+        for provider in configuration.providers where provider.backchannelTokenDelivery == .ping {
+            warn(
+                "providers.\(provider.id).backchannel_token_delivery_mode",
+                "is ping, and public_url is not set: client-metadata cannot print the address for notifications",
+                "set public_url, and register the address with the provider")
+        }
     }
 
     private mutating func warnOfReach() {
@@ -57,7 +69,7 @@ extension ConfigurationCheck {
                 "set it to false unless a carrier is there")
         }
         if !configuration.rateLimits {
-            warn("rate_limits", "rate limits are off", "set it to on in production")
+            warn("rate_limits.enabled", "rate limits are off", "set it to on in production")
         }
         if case .postgres(let url) = configuration.database.url, !url.isConfidential {
             warn(
@@ -91,8 +103,9 @@ extension ConfigurationCheck {
         }
     }
 
+    /// Whether the configuration file itself has the value.
     private func isInFile(_ key: String) -> Bool {
-        guard case .file = origin(key) else { return false }
+        guard case .file = origin(key), !ofSecretFiles.contains(key) else { return false }
         return true
     }
 
@@ -129,10 +142,7 @@ extension ConfigurationCheck {
                 (id: key.keyID, isOfCarriers: configuration.zenkey.clients.contains { $0.publishedKeys.contains(key) })
             }
             + configuration.publishedDecryptionKeys.map { key in
-                (
-                    id: key.keyID,
-                    isOfCarriers: configuration.zenkey.clients.contains { $0.idTokenDecryption?.key == key }
-                )
+                (id: key.keyID, isOfCarriers: configuration.zenkey.clients.contains { $0.decryptionKey == key })
             }
         for key in keys where !seen.insert(key.id).inserted {
             warn(
@@ -140,6 +150,18 @@ extension ConfigurationCheck {
                 "two private keys have the kid \(Printable.word(key.id) ?? "of another"), and "
                     + "/.well-known/jwks.json has both",
                 "give each key a private_key_id or decryption_key_id of its own")
+        }
+    }
+
+    /// Without a check of the SIM, an attacker who gets a new SIM for a user's number signs in as this user.
+    private mutating func warnOfNumbers() {
+        var warned: Set<String> = []
+        for provider in configuration.providers where warned.insert(provider.path).inserted {
+            guard provider.mobileOperator?.simSwap.ifSwapped == .off else { continue }
+            warn(
+                "providers",
+                "\(provider.path) has no sim_swap, so a sign-in by number succeeds right after the number was moved to "
+                    + "another SIM", "set sim_swap.if_swapped to refuse, or to report")
         }
     }
 

@@ -7,6 +7,8 @@ struct ConfigurationCheck {
     let configuration: Configuration
     /// The places of the keys that are set.
     let origins: [String: ConfigurationOrigin]
+    /// The keys whose values are in files of their own, which the configuration file names.
+    let ofSecretFiles: Set<String>
     var context: ReadingContext
 
     func origin(_ key: String) -> ConfigurationOrigin { origins[key] ?? .none }
@@ -30,7 +32,8 @@ struct ConfigurationCheck {
             let variable = ConfigurationReference.environmentName(of: key)
             // A refused value has been reported; an empty list has not.
             if !given.contains(key) || !context.problems.problems.contains(where: { $0.key.hasPrefix(key) }) {
-                refuse(key, "is missing; \(why)", "set \(variable), or the key in the file")
+                let others = key.hasPrefix("zenkey.") && !given.contains("providers") ? "; or configure providers" : ""
+                refuse(key, "is missing; \(why)", "set \(variable), or the key in the file\(others)")
             }
         }
     }
@@ -83,15 +86,21 @@ struct ConfigurationCheck {
         for (key, types) in idTokenTypes where types.isEmpty {
             refuse(key, "is empty, so that no ID token could be accepted", "remove it, or list a type")
         }
+        refuseSharedIssuers()
+        if let path = configuration.outbound.certificateAuthorities { refuseUnusableCertificates(path) }
+    }
+
+    /// An oauth2 provider has no ID tokens that would show whose users are meant.
+    private mutating func refuseSharedIssuers() {
+        let trusted = configuration.zenkey.trustedHosts
+        let counts = configuration.providers.reduce(into: [:]) { $0[$1.issuer, default: 0] += 1 }
         for provider in configuration.providers where provider.kind == .oauth2 {
-            let others = configuration.providers.filter { $0.id != provider.id && $0.issuer == provider.issuer }
-            guard !others.isEmpty || trusted.contains(provider.issuer.host) else { continue }
+            guard counts[provider.issuer] != 1 || trusted.contains(provider.issuer.host) else { continue }
             refuse(
                 "providers.\(provider.id).issuer",
                 "may also be the issuer of another provider or carrier, whose users could then be confused with its "
                     + "own", "give an issuer that only this provider has")
         }
-        if let path = configuration.outbound.certificateAuthorities { refuseUnusableCertificates(path) }
     }
 
     private mutating func refuseUnsignedRequests() {
@@ -110,6 +119,13 @@ struct ConfigurationCheck {
             refuse(
                 name + ".request_object", "is always, but the client \(client.id.text) has no private_key to sign with",
                 "give the client a private_key_file, or make it auto")
+        }
+        for provider in configuration.providers where provider.mustSignBackchannelRequests {
+            guard let client = provider.clients.first(where: { $0.signingKey == nil }) else { continue }
+            refuse(
+                "providers.\(provider.id).backchannel_token_delivery_mode",
+                "is set beside a profile, whose backchannel requests are signed, but the client \(client.id.text) has "
+                    + "no private_key", "give the client a private_key_file, or set it to off")
         }
     }
 

@@ -8,16 +8,45 @@ extension Configuration {
     /// The clients of the carriers and of all providers. Clients of two providers may have the same id.
     public var allClients: [Client] { zenkey.clients + providers.flatMap(\.clients) }
 
+    /// The Telco Finders of providers of verified phone numbers, by their name in paths.
+    public var telcoFinders: [String: TelcoFinder] {
+        Dictionary(
+            providers.compactMap { provider in provider.telcoFinder.map { (provider.path, $0) } },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// GSMA's Telco Finder, as a provider of verified phone numbers uses it.
+    public struct TelcoFinder: Sendable {
+        /// Its issuer, as its metadata has it.
+        public var issuer: EndpointURL
+        /// What the path of its API follows.
+        public var apiRoot: EndpointURL
+        /// How it is used.
+        public var rules: SignInConfiguration.TelcoFinderRules
+
+        /// All three are needed.
+        public init(issuer: EndpointURL, apiRoot: EndpointURL, rules: SignInConfiguration.TelcoFinderRules) {
+            self.issuer = issuer
+            self.apiRoot = apiRoot
+            self.rules = rules
+        }
+    }
+
+    /// All clients whose keys are published: those of sign-ins, and this server at each Telco Finder.
+    public var keyHolders: [Client] {
+        allClients + telcoFinders.sorted { $0.key < $1.key }.map(\.value.rules.client)
+    }
+
     /// The keys whose public halves are published, each once.
     public var publishedKeys: [ClientKey] {
         var seen: Set<ClientKey> = []
-        return allClients.flatMap(\.publishedKeys).filter { seen.insert($0).inserted }
+        return keyHolders.flatMap(\.publishedKeys).filter { seen.insert($0).inserted }
     }
 
-    /// The keys for encrypted ID tokens whose public halves are published, each once.
+    /// The keys for encrypted responses whose public halves are published, each once.
     public var publishedDecryptionKeys: [DecryptionKey] {
         var seen: Set<DecryptionKey> = []
-        return allClients.compactMap { $0.idTokenDecryption?.key }.filter { seen.insert($0).inserted }
+        return allClients.compactMap(\.decryptionKey).filter { seen.insert($0).inserted }
     }
 
     /// The self-signed certificates that are published for providers.
@@ -108,6 +137,10 @@ extension Configuration {
         public var mutualTLS = MutualTLSSetting.auto
         /// Whether authorization requests are signed; for ``Kind/oidc`` only.
         public var signedRequestObjects = SignedRequestObjects.auto
+        /// How the provider delivers the tokens of backchannel authentications (CIBA); for ``Kind/oidc`` only.
+        public var backchannelTokenDelivery = BackchannelTokenDeliverySetting.off
+        /// Whether backchannel authentication requests must be signed (FAPI-CIBA section 5.2.2).
+        public var mustSignBackchannelRequests: Bool { backchannelTokenDelivery != .off && profile != nil }
         /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout); for ``Kind/oidc`` only.
         public var backchannelLogout = true
         /// Whether logout at the provider sends the ID token of the sign-in (OpenID Connect RP-Initiated Logout section
@@ -123,6 +156,9 @@ extension Configuration {
         public var resources: [String: EndpointURL] = [:]
         /// The operator that this is; for ``Kind/camara`` only. ``id`` is its key then.
         public var mobileOperator: SignInConfiguration.MobileOperator?
+
+        /// The Telco Finder of its provider; for ``Kind/camara`` only.
+        public var telcoFinder: TelcoFinder?
 
         /// Its name in paths.
         public var path: String { mobileOperator?.provider ?? id }

@@ -41,11 +41,15 @@ public struct Configuration: Sendable {
     public var outbound = Outbound()
     /// `allowed_origins`: web frontends on other origins that may call the API from a browser.
     public var allowedOrigins: [Origin] = []
+    /// `console`: whether the front page is the developer console, rather than the sign-in page.
+    public var hasConsole = false
+    /// `files.directory`: a folder whose files are served beside those of the program, and in their place.
+    public var filesDirectory: String?
     /// `allow_loopback_http`: allows plain HTTP to carriers on loopback addresses.
     public var allowsLoopbackHTTP = false
-    /// `rate_limits`: whether the quotas of ``requestLimits`` apply.
+    /// `rate_limits.enabled`: whether the quotas of ``requestLimits`` apply.
     public var rateLimits = true
-    /// `rate_limit_rules`, `http.limits.max_concurrent_requests`, `http.trusted_proxies` and `http.forwarded_field`.
+    /// `rate_limits`, `http.limits.max_concurrent_requests`, `http.trusted_proxies` and `http.forwarded_field`.
     public var requestLimits = Configuration.defaultLimits
     /// `backchannel_authentication`: how many requests may wait for their users.
     public var backchannelAuthentication = BackchannelAuthenticationLimits()

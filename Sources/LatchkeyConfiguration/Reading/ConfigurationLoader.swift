@@ -42,12 +42,14 @@ public struct ConfigurationLoader: Sendable {
 
         var configuration = Configuration()
         var origins: [String: ConfigurationOrigin] = [:]
+        var ofSecretFiles: Set<String> = []
         for setting in Settings.all {
             let argument = arguments.node(of: setting.name, &context)
             let override = argument ?? variables.values[setting.name]
             if let node = reader.values[setting.name], override == nil || setting.isMerged {
                 setting.apply(node, to: &configuration, &context)
                 origins[setting.name] = node.origin
+                if node.isFromSecretFile { ofSecretFiles.insert(setting.name) }
             }
             if let override {
                 setting.apply(override, to: &configuration, &context)
@@ -58,7 +60,8 @@ public struct ConfigurationLoader: Sendable {
         finishClients(&configuration, &context)
 
         let given = Set(origins.keys).union(arguments.values.keys).union(variables.broken).union(reader.broken)
-        var check = ConfigurationCheck(configuration: configuration, origins: origins, context: context)
+        var check = ConfigurationCheck(
+            configuration: configuration, origins: origins, ofSecretFiles: ofSecretFiles, context: context)
         if purpose == .serve, document != nil { check.requireWhatServingNeeds(given: given) }
         if purpose == .serve { check.requireVaultKey(given: given) }
         check.refuseContradictions()

@@ -14,6 +14,14 @@ struct ConfigurationNode: Sendable {
     /// Whether the value was read from a file of its own, because the key ends in `_file`.
     var isFromSecretFile = false
 
+    /// Whether it is a group of keys, all of which may be commented out.
+    var isGroup: Bool {
+        switch value {
+        case .mapping, .empty: true
+        case .text, .list: false
+        }
+    }
+
     /// The kind of value, for problems.
     var kind: String {
         switch value {

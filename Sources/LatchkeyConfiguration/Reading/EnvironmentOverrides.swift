@@ -12,9 +12,11 @@ struct EnvironmentOverrides {
         var known: Set<String> = []
         var formerNames: Set<String> = []
         for setting in Settings.all {
-            let variables = setting.names.flatMap { name in
+            let present = ConfigurationReference.environmentName(of: setting.name)
+            let variables = setting.names.flatMap { name -> [Variable] in
                 let variable = ConfigurationReference.environmentName(of: name)
                 let isFormer = name == setting.formerName
+                guard !isFormer || variable != present else { return [] }
                 let value = Variable(name: variable, isFile: false, isFormer: isFormer)
                 let file = Variable(
                     name: variable + ConfigurationReference.environmentFileSuffix, isFile: true, isFormer: isFormer)

@@ -5,6 +5,8 @@ struct Setting<Root: Sendable>: Sendable {
     let formerName: String?
     /// The values it takes, with an article.
     let type: String
+    /// The values of the file, for editors.
+    let schema: ValueSchema
     let isSecret: Bool
     let meaning: String
     /// Whether the values of the file and of the environment make one value together.
@@ -19,7 +21,9 @@ struct Setting<Root: Sendable>: Sendable {
         _ name: String, formerly formerName: String? = nil, _ type: ValueType<Value>,
         _ path: any (WritableKeyPath<Root, Value> & Sendable), isSecret: Bool = false, _ meaning: String
     ) {
-        self.init(name, formerly: formerName, type.description, isSecret: isSecret, meaning) { node, root, context in
+        self.init(
+            name, formerly: formerName, type.description, schema: type.schema, isSecret: isSecret, meaning
+        ) { node, root, context in
             if let value = type.read(node, &context) { root[keyPath: path] = value }
         } show: { root in
             type.show(root[keyPath: path])
@@ -27,13 +31,15 @@ struct Setting<Root: Sendable>: Sendable {
     }
 
     init(
-        _ name: String, formerly formerName: String? = nil, _ type: String, isSecret: Bool, isMerged: Bool = false,
+        _ name: String, formerly formerName: String? = nil, _ type: String, schema: ValueSchema, isSecret: Bool,
+        isMerged: Bool = false,
         _ meaning: String, set: @escaping @Sendable (ConfigurationNode, inout Root, inout ReadingContext) -> Void,
         show: @escaping @Sendable (Root) -> String
     ) {
         self.name = name
         self.formerName = formerName
         self.type = type
+        self.schema = schema
         self.isSecret = isSecret
         self.isMerged = isMerged
         self.meaning = meaning

@@ -43,34 +43,49 @@ enum Settings {
             "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
             "The origins of web frontends that may call the API from a browser."),
         Setting(
-            "rate_limits", .flag("on", "off"), \.rateLimits,
-            "Whether rate_limit_rules apply; the limits on connections and bodies always apply."
+            "console", .flag("on", "off"), \.hasConsole,
+            "Whether the front page is the developer console; otherwise it is the sign-in page."),
+        Setting(
+            "files.directory", .optional(.folder), \.filesDirectory,
+            "A folder whose files are served beside the program's own pages; a file with the path of a page replaces "
+                + "it."),
+        Setting(
+            "rate_limits.enabled", formerly: "rate_limits", .flag("on", "off"), \.rateLimits,
+            "Whether the limits of this group apply; the limits on connections and bodies always apply."
         ).reloaded(.value),
         Setting(
-            "rate_limit_rules.per_address", .quota, \.requestLimits.perAddress,
+            "rate_limits.per_address", formerly: "rate_limit_rules.per_address", .quota, \.requestLimits.perAddress,
             "Requests from one address (IPv6: one /64 network); more are answered 429. Loopback addresses have no "
                 + "limit."
         ).reloaded(.value),
         Setting(
-            "rate_limit_rules.sign_ins_per_address", .quota, \.requestLimits.signInsPerAddress,
+            "rate_limits.sign_ins_per_address", formerly: "rate_limit_rules.sign_ins_per_address", .quota,
+            \.requestLimits.signInsPerAddress,
             "Sign-ins, registrations and refreshes from one address."
         ).reloaded(.value),
         Setting(
-            "rate_limit_rules.starts_per_address", .quota, \.requestLimits.startsPerAddress,
+            "rate_limits.starts_per_address", formerly: "rate_limit_rules.starts_per_address", .quota,
+            \.requestLimits.startsPerAddress,
             "Sign-ins by redirect started from one address."
         ).reloaded(.value),
         Setting(
-            "rate_limit_rules.starts_per_subnet", .quota, \.requestLimits.startsPerSubnet,
+            "rate_limits.starts_per_subnet", formerly: "rate_limit_rules.starts_per_subnet", .quota,
+            \.requestLimits.startsPerSubnet,
             "Sign-ins by redirect started from one subnet (IPv4: a /24; IPv6: a /48)."
         ).reloaded(.value),
-        Setting("rate_limit_rules.per_api_key", .quota, \.requestLimits.perAPIKey, "Requests with one API key.")
-            .reloaded(.value),
         Setting(
-            "rate_limit_rules.changes_per_user", .quota, \.requestLimits.changesPerUser,
+            "rate_limits.per_api_key", formerly: "rate_limit_rules.per_api_key", .quota, \.requestLimits.perAPIKey,
+            "Requests with one API key."
+        )
+        .reloaded(.value),
+        Setting(
+            "rate_limits.changes_per_user", formerly: "rate_limit_rules.changes_per_user", .quota,
+            \.requestLimits.changesPerUser,
             "Changes to one user's account: profile, identities, transactions. Ending sessions has no limit."
         ).reloaded(.value),
         Setting(
-            "rate_limit_rules.prompts_per_user", .quota, \.requestLimits.promptsPerUser,
+            "rate_limits.prompts_per_user", formerly: "rate_limit_rules.prompts_per_user", .quota,
+            \.requestLimits.promptsPerUser,
             "Prompts on one user's phone by backchannel authentication, those of cancelled requests included. One "
                 + "caller may cause half of them."
         ).reloaded(.value),

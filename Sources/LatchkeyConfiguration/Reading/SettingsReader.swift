@@ -2,7 +2,8 @@
 struct SettingsReader<Root: Sendable> {
     /// By name and former name.
     private let settings: [String: Setting<Root>]
-    /// `http` and `http.limits`, where `http.limits.max_connections` is a setting.
+    /// `http` and `http.limits`, where `http.limits.max_connections` is a setting. The former name of a setting may be
+    /// a group, too: then a single value is the setting's.
     private let groups: Set<String>
     /// By the settings' present names.
     private(set) var values: [String: ConfigurationNode] = [:]
@@ -46,7 +47,7 @@ struct SettingsReader<Root: Sendable> {
     mutating func collect(_ entries: [ConfigurationEntry], prefix: String = "", _ context: inout ReadingContext) {
         for entry in entries {
             let name = prefix + entry.name
-            if let setting = settings[name] {
+            if let setting = settings[name], !(groups.contains(name) && entry.node.isGroup) {
                 keep(entry.node, setting, name, entry.origin, &context)
             } else if let setting = secretSetting(ofFile: name) {
                 let node = context.beneath("." + name) { $0.secretFile(entry.node) }

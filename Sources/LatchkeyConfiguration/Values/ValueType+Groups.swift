@@ -5,11 +5,15 @@ internal import SignIn
 extension ValueType {
     /// A group of names and values; with `isText`, also a text of `name=value` pairs separated by commas.
     fileprivate static func group<Key: Hashable & Sendable, Element: Sendable>(
-        _ description: String, isText: Bool = false, text: @escaping @Sendable (Key, Element) -> String,
+        _ description: String, isText: Bool = false, of schema: ValueSchema = .text,
+        text: @escaping @Sendable (Key, Element) -> String,
         key: @escaping @Sendable (String) throws(ValueRefusal) -> Key,
         element: @escaping @Sendable (ConfigurationEntry, inout ReadingContext) -> Element?
     ) -> ValueType<[Key: Element]> where Value == [Key: Element] {
-        ValueType<[Key: Element]>(description, show: { $0.map(text).sorted().joined(separator: ",") }) {
+        ValueType<[Key: Element]>(
+            description, schema: .group(of: schema, isText: isText),
+            show: { $0.map(text).sorted().joined(separator: ",") }
+        ) {
             node, context in
             guard let entries = isText ? pairs(of: node, description, &context) : node.entries else {
                 if !isText { context.refuse(node.origin, "is \(node.kind)", "give \(description)") }
@@ -96,7 +100,7 @@ extension ValueType where Value == [UserAttribute: UserEndpoint.Member] {
 extension ValueType where Value == [String: EndpointURL] {
     /// Resources by name, each a group with `url`.
     static var resources: ValueType<[String: EndpointURL]> {
-        group("a group of name: {url: …}") {
+        group("a group of name: {url: …}", of: .group([("url", ValueSchema.text.json)])) {
             "\($0)=\($1.text)"
         } key: { (name) throws(ValueRefusal) in
             guard (1...32).contains(name.utf8.count), name.consists(of: .lowerCaseAndDigits + "-_") else {
@@ -131,7 +135,8 @@ extension ValueType where Value == [String: EndpointURL] {
 extension ValueType where Value == [String: Set<ClientType>] {
     /// Kinds of frontend by redirect URI.
     static var clientTypes: ValueType<[String: Set<ClientType>]> {
-        group("a group of redirect URI: [client types]") { uri, types in
+        group("a group of redirect URI: [client types]", of: .list(of: ValueType<ClientType>.choice.schema)) {
+            uri, types in
             "\(uri)=\(types.map(\.rawValue).sorted().joined(separator: "+"))"
         } key: { (uri) throws(ValueRefusal) in
             try RedirectURIText.check(uri)

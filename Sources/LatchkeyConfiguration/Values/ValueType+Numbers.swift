@@ -2,7 +2,10 @@ internal import LatchkeyAPI
 
 extension ValueType where Value == Int {
     static func integer(_ range: ClosedRange<Int>) -> ValueType<Int> {
-        .scalar("a whole number from \(range.lowerBound) to \(range.upperBound)", show: { String($0) }) {
+        .scalar(
+            "a whole number from \(range.lowerBound) to \(range.upperBound)", schema: .integer(range),
+            show: { String($0) }
+        ) {
             (text, _) throws(ValueRefusal) in try NumberText.integer(text, in: range)
         }
     }
@@ -10,7 +13,8 @@ extension ValueType where Value == Int {
     /// Bytes: `65536`, `64KiB`, `1MiB`.
     static func size(_ range: ClosedRange<Int>) -> ValueType<Int> {
         let description = "a size from \(NumberText.size(range.lowerBound)) to \(NumberText.size(range.upperBound))"
-        return .scalar(description, show: NumberText.size) { (text, _) throws(ValueRefusal) in
+        return .scalar(description, schema: .number(range, pattern: "^[0-9]+(B|KiB|MiB)?$"), show: NumberText.size) {
+            (text, _) throws(ValueRefusal) in
             let units = [("", 1), ("B", 1), ("KiB", 1024), ("MiB", 1024 * 1024)]
             return try NumberText.quantity(text, units: units, "size", in: range)
         }
@@ -20,7 +24,10 @@ extension ValueType where Value == Int {
 extension ValueType where Value == Configuration.HTTP.ConnectionShare {
     /// `auto`, or a number; 0 stands for no limit.
     static func connectionShare(_ range: ClosedRange<Int>) -> ValueType<Configuration.HTTP.ConnectionShare> {
-        .scalar("auto, a whole number up to \(range.upperBound), or 0 for no limit", show: shown) {
+        .scalar(
+            "auto, a whole number up to \(range.upperBound), or 0 for no limit",
+            schema: .number(0...range.upperBound, pattern: "^(auto|[0-9]+)$"), show: shown
+        ) {
             (text, _) throws(ValueRefusal) in
             if text == "auto" { return .automatic }
             let number = try NumberText.integer(text, in: 0...range.upperBound)
@@ -39,7 +46,8 @@ extension ValueType where Value == Configuration.HTTP.ConnectionShare {
 
 extension ValueType where Value == UInt16 {
     static var port: ValueType<UInt16> {
-        .scalar("a whole number from 0 to 65535", show: { String($0) }) { (text, _) throws(ValueRefusal) in
+        .scalar("a whole number from 0 to 65535", schema: .integer(0...65535), show: { String($0) }) {
+            (text, _) throws(ValueRefusal) in
             UInt16(clamping: try NumberText.integer(text, in: 0...65535))
         }
     }
@@ -49,7 +57,10 @@ extension ValueType where Value == Int64 {
     /// Seconds: `30`, `30s`, `10m`, `1h`, `14d`.
     static func seconds(_ range: ClosedRange<Int>) -> ValueType<Int64> {
         let bounds = "from \(NumberText.duration(range.lowerBound)) to \(NumberText.duration(range.upperBound))"
-        return .scalar("a duration \(bounds)", show: { NumberText.duration(Int($0)) }) {
+        return .scalar(
+            "a duration \(bounds)", schema: .number(range, pattern: "^[0-9]+(d|h|m|s)?$"),
+            show: { NumberText.duration(Int($0)) }
+        ) {
             (text, _) throws(ValueRefusal) in Int64(try NumberText.seconds(text, in: range))
         }
     }
@@ -66,7 +77,10 @@ extension ValueType where Value == RequestLimits.Quota? {
     /// `600/1m`; 0 stands for no limit.
     static var quota: ValueType<RequestLimits.Quota?> {
         let description = "a number and a duration such as 600/1m, or 0 for no limit"
-        return .scalar(description, show: { $0.map { "\($0.count)/\(NumberText.duration($0.seconds))" } ?? "0" }) {
+        return .scalar(
+            description, schema: .number(0...0, pattern: "^(0|[0-9]+/[0-9]+(d|h|m|s)?)$"),
+            show: { $0.map { "\($0.count)/\(NumberText.duration($0.seconds))" } ?? "0" }
+        ) {
             (text, _) throws(ValueRefusal) in
             if text == "0" { return .none }
             let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)

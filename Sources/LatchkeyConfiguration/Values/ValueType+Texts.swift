@@ -5,7 +5,7 @@ internal import SignIn
 extension ValueType where Value == Bool {
     /// A switch, shown as `true` and `false` or as `on` and `off`; all of them are read.
     static func flag(_ on: String = "true", _ off: String = "false") -> ValueType<Bool> {
-        .scalar("\(on) or \(off)", show: { $0 ? on : off }) { (text, _) throws(ValueRefusal) in
+        .scalar("\(on) or \(off)", schema: .flag, show: { $0 ? on : off }) { (text, _) throws(ValueRefusal) in
             switch text.lowercased() {
             case "true", "on", "yes": return true
             case "false", "off", "no": return false
@@ -21,7 +21,9 @@ extension ValueType where Value: CaseIterable & RawRepresentable, Value.RawValue
 
     static func choice(of values: [Value]) -> ValueType {
         let words = values.map(\.rawValue)
-        return .scalar("one of \(words.joined(separator: ", "))", show: { $0.rawValue }) {
+        return .scalar(
+            "one of \(words.joined(separator: ", "))", schema: .words(words), show: { $0.rawValue }
+        ) {
             (text, _) throws(ValueRefusal) in
             guard let value = values.first(where: { $0.rawValue == text }) else {
                 let meant = Suggestion.nearest(to: text, among: words).map { " (did you mean \($0)?)" } ?? ""
@@ -149,8 +151,12 @@ extension ValueType where Value == String {
     }
 
     /// The path of a file.
-    static var path: ValueType<String> {
-        .parsed("the path of a file", show: Printable.line, "is not a path") { text in
+    static var path: ValueType<String> { path(of: "file") }
+
+    static var folder: ValueType<String> { path(of: "folder") }
+
+    private static func path(of kind: String) -> ValueType<String> {
+        .parsed("the path of a \(kind)", show: Printable.line, "is not a path") { text in
             let isText = text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
             return isText && (1...4096).contains(text.utf8.count) ? text : nil
         }
@@ -193,7 +199,8 @@ extension ValueType where Value == DatabaseURL {
 
 extension ValueType where Value == APIKey {
     static var apiKey: ValueType<APIKey> {
-        ValueType("an API key", show: { _ in "‹redacted›" }, read: APIKeyDraft.read)
+        ValueType(
+            "an API key", schema: .definition("api_key"), show: { _ in "‹redacted›" }, read: APIKeyDraft.read)
     }
 }
 

@@ -16,26 +16,29 @@ struct ValueRefusal: Error {
 struct ValueType<Value: Sendable>: Sendable {
     /// With its article: `a whole number from 0 to 65535`.
     let description: String
+    /// For editors.
+    let schema: ValueSchema
     /// The value, or nil after reporting why there is none.
     let read: @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
     /// The value as it would be written in the file, on one line.
     let show: @Sendable (Value) -> String
 
     init(
-        _ description: String, show: @escaping @Sendable (Value) -> String,
+        _ description: String, schema: ValueSchema = .text, show: @escaping @Sendable (Value) -> String,
         read: @escaping @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
     ) {
         self.description = description
+        self.schema = schema
         self.show = show
         self.read = read
     }
 
     /// A type of single values.
     static func scalar(
-        _ description: String, show: @escaping @Sendable (Value) -> String,
+        _ description: String, schema: ValueSchema = .text, show: @escaping @Sendable (Value) -> String,
         parse: @escaping @Sendable (String, EndpointURL.Policy) throws(ValueRefusal) -> Value
     ) -> ValueType {
-        ValueType(description, show: show) { node, context in
+        ValueType(description, schema: schema, show: show) { node, context in
             guard case .text(let text) = node.value else {
                 context.refuse(node.origin, "is \(node.kind)", "give \(description)")
                 return nil
@@ -53,12 +56,14 @@ struct ValueType<Value: Sendable>: Sendable {
     func mapped<Other>(
         _ forth: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value
     ) -> ValueType<Other> {
-        ValueType<Other>(description, show: { show(back($0)) }) { node, context in read(node, &context).map(forth) }
+        ValueType<Other>(description, schema: schema, show: { show(back($0)) }) { node, context in
+            read(node, &context).map(forth)
+        }
     }
 
     /// A type for a property that may be nil.
     static func optional<Wrapped>(_ type: ValueType<Wrapped>) -> ValueType<Wrapped?> where Value == Wrapped? {
-        ValueType<Wrapped?>(type.description, show: { $0.map(type.show) ?? "" }) { node, context in
+        ValueType<Wrapped?>(type.description, schema: type.schema, show: { $0.map(type.show) ?? "" }) { node, context in
             // The outer nil of `Wrapped??` means that the value was refused.
             guard let value = type.read(node, &context) else { return nil }
             return .some(value)
@@ -68,7 +73,9 @@ struct ValueType<Value: Sendable>: Sendable {
     /// A list of such values; in a text, with commas between them.
     static func list<Element>(of element: ValueType<Element>, _ description: String) -> ValueType<[Element]>
     where Value == [Element] {
-        ValueType<[Element]>(description, show: { $0.map(element.show).joined(separator: ",") }) { node, context in
+        ValueType<[Element]>(
+            description, schema: .list(of: element.schema), show: { $0.map(element.show).joined(separator: ",") }
+        ) { node, context in
             guard let items = ListText.items(of: node, description, &context) else { return nil }
             var values: [Element] = []
             for (index, item) in items.enumerated() {

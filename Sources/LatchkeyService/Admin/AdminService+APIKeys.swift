@@ -68,14 +68,14 @@ extension AdminService {
     package static var apiKeyDelay: Int64 { StoredAPIKeys.freshness }
 
     /// The keys in the database, one line each, without those of the configuration.
-    package func apiKeys() async throws -> [String] {
+    package func apiKeys(as format: LineFormat = .text) async throws -> [String] {
         let keys = try await stored(await store.apiKeysWithRevoked(limit: Self.maximumListed))
-        return keys.map(\.line)
+        return keys.map { format == .json ? $0.jsonLine : $0.line }
     }
 
     /// Revokes a key: servers on this database refuse it within ``apiKeyDelay`` seconds.
     /// - Throws: ``OperatorFailure`` if there is no such key.
-    package func revokeAPIKey(_ name: String) async throws -> [String] {
+    package func revokeAPIKey(_ name: String, as format: LineFormat = .text) async throws -> [String] {
         let now = clock.now()
         let event = AuditEvent(
             at: now, .apiKeyRevoked, user: nil, by: .operating(Self.operatorName),
@@ -84,7 +84,8 @@ extension AdminService {
         guard isRevoked else {
             throw OperatorFailure("there is no valid key of this name; latchkey api-key list shows the keys")
         }
-        return ["\(name) was revoked; running servers refuse it within \(Self.apiKeyDelay) seconds."]
+        let line = "\(name) was revoked; running servers refuse it within \(Self.apiKeyDelay) seconds."
+        return report([line], as: format) { $0.add("name", name) }
     }
 }
 
@@ -95,6 +96,18 @@ extension StoredAPIKey {
         if let origins { words.append("origins=\(origins.joined(separator: ","))") }
         if let revokedAt { words.append("revoked=\(UTCTime.text(revokedAt))") }
         return words.joined(separator: " ")
+    }
+}
+
+extension StoredAPIKey {
+    fileprivate var jsonLine: String {
+        var json = JSONObjectWriter()
+        json.add("name", name)
+        json.add("created_at", UTCTime.text(createdAt))
+        if let clients { json.add("clients", clients) }
+        if let origins { json.add("origins", origins) }
+        json.add("revoked_at", ifPresent: revokedAt.map(UTCTime.text))
+        return String(decoding: json.finish(), as: UTF8.self)
     }
 }
 

@@ -17,10 +17,17 @@ extension AdminService {
         package init() {}
     }
 
-    package enum LineFormat: Sendable { case text, json }
+    /// The kinds of event that this version records. A test compares them with the sources.
+    package static let auditKinds = [
+        "api_key.created", "api_key.revoked", "identity.link_refused", "identity.linked", "identity.move_undone",
+        "identity.moved", "identity.moved_refused", "identity.relinked", "identity.unlinked", "phone_number.reassigned",
+        "phone_number.verified", "provider_grant.ended", "refresh_token.reused", "session.all_revoked",
+        "session.ended_by_provider", "session.others_revoked", "session.revoked", "user.edited", "user.erased",
+        "user.merged", "user.merged_away", "vault.rotated",
+    ]
 
     /// The latest selected events, oldest first, one line each.
-    /// - Throws: ``OperatorFailure`` for an invalid time, a limit out of range, or a failing database.
+    /// - Throws: ``OperatorFailure`` for an invalid time, a limit out of range, an unknown kind, or a failing database.
     package func audit(_ selection: AuditSelection, as format: LineFormat) async throws -> [String] {
         guard (1...10_000).contains(selection.limit) else {
             throw OperatorFailure("the limit must be a number from 1 to 10000")
@@ -29,6 +36,14 @@ extension AdminService {
             user: selection.user.map(UserID.init), kind: selection.kind.map(AuditEvent.Kind.init),
             since: try selection.since.map(moment), until: try selection.until.map(moment), limit: selection.limit)
         let events = try await stored(await store.auditEvents(query))
+        // The record may have kinds of another version.
+        if let kind = selection.kind, !Self.auditKinds.contains(kind) {
+            let all = AuditQuery(kind: AuditEvent.Kind(kind), limit: 1)
+            guard try await !stored(await store.auditEvents(all)).isEmpty else {
+                throw OperatorFailure(
+                    "there is no kind of event “\(kind)”; the kinds are \(Self.auditKinds.joined(separator: ", "))")
+            }
+        }
         return events.reversed().map { format == .json ? $0.jsonLine : $0.textLine }
     }
 

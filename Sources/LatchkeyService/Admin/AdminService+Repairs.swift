@@ -1,5 +1,6 @@
 import OpenIDConnect
 import Primitives
+import SignIn
 import Storage
 import StorageModel
 
@@ -21,7 +22,9 @@ extension AdminService {
     }
 
     /// Replaces an identity of a user; the user's sessions end.
-    package func relink(_ user: Int64, to new: NewIdentity, reason: String?, applies: Bool) async throws -> [String] {
+    package func relink(
+        _ user: Int64, to new: NewIdentity, reason: String?, applies: Bool, as format: LineFormat = .text
+    ) async throws -> [String] {
         try check(reason)
         let identity = try identity(new)
         let record = try await account(of: user)
@@ -34,16 +37,24 @@ extension AdminService {
         switch result {
         case .failure(let obstacle): throw OperatorFailure(obstacle.explanation(user))
         case .success(let former):
-            return [
+            let lines = [
                 "user \(user) \(applies ? "signs" : "would sign") in with \(identity.name),",
                 "  and no longer with \(former.name);", "  sessions ended: \(record.sessionCount).",
-            ] + (applies ? [] : Self.dryRun)
+            ]
+            return report(lines, as: format, applies: applies) { json in
+                json.add("user_id", user)
+                json.add("identity", object: identity.write)
+                json.add("former_identity", object: former.write)
+                json.add("sessions_ended", record.sessionCount)
+            }
         }
     }
 
     /// Merges an account into another, which gets the identities and missing profile values. The merged account is
     /// erased and its sessions end.
-    package func merge(_ other: Int64, into user: Int64, reason: String?, applies: Bool) async throws -> [String] {
+    package func merge(
+        _ other: Int64, into user: Int64, reason: String?, applies: Bool, as format: LineFormat = .text
+    ) async throws -> [String] {
         try check(reason)
         guard other != user else { throw OperatorFailure("name two different users") }
         let (gone, kept) = (try await account(of: other), try await account(of: user))
@@ -54,27 +65,39 @@ extension AdminService {
                     UserID(other), into: UserID(user), at: now, by: .operating(Self.operatorName), reason: reason))
             guard isDone else { throw OperatorFailure("one of the users was erased in the meantime") }
         }
-        return [
+        let lines = [
             "user \(other) \(applies ? "was" : "would be") merged into user \(kept.user.id.number) and erased:",
             "  identities moved: \(gone.identities.count);", "  sessions ended: \(gone.sessionCount).",
-        ] + (applies ? [] : Self.dryRun)
+        ]
+        return report(lines, as: format, applies: applies) { json in
+            json.add("user_id", user)
+            json.add("erased_user_id", other)
+            json.add("identities_moved", gone.identities.count)
+            json.add("sessions_ended", gone.sessionCount)
+        }
     }
 
     /// Erases a user: identities, sessions, tokens and profile.
-    package func erase(_ user: Int64, reason: String?, applies: Bool) async throws -> [String] {
+    package func erase(
+        _ user: Int64, reason: String?, applies: Bool, as format: LineFormat = .text
+    ) async throws -> [String] {
         try check(reason)
         let record = try await account(of: user)
         if applies {
             let event = AuditEvent(
-                at: clock.now(), AuditEvent.Kind("user.erased"), user: UserID(user), by: .operating(Self.operatorName),
+                at: clock.now(), .userErased, user: UserID(user), by: .operating(Self.operatorName),
                 details: AuditDetails { $0.add("reason", ifPresent: reason) })
             let isDone = try await stored(await store.deleteUser(UserID(user), in: nil, recording: event))
             guard isDone else { throw OperatorFailure("there is no user \(user)") }
         }
-        return [
+        let line =
             "user \(user) \(applies ? "was" : "would be") erased, with identities: \(record.identities.count), "
-                + "sessions: \(record.sessionCount)."
-        ] + (applies ? [] : Self.dryRun)
+            + "sessions: \(record.sessionCount)."
+        return report([line], as: format, applies: applies) { json in
+            json.add("user_id", user)
+            json.add("identities", record.identities.count)
+            json.add("sessions_ended", record.sessionCount)
+        }
     }
 
     func check(_ reason: String?) throws(OperatorFailure) {

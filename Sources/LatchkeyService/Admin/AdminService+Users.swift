@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Primitives
 import Storage
 import StorageModel
@@ -34,21 +34,20 @@ extension AdminService {
 
     /// The matching users, one line each, without personal data.
     /// - Throws: ``OperatorFailure`` for an incomplete search, or if there is no such user.
-    package func find(_ selection: UserSelection) async throws -> [String] {
+    package func find(_ selection: UserSelection, as format: LineFormat = .text) async throws -> [String] {
         let search = try selection.search()
         let users = try await stored(await store.users(search, limit: Self.maximumFound + 1))
         guard !users.isEmpty else { throw OperatorFailure("there is no such user") }
-        let lines = users.prefix(Self.maximumFound).map { user in
-            "user \(user.id.number) public_id=\(user.publicID) created=\(UTCTime.text(user.createdAt))"
-        }
-        return users.count > Self.maximumFound
-            ? lines + ["… and more; the first \(Self.maximumFound) are shown"] : lines
+        let lines = users.prefix(Self.maximumFound).map { format == .json ? $0.jsonLine : $0.textLine }
+        guard users.count > Self.maximumFound else { return lines }
+        return lines + [Self.more(than: Self.maximumFound, as: format)]
     }
 
     /// An account: identities, moves, sessions.
     /// - Parameter personal: Adds the profile, and shows subjects instead of fingerprints.
-    package func show(_ user: Int64, personal: Bool) async throws -> [String] {
+    package func show(_ user: Int64, personal: Bool, as format: LineFormat = .text) async throws -> [String] {
         let record = try await account(of: user)
+        if format == .json { return [record.jsonLine(personal: personal)] }
         var lines = [
             "user \(user)", "public_id \(record.user.publicID)", "created \(UTCTime.text(record.user.createdAt))",
             "sessions \(record.sessionCount)",
@@ -67,7 +66,7 @@ extension AdminService {
     ///   - reason: For the audit record, at most 280 characters.
     ///   - applies: False changes nothing.
     package func undoMigration(
-        of user: Int64, move number: Int64?, reason: String?, applies: Bool
+        of user: Int64, move number: Int64?, reason: String?, applies: Bool, as format: LineFormat = .text
     ) async throws -> [String] {
         try check(reason)
         let record = try await account(of: user)
@@ -82,12 +81,19 @@ extension AdminService {
         switch result {
         case .failure(let obstacle): throw OperatorFailure(obstacle.explanation(number, user))
         case .success(let undone):
-            return [
+            let lines = [
                 "move \(number) of \(UTCTime.text(undone.move.movedAt)) \(applies ? "was" : "would be") undone:",
                 "  user \(user) signs in with \(undone.former.name) again,",
                 "  and no longer with \(undone.present.name);",
                 "  sessions ended: \(record.sessionCount).",
-            ] + (applies ? [] : Self.dryRun)
+            ]
+            return report(lines, as: format, applies: applies) { json in
+                json.add("user_id", user)
+                json.add("move", number)
+                json.add("identity", object: undone.former.write)
+                json.add("former_identity", object: undone.present.write)
+                json.add("sessions_ended", record.sessionCount)
+            }
         }
     }
 
@@ -99,7 +105,7 @@ extension AdminService {
 
     /// The user of the operating system who runs the command.
     static var operatorName: String {
-        let name = ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
+        let name = ProcessInfo.processInfo.environment["SUDO_USER"] ?? ProcessInfo.processInfo.userName
         let plain = name.unicodeScalars.prefix(64).filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }
         return plain.isEmpty ? "unknown" : String(String.UnicodeScalarView(plain))
     }
@@ -120,6 +126,66 @@ extension UndoObstacle {
 extension Identity {
     /// Without the subject.
     var name: String { "\(fingerprint.prefix(16))… of \(issuer)" }
+
+    /// Without the subject.
+    func write(to json: inout JSONObjectWriter) {
+        json.add("issuer", issuer)
+        json.add("fingerprint", fingerprint)
+    }
+}
+
+extension User {
+    fileprivate var textLine: String {
+        "user \(id.number) public_id=\(publicID) created=\(UTCTime.text(createdAt))"
+    }
+
+    fileprivate var jsonLine: String {
+        var json = JSONObjectWriter()
+        write(to: &json)
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+
+    fileprivate func write(to json: inout JSONObjectWriter) {
+        json.add("user_id", id.number)
+        json.add("public_id", publicID)
+        json.add("created_at", UTCTime.text(createdAt))
+    }
+}
+
+extension AccountRecord {
+    fileprivate func jsonLine(personal: Bool) -> String {
+        var json = JSONObjectWriter()
+        user.write(to: &json)
+        json.add("sessions", sessionCount)
+        if personal {
+            json.add("profile") { json in
+                for attribute in user.profile.present {
+                    if let value = user.profile[attribute] { json.add(named: attribute.rawValue, value) }
+                }
+            }
+        }
+        json.add("verified") { json in
+            for (name, verification) in user.assertions?.named ?? [] {
+                json.add(named: name) { json in
+                    json.add("since", UTCTime.text(verification.time))
+                    json.add("issuer", verification.issuer)
+                }
+            }
+        }
+        json.add("identities", objects: identities) { kept, json in
+            kept.identity.write(to: &json)
+            if personal { json.add("subject", kept.identity.subject) }
+            json.add("since", UTCTime.text(kept.createdAt))
+            if let move = kept.arrivedBy { json.add("arrived_by_move", move) }
+            if let move = kept.movedBy { json.add("left_by_move", move) }
+        }
+        json.add("moves", objects: moves) { move, json in
+            json.add("move", move.number)
+            json.add("moved_at", UTCTime.text(move.movedAt))
+            json.add("undone_at", ifPresent: move.undoneAt.map(UTCTime.text))
+        }
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
 }
 
 extension AccountRecord.KeptIdentity {
@@ -147,8 +213,12 @@ extension Profile {
 extension ProviderAssertions {
     /// Which values are verified, since when and by whom, without the values.
     fileprivate var lines: [String] {
+        named.map { "\($0.name) verified since \(UTCTime.text($0.verification.time)) by \($0.verification.issuer)" }
+    }
+
+    fileprivate var named: [(name: String, verification: Verification)] {
         [("email", email), ("phone_number", phoneNumber)].compactMap { name, verification in
-            verification.map { "\(name) verified since \(UTCTime.text($0.time)) by \($0.issuer)" }
+            verification.map { (name, $0) }
         }
     }
 }

@@ -12,11 +12,12 @@ extension AdminService {
     /// - Parameters:
     ///   - deletesUnreadableClaims: Whether claims that none of the keys decrypts are deleted.
     ///   - step: The rows of one step.
+    ///   - format: Of the result; the progress is text.
     ///   - progress: Called after each step.
     /// - Throws: ``OperatorFailure``, also if rows remain that none of the keys decrypts.
     package func rotateVault(
         _ configuration: Configuration, applies: Bool, deletesUnreadableClaims: Bool = false, step: Int = 200,
-        progress: (String) -> Void = { _ in }
+        as format: LineFormat = .text, progress: (String) -> Void = { _ in }
     ) async throws -> [String] {
         let vault = TokenVault(keys: configuration.vaultKeys)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
@@ -32,6 +33,7 @@ extension AdminService {
             "  with older keys or none: \(total); with keys that are not configured: \(status.lost).",
         ]
         guard applies else {
+            if format == .json { return report(status, current, encrypted: 0, applies: false) }
             return survey + (total == 0 ? [] : ["Nothing was changed. Add --apply to encrypt \(total) again."])
         }
         for line in survey { progress(line) }
@@ -58,7 +60,19 @@ extension AdminService {
                     + "decrypts them. Add their key after the first and repeat the command. If the key is lost: tokens "
                     + "are replaced when their users sign in, and --delete-unreadable-claims makes room for new claims")
         }
+        if format == .json { return report(status, current, encrypted: done, applies: true) }
         return ["\(done) rows were encrypted again; the older keys can be removed when no server uses them."]
+    }
+
+    /// The rows before the command, and those that it encrypted again.
+    private func report(_ status: VaultStatus, _ key: String, encrypted: Int, applies: Bool) -> [String] {
+        report([], as: .json, applies: applies) { json in
+            json.add("key", key)
+            json.add("current", status.current)
+            json.add("older", status.older)
+            json.add("unreadable", status.lost)
+            json.add("encrypted", encrypted)
+        }
     }
 
     private func rotateOnce(

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 package import LatchkeyConfiguration
 package import Primitives
 import Storage
@@ -24,6 +24,19 @@ package struct AdminService: Sendable {
         self.clock = clock
     }
 
+    /// What a command prints: its lines, or one JSON object that `members` writes. A command that only tells what it
+    /// would do says so.
+    func report(
+        _ lines: [String], as format: LineFormat, applies: Bool = true,
+        _ members: (inout JSONObjectWriter) -> Void
+    ) -> [String] {
+        guard format == .json else { return lines + (applies ? [] : Self.dryRun) }
+        var json = JSONObjectWriter()
+        members(&json)
+        json.add("applied", applies)
+        return [String(decoding: json.finish(), as: UTF8.self)]
+    }
+
     /// Closes the database.
     package func close() async { try? await store.close() }
 
@@ -36,6 +49,16 @@ package struct AdminService: Sendable {
             throw OperatorFailure("the database: \(error.reason)")
         }
     }
+}
+
+extension AdminService {
+    /// The last line of a list that is not whole.
+    static func more(than count: Int, as format: LineFormat) -> String {
+        format == .json ? #"{"more":true}"# : "… and more; the first \(count) are shown"
+    }
+
+    /// How commands print their lines: for people, or for programs as one JSON object on each line.
+    package enum LineFormat: Sendable { case text, json }
 }
 
 /// Why an operator's command failed: the cause and the remedy.

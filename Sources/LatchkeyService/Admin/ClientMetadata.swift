@@ -8,9 +8,9 @@ import SignIn
 /// Registration 1.0 section 2 and its extensions.
 ///
 /// From the configuration alone, without a request and without secrets. A member is left out if the configuration does
-/// not use it.
+/// not use it. A Telco Finder is a provider, too, under the name ``SignInConfiguration/TelcoFinderRules/key(of:)``.
 package struct ClientMetadata: Sendable {
-    private let members: [(name: String, value: JSONValue?)]
+    private let members: Members
 
     /// The metadata of one client.
     /// - Parameters:
@@ -23,11 +23,17 @@ package struct ClientMetadata: Sendable {
         guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
             throw OperatorFailure("public_url is not set; set it, because all URLs of a registration begin with it")
         }
+        if let finder = configuration.telcoFinders.first(where: { TelcoFinderRules.key(of: $0.key) == provider })?.value
+        {
+            let client = try Self.client(clientID, among: [finder.rules.client], of: provider)
+            members = Self.clientCredentials(of: client, scopes: finder.rules.finder.scopes, publicURL)
+            return
+        }
         let settings = try Settings(of: provider, in: configuration)
         let client = try Self.client(clientID, among: settings.clients, of: provider)
         let path = "\(publicURL)/auth/\(settings.path)"
         let hasIDTokens = settings.kind != .oauth2
-        members = [
+        let general: Members = [
             ("client_id", .string(client.id.text)), ("application_type", "web"),
             (
                 "redirect_uris",
@@ -35,20 +41,18 @@ package struct ClientMetadata: Sendable {
             ),
             ("response_types", ["code"]),
             ("grant_types", .texts(settings.grantTypes)),
-            ("token_endpoint_auth_method", .string(client.authentication.method.rawValue)),
-            ("tls_client_auth_subject_dn", client.certificateSubject.map(JSONValue.string)),
-            ("token_endpoint_auth_signing_alg", client.assertionAlgorithm.map { .string($0.rawValue) }),
-            (
-                "jwks_uri",
-                client.publishedKeys.isEmpty && client.idTokenDecryption == nil && client.publishedCertificate == nil
-                    ? nil : .string("\(publicURL)/.well-known/jwks.json")
-            ),
+        ]
+        let responses: Members = [
             ("id_token_signed_response_alg", client.idTokenSigningAlgorithm.map { .string($0.rawValue) }),
             (
                 "id_token_encrypted_response_alg",
                 client.idTokenDecryption.map { .string($0.key.algorithm.rawValue) }
             ), ("id_token_encrypted_response_enc", client.idTokenDecryption.map { .string($0.encryption.rawValue) }),
             ("userinfo_signed_response_alg", client.userInfoSigningAlgorithm.map { .string($0.rawValue) }),
+            (
+                "userinfo_encrypted_response_alg",
+                client.userInfoDecryption.map { .string($0.key.algorithm.rawValue) }
+            ), ("userinfo_encrypted_response_enc", client.userInfoDecryption.map { .string($0.encryption.rawValue) }),
             (
                 "request_object_signing_alg",
                 hasIDTokens && settings.signedRequestObjects != .never
@@ -68,6 +72,65 @@ package struct ClientMetadata: Sendable {
                 "tls_client_certificate_bound_access_tokens",
                 hasIDTokens && settings.mutualTLS == .always ? true : nil
             ),
+        ]
+        members =
+            general + Self.authentication(of: client, publicURL) + responses
+            + Self.backchannelAuthentication(of: client, settings, publicURL, provider)
+            + Self.pages(of: client, settings, path)
+    }
+
+    private typealias Members = [(name: String, value: JSONValue?)]
+    private typealias TelcoFinderRules = SignInConfiguration.TelcoFinderRules
+
+    /// How a client authenticates, and where its keys are.
+    private static func authentication(of client: SignInConfiguration.Client, _ publicURL: String) -> Members {
+        [
+            ("token_endpoint_auth_method", .string(client.authentication.method.rawValue)),
+            ("tls_client_auth_subject_dn", client.certificateSubject.map(JSONValue.string)),
+            ("token_endpoint_auth_signing_alg", client.assertionAlgorithm.map { .string($0.rawValue) }),
+            (
+                "jwks_uri",
+                client.publishedKeys.isEmpty && client.decryptionKey == nil && client.publishedCertificate == nil
+                    ? nil : .string("\(publicURL)/.well-known/jwks.json")
+            ),
+        ]
+    }
+
+    /// A client that gets tokens for itself only (RFC 6749 section 4.4): it has no redirect URI, and no response type
+    /// in place of the usual `code` (RFC 7591 section 2).
+    private static func clientCredentials(
+        of client: SignInConfiguration.Client, scopes: [String], _ publicURL: String
+    ) -> Members {
+        [
+            ("client_id", .string(client.id.text)), ("response_types", []),
+            ("grant_types", .texts([GrantType.clientCredentials.rawValue])),
+            ("scope", .string(scopes.joined(separator: " "))),
+        ] + authentication(of: client, publicURL)
+    }
+
+    /// OpenID Connect CIBA Core section 4.
+    private static func backchannelAuthentication(
+        of client: SignInConfiguration.Client, _ settings: Settings, _ publicURL: String, _ provider: String
+    ) -> Members {
+        [
+            ("backchannel_token_delivery_mode", settings.backchannelDelivery.mode.map { .string($0.rawValue) }),
+            (
+                "backchannel_client_notification_endpoint",
+                settings.backchannelDelivery == .ping
+                    ? .string(publicURL + BackchannelAuthentication.notificationPath(of: provider)) : nil
+            ),
+            (
+                "backchannel_authentication_request_signing_alg",
+                settings.signsBackchannelRequests ? client.signingKey.map { .string($0.algorithm.rawValue) } : nil
+            ),
+        ]
+    }
+
+    /// Where a provider begins a sign-in, and where it ends a session.
+    private static func pages(
+        of client: SignInConfiguration.Client, _ settings: Settings, _ path: String
+    ) -> Members {
+        [
             ("initiate_login_uri", settings.initiates(client.id) ? .string(path + "/initiate-login") : nil),
             ("backchannel_logout_uri", settings.endsSessions ? .string(path + "/backchannel-logout") : nil),
             // A logout token without a sid ends all sessions of its sub.
@@ -125,6 +188,8 @@ private struct Settings {
     let signedRequestObjects: SignedRequestObjects
     let dpop: DPoPSetting
     let mutualTLS: MutualTLSSetting
+    var backchannelDelivery = BackchannelTokenDeliverySetting.off
+    var signsBackchannelRequests = false
     var storesTokens = false
     var endsSessions = false
     private var loginInitiationClient: ClientID?
@@ -139,6 +204,10 @@ private struct Settings {
             signedRequestObjects = provider.signedRequestObjects
             dpop = provider.dpop
             mutualTLS = provider.mutualTLS
+            backchannelDelivery = provider.backchannelTokenDelivery
+            signsBackchannelRequests =
+                provider.backchannelTokenDelivery != .off
+                && (provider.signedRequestObjects != .never || provider.profile != nil)
             storesTokens = provider.storesTokens
             endsSessions = provider.kind == .oidc && provider.backchannelLogout
             loginInitiationClient = provider.loginInitiationClient
@@ -152,7 +221,8 @@ private struct Settings {
             mutualTLS = configuration.zenkey.mutualTLS
         } else {
             let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
-            let names = (zenkey + configuration.providers.map(\.id)).joined(separator: ", ")
+            let finders = configuration.telcoFinders.keys.map(SignInConfiguration.TelcoFinderRules.key(of:)).sorted()
+            let names = (zenkey + configuration.providers.map(\.id) + finders).joined(separator: ", ")
             throw OperatorFailure("there is no provider \(name); name one of: \(names)")
         }
     }
@@ -164,6 +234,7 @@ private struct Settings {
                 .map(\.rawValue)
         }
         return ["authorization_code"] + (storesTokens ? ["refresh_token"] : [])
+            + (backchannelDelivery == .off ? [] : [GrantType.backchannelAuthentication.rawValue])
     }
 
     /// Whether a third party may initiate sign-ins of a client.

@@ -5,6 +5,12 @@ import OutboundHTTP
 package enum HealthCheck {
     package struct Failure: Error, Sendable, CustomStringConvertible { package let description: String }
 
+    /// The health of a server on this machine that has these environment variables: a container needs no shell for it.
+    package static func url(in environment: [String: String]) -> String {
+        let port = environment["LATCHKEY_HTTP_PORT"] ?? ""
+        return "http://127.0.0.1:\(port.isEmpty ? "8080" : port)/healthz"
+    }
+
     /// The status of the response of a URL.
     /// - Throws: ``Failure`` for a URL that is neither https nor on a loopback address, or without a response within 3
     ///   seconds.

@@ -25,7 +25,7 @@ package struct TokenExplainer: Sendable {
         /// In seconds.
         package var maximumAuthenticationAge: Int64?
         package var accessToken: Secret?
-        /// An RFC 3339 time in UTC or seconds since 1970; nil for now.
+        /// An RFC 3339 time in UTC or seconds since 1970; nil for the time of the call.
         package var moment: String?
 
         package init(network: String? = nil) { self.network = network }

@@ -3,7 +3,7 @@ import Primitives
 
 /// An explained token, for people to read.
 package struct TokenReport: Sendable {
-    package enum Outcome: Sendable, Hashable {
+    package enum Outcome: String, Sendable, Hashable {
         case accepted
         case refused
         /// No check failed, but some could not be made.
@@ -41,10 +41,30 @@ package struct TokenReport: Sendable {
     package var text: String {
         var lines = [heading, ""]
         for row in rows {
-            lines.append("\(row.verdict.label)  \(row.name.padded(18))\(row.found)")
+            let note = row.verdict == .notCompared ? "not compared: " : ""
+            lines.append("\(row.verdict.label)  \(row.name.padded(18))\(note)\(row.found)")
             if row.verdict == .failed { lines.append("\(String(repeating: " ", count: 24))\(row.demand)") }
         }
         return (lines + ["", conclusion, ""]).joined(separator: "\n")
+    }
+
+    /// The outcome and the checks, for programs: one object on one line.
+    /// - Parameter claims: Whether header and claims, which are personal data, are in it.
+    package func json(withClaims claims: Bool) -> String {
+        var json = JSONObjectWriter()
+        json.add("outcome", outcome.rawValue)
+        json.add("heading", String(heading.dropLast()))
+        json.add("checks", objects: rows) { row, json in
+            json.add("check", row.name)
+            json.add("verdict", row.verdict.rawValue)
+            json.add("found", row.found)
+            if row.verdict == .failed { json.add("demand", row.demand) }
+        }
+        if claims {
+            if let header { json.add("header", json: JSONValue.object(header).text) }
+            if let claims = self.claims { json.add("claims", json: JSONValue.object(claims).text) }
+        }
+        return String(decoding: json.finish(), as: UTF8.self)
     }
 
     /// The members of header and claims, one line each. Personal data.
@@ -62,10 +82,19 @@ package struct TokenReport: Sendable {
             rows.filter { $0.verdict == verdict }.map(\.name).joined(separator: ", ")
         }
         return switch outcome {
-        case .accepted: "Accepted: every check passed." + (caution.map { " \($0)" } ?? "")
+        case .accepted: "Accepted: \(uncompared)." + (caution.map { " \($0)" } ?? "")
         case .refused: "Refused: \(names(.failed))."
         case .undecided: "Undecided: nothing failed, but these could not be checked: \(names(.notPossible))."
         }
+    }
+}
+
+extension TokenReport {
+    /// What the acceptance does not say.
+    private var uncompared: String {
+        let names = rows.filter { $0.verdict == .notCompared }.map(\.name)
+        guard !names.isEmpty else { return "every check passed" }
+        return "every check passed; not compared, because no expected value was given: " + names.joined(separator: ", ")
     }
 }
 
@@ -81,7 +110,7 @@ extension TokenVerdict {
         switch self {
         case .passed: "pass"
         case .failed: "FAIL"
-        case .notPossible: "  - "
+        case .notCompared, .notPossible: "  - "
         }
     }
 }

@@ -91,12 +91,14 @@ extension Doctor {
                     for: nil, clientID: first.id, correlationID: .random(from: .system))
                 findings.append(.ok(.metadata, known.id, "the issuer is \(provider.issuer)"))
                 for client in known.clients {
-                    findings += examineAuthentication(of: client, at: provider, known.id, key: "providers")
+                    findings += examineAuthentication(
+                        of: client, at: provider, known.id, key: known.kind == .camara ? nil : "providers")
                 }
                 findings += examineDemands(
                     of: provider, known.id, configuration.relyingParty(of: known), of: known.clients,
                     responseMode: known.responseMode, requiresIssuer: known.requiresIssuer,
                     profile: known.profile, key: "providers.\(known.id)")
+                findings += examineBackchannel(of: provider, known)
                 if let profile = known.profile {
                     findings.append(.ok(.metadata, known.id, "the settings meet the profile \(profile.rawValue)"))
                 }
@@ -110,7 +112,29 @@ extension Doctor {
                 findings.append(Self.finding(error, known.id, recorder.exchanges.last))
             }
         }
+        for (provider, finder) in configuration.telcoFinders.sorted(by: { $0.key < $1.key }) {
+            findings += await examine(
+                finder, SignInConfiguration.TelcoFinderRules.key(of: provider), recorder)
+        }
         return findings + examineHosts(recorder.exchanges)
+    }
+
+    /// The metadata of a Telco Finder, and whether its hosts respond. It is not asked for a number.
+    private func examine(
+        _ finder: Configuration.TelcoFinder, _ subject: String, _ recorder: ExchangeRecorder
+    ) async -> [Finding] {
+        let settings = configuration.relyingParty(of: finder)
+        let relyingParty = RelyingParty(configuration: settings, http: recorder, clock: clock)
+        let client = finder.rules.client
+        do throws(OIDCError) {
+            let provider = try await relyingParty.provider(
+                for: nil, clientID: client.id, correlationID: .random(from: .system))
+            var findings = [Finding.ok(.metadata, subject, "the issuer is \(provider.issuer)")]
+            findings += examineAuthentication(of: client, at: provider, subject, key: nil)
+            return findings + (await reachEndpoints(of: provider, and: finder.apiRoot, subject, recorder))
+        } catch {
+            return [Self.finding(error, subject, recorder.exchanges.last)]
+        }
     }
 
     private func reachDiscovery(_ url: EndpointURL, _ recorder: ExchangeRecorder) async -> [Finding] {
@@ -135,8 +159,9 @@ extension Doctor {
     }
 
     /// A client with a method that the provider does not list: its token request is refused before it is sent.
+    /// - Parameter key: Where the client's method is set; nil where the configuration has one method only.
     private func examineAuthentication(
-        of client: Configuration.Client?, at provider: ProviderMetadata, _ subject: String, key: String
+        of client: Configuration.Client?, at provider: ProviderMetadata, _ subject: String, key: String?
     ) -> [Finding] {
         guard let client else { return [] }
         do throws(OIDCError) {
@@ -152,9 +177,14 @@ extension Doctor {
         } catch {
             let ours = ClientAuthenticationMethod.allCases.map(\.rawValue).joined(separator: ", ")
             let fix =
-                provider.clientAuthenticationMethods?.isEmpty == true
-                ? "have the provider accept one of \(ours); it lists none of them, and Latchkey has no other method"
-                : "set the client's token_endpoint_auth_method in \(key) to one that the provider lists"
+                if let key, provider.clientAuthenticationMethods?.isEmpty != true {
+                    "set the client's token_endpoint_auth_method in \(key) to one that the provider lists"
+                } else if key != nil {
+                    "have the provider accept one of \(ours); it lists none of them, and Latchkey has no other method"
+                } else {
+                    "have the provider accept \(client.authentication.method.rawValue); Latchkey has no other method "
+                        + "for mobile operators and Telco Finder"
+                }
             return [.problem(.metadata, subject, error.reason, fix: fix)]
         }
     }

@@ -41,6 +41,7 @@ extension Doctor {
                         : "set response_mode of \(key) to \(others)"))
         }
         findings += signedResponses(of: provider, subject, responseMode, clients)
+        findings += encryptedResponses(of: provider, subject, clients)
         if requiresIssuer, !provider.namesIssuerInResponses, !responseMode.isSigned {
             findings.append(
                 .warning(
@@ -65,7 +66,7 @@ extension Doctor {
         _ profile: SecurityProfile?, key: String
     ) -> Finding? {
         let isDemanded = provider.demands.dpopBoundTokens
-        let use = configured.dpop.use(at: provider, storesTokens: configured.storesTokens)
+        let use = configured.dpop.use(at: provider, prefersBoundTokens: configured.prefersBoundTokens)
         guard use != .none else {
             guard isDemanded else { return nil }
             return .problem(
@@ -92,7 +93,7 @@ extension Doctor {
         guard use == .required else {
             return .ok(
                 .metadata, subject,
-                "stored access tokens are bound to a key (DPoP), because the provider supports it")
+                "access tokens are bound to a key (DPoP), because the provider supports it")
         }
         return .ok(
             .metadata, subject,

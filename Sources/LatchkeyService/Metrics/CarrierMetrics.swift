@@ -1,3 +1,4 @@
+import LatchkeyAPI
 import Logging
 import Observability
 import OpenIDConnect
@@ -57,8 +58,13 @@ final class CarrierMetrics: Sendable {
     }
 
     /// The observer of a provider's relying party.
-    func observer(of provider: String, isOfCarriers: Bool, logger: Logger) -> RelyingPartyObserver {
-        RelyingPartyObserver(
+    /// - Parameter stories: Gets the checks of ID tokens; nil for none.
+    func observer(
+        of provider: String, isOfCarriers: Bool, stories: SignInStories? = nil, logger: Logger
+    ) -> RelyingPartyObserver {
+        var idToken: (@Sendable (IDTokenExplanation, CorrelationID?) -> Void)?
+        if let stories { idToken = { stories.note($0, of: $1) } }
+        return RelyingPartyObserver(
             request: { [self] destination, ending, nanoseconds in
                 rows[source(of: destination, provider, isOfCarriers)].durations
                     .observe(nanoseconds, at: destination.step.place, Self.place(of: ending))
@@ -71,7 +77,8 @@ final class CarrierMetrics: Sendable {
                 logger.error(
                     "a network's metadata was refused; if it is right, set the network's issuer in zenkey.issuers",
                     metadata: ["mccmnc": "\(network.text)", "issuer": "\(issuer)", "reason": "\(reason.rawValue)"])
-            })
+            },
+            idToken: idToken)
     }
 
     /// Carriers' discovery requests have no issuer: their networks come from callers, and the issuers whose own
@@ -202,6 +209,7 @@ extension OutboundRequest.Destination.Step {
         case .backchannelAuthentication: "ciba"
         case .numberVerification: "number_verification"
         case .simSwap: "sim_swap"
+        case .telcoFinder: "telco_finder"
         }
     }
 }

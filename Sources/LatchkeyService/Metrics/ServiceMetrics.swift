@@ -9,6 +9,7 @@ import Primitives
 final class ServiceMetrics: Sendable {
     let registry = MetricsRegistry()
     let signIns = SignInMetrics()
+    let verifications = PhoneVerificationMetrics()
     let carriers = CarrierMetrics()
     let store = StoreMetrics()
     let loops = LoopProbe()
@@ -17,7 +18,8 @@ final class ServiceMetrics: Sendable {
 
     /// - Parameter maximumDescriptors: The limit of open file descriptors.
     init(maximumDescriptors: Int) {
-        registry.add(signIns.metrics + ProcessFigures.metrics(maximumDescriptors: maximumDescriptors) + [loops.lag])
+        registry.add(signIns.metrics + verifications.metrics)
+        registry.add(ProcessFigures.metrics(maximumDescriptors: maximumDescriptors) + [loops.lag])
         registry.add([
             SampledMetric(
                 MetricDescription(

@@ -49,7 +49,7 @@ struct Housekeeping: Sendable {
         removed += try await repeating { limit async throws(StorageError) in
             try await store.purgeAuditEvents(from: end, limit: limit)
         }
-        if removed > 0 { logger.debug("removed expired records", metadata: ["rows": "\(removed)"]) }
+        if removed > 0 { logger.debug("removed expired records", metadata: ["rows": .stringConvertible(removed)]) }
     }
 
     /// Writes when sessions were last used; also at shutdown.

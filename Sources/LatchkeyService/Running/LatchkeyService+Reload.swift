@@ -64,7 +64,7 @@ extension LatchkeyService {
     /// The published keys of a new configuration, and those of the start, which still sign until the next start.
     private func publishedKeys(after new: Configuration) -> [ClientKey] {
         let keys = new.publishedKeys
-        let signing = configuration.allClients.filter { !$0.publishedKeys.isEmpty }.compactMap(\.signingKey)
+        let signing = configuration.keyHolders.filter { !$0.publishedKeys.isEmpty }.compactMap(\.signingKey)
         return keys + Set(signing).subtracting(keys).sorted { $0.keyID < $1.keyID }
     }
 

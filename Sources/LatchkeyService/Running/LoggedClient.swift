@@ -12,7 +12,7 @@ struct LoggedClient: HTTPClient {
         let stopwatch = Stopwatch()
         do throws(OutboundError) {
             let response = try await client.send(request)
-            write(request, stopwatch, "status", "\(response.status)")
+            write(request, stopwatch, "status", .stringConvertible(response.status))
             return response
         } catch {
             write(request, stopwatch, "transport", "\(error.fault)")
@@ -20,10 +20,12 @@ struct LoggedClient: HTTPClient {
         }
     }
 
-    private func write(_ request: OutboundRequest, _ stopwatch: Stopwatch, _ name: String, _ outcome: String) {
+    private func write(
+        _ request: OutboundRequest, _ stopwatch: Stopwatch, _ name: String, _ outcome: Logger.MetadataValue
+    ) {
         var metadata: Logger.Metadata = [
-            "method": "\(request.method.rawValue)", "host": "\(request.url.authority)", name: "\(outcome)",
-            "ms": "\(Stopwatch.milliseconds(stopwatch.nanoseconds))",
+            "method": "\(request.method.rawValue)", "host": "\(request.url.authority)", name: outcome,
+            "ms": .stringConvertible(Stopwatch.milliseconds(stopwatch.nanoseconds)),
         ]
         if let destination = request.destination { metadata["step"] = "\(destination.step.name)" }
         if let correlationID = request.correlationID { metadata["correlation_id"] = "\(correlationID)" }

@@ -29,11 +29,13 @@ final class StatusBoard: Sendable {
 
     private let signIns: SignInMetrics
     private let carriers: CarrierMetrics
+    private let names: CarrierNames
     private let clock: WallClock
     private let startedAt: Timestamp
     private let state = Mutex(State())
 
-    init(_ metrics: ServiceMetrics, clock: WallClock) {
+    init(_ metrics: ServiceMetrics, _ names: CarrierNames, clock: WallClock) {
+        self.names = names
         signIns = metrics.signIns
         carriers = metrics.carriers
         self.clock = clock
@@ -91,6 +93,7 @@ final class StatusBoard: Sendable {
         status.failures = failures.reversed()
         status.carriers = carriers.map { status in
             var carrier = ServiceStatus.Carrier(provider: status.source.provider, issuer: status.source.issuer)
+            carrier.name = names.name(of: status.source)
             carrier.openBreakers = status.openBreakers
             carrier.keysFetchedAt = status.keysFetchedAt
             carrier.all = status.figures.answers

@@ -12,14 +12,18 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
 
     /// The upper bound of ``expiresIn`` and ``interval``, in seconds.
     public static let longestLifetime: Int64 = 3600
-    /// ``expiresIn`` if the provider names no time, in seconds.
+    /// ``expiresIn`` if a carrier names no time, in seconds.
     public static let usualLifetime: Int64 = 300
     /// ``interval`` if the provider names none, in seconds.
     public static let usualInterval: Int64 = 5
 
+    /// - Parameter mayLackLifetime: Whether `expires_in` may be missing, which CIBA demands and ZenKey's carriers leave
+    ///   out.
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the carrier's error code;
     ///   ``OIDCError/Code/unusableResponse``.
-    init(_ response: OutboundResponse, limits: OutboundLimits) throws(OIDCError) {
+    init(
+        _ response: OutboundResponse, limits: OutboundLimits, mayLackLifetime: Bool = false
+    ) throws(OIDCError) {
         guard let object = ProviderResponse.object(response, maximumBytes: limits.tokenBytes) else {
             throw Self.unusable("is not a JSON object")
         }
@@ -35,12 +39,15 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
             throw Self.unusable("has no auth_req_id of 1 to 512 visible ASCII characters")
         }
         requestID = Secret(id)
-        expiresIn = try Self.lifetime(object["expires_in"])
+        expiresIn = try Self.lifetime(object["expires_in"], mayBeMissing: mayLackLifetime)
         interval = try Self.interval(object["interval"])
     }
 
-    private static func lifetime(_ value: JSONValue?) throws(OIDCError) -> Int64 {
-        guard let value, !value.isNull else { return usualLifetime }
+    private static func lifetime(_ value: JSONValue?, mayBeMissing: Bool) throws(OIDCError) -> Int64 {
+        guard let value, !value.isNull else {
+            guard mayBeMissing else { throw unusable("has no expires_in") }
+            return usualLifetime
+        }
         guard let seconds = ProviderResponse.seconds(value), seconds > 0 else {
             throw unusable("has an expires_in that is not a number of seconds")
         }

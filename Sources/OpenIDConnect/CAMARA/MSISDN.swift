@@ -11,8 +11,10 @@ public struct MSISDN: Sendable, Hashable, Redacted {
 
     /// A number, or nil if the text has another form.
     public init?(_ text: String) {
+        // By bytes: a character may be a + or a digit with further scalars.
         let digits = text.utf8.dropFirst()
-        guard text.utf8.first == UInt8(ascii: "+"), (5...15).contains(digits.count), text.dropFirst().isDecimal,
+        guard text.utf8.first == UInt8(ascii: "+"), (5...15).contains(digits.count),
+            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             digits.first != UInt8(ascii: "0")
         else { return nil }
         self.text = text

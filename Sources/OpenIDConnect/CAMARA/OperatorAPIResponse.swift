@@ -32,6 +32,35 @@ enum OperatorAPIResponse {
         return swapped
     }
 
+    /// Codes of the CAMARA APIs have no digits, and one that has could be the number, which must not be in the log.
+    private static func isErrorCode(_ text: String) -> Bool {
+        OIDCError.isErrorCode(text) && !text.utf8.contains { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    /// In seconds. Apps are told to wait for so long, and an operator has no longer word for them.
+    private static let longestRetry: Int64 = 3600
+
+    /// The operator of a number. Only `operatorId` is mandatory.
+    static func foundOperator(
+        _ response: OutboundResponse, limits: OutboundLimits
+    ) throws(OIDCError) -> FoundOperator {
+        let object = try object(response, limits: limits)
+        guard let id = object["operatorId"]?.string, id.isVisibleASCII(), id.utf8.count <= FoundOperator.maximumIDBytes
+        else { throw .unusable("Telco Finder's response has no valid operatorId.") }
+        return FoundOperator(
+            id: id, apiRoot: try url("apiRoot", object), metadataURL: try url("authProviderConfiguration", object),
+            lifetime: FoundOperator.lifetime(cacheControl: response.cacheControl))
+    }
+
+    /// A URL that may be missing. It is compared only.
+    private static func url(_ name: String, _ object: JSONObject) throws(OIDCError) -> String? {
+        guard let value = object[name], !value.isNull else { return nil }
+        guard let text = value.string, text.isVisibleASCII(), text.utf8.count <= FoundOperator.maximumURLBytes else {
+            throw .unusable("Telco Finder's response has a \(name) that is no URL.")
+        }
+        return text
+    }
+
     /// The object in a response of status 200.
     /// - Throws: ``OIDCError/Code/apiRefused`` with the `code` of the schema `ErrorInfo`;
     ///   ``OIDCError/Code/unusableResponse`` for everything else.
@@ -40,8 +69,7 @@ enum OperatorAPIResponse {
     ) throws(OIDCError) -> JSONObject {
         let object = ProviderResponse.object(response, maximumBytes: limits.userInfoBytes)
         if response.status == 200, let object { return object }
-        guard (400..<500).contains(response.status), let code = object?["code"]?.string, OIDCError.isErrorCode(code)
-        else {
+        guard (400..<500).contains(response.status), let code = object?["code"]?.string, isErrorCode(code) else {
             throw OIDCError(
                 .unusableResponse, codeMayBeSpent: true,
                 reason: "The operator's API responded with status \(response.status), and neither with 200 and a JSON "
@@ -49,7 +77,7 @@ enum OperatorAPIResponse {
         }
         throw OIDCError(
             .apiRefused, carrierError: code, codeMayBeSpent: true,
-            retryAfter: response.retryAfter.flatMap { $0.isDecimal ? Int64($0) : nil },
+            retryAfter: response.retryAfter.flatMap { $0.isDecimal ? Int64($0) : nil }.map { min($0, longestRetry) },
             reason: "The operator's API refused the request.")
     }
 }

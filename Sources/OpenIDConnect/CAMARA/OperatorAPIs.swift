@@ -17,6 +17,9 @@ public struct OperatorAPIs: Sendable, Hashable {
 
     /// `POST`: whether the SIM of a number was changed lately (SIM Swap r3.3).
     var checkSIMSwap: EndpointURL { root.appending(path: "/sim-swap/v2/check") }
+
+    /// `POST`: the operator of a number (GSMA Open Gateway, Telco Finder).
+    var searchOperator: EndpointURL { root.appending(path: "/telco-finder/v1/search") }
 }
 
 /// The scopes of the APIs' operations.

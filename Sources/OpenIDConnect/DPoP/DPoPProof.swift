@@ -18,6 +18,8 @@ struct DPoPProof: Sendable {
     let id: String
     /// `iat`.
     let issuedAt: Timestamp
+    /// Those that the provider demands beyond the RFC.
+    var contentClaims = DPoPContentClaims()
 
     /// The proof in compact form, signed with ES256.
     /// - Throws: ``OIDCError/Code/clientRefused`` if the key cannot sign.
@@ -29,6 +31,8 @@ struct DPoPProof: Sendable {
         claims.add("iat", issuedAt.secondsSinceEpoch)
         if let accessToken { claims.add("ath", Base64URL.encode(accessToken.sha256)) }
         claims.add("nonce", ifPresent: nonce?.text)
+        claims.add("camara:qh", ifPresent: contentClaims.queryHash)
+        claims.add("camara:bh", ifPresent: contentClaims.bodyHash)
         return try key.token(type: Self.type, claims: claims.finish())
     }
 }

@@ -1,7 +1,8 @@
 /// Whether tokens are bound to a key that only this server has (DPoP, RFC 9449). The raw value is its name in the
 /// configuration.
 public enum DPoPSetting: String, Sendable, Hashable, CaseIterable {
-    /// If the provider's metadata demands it, or supports it and the tokens are stored.
+    /// If the provider's metadata demands it, or supports it and bound tokens are preferred
+    /// (``RelyingParty/Configuration/prefersBoundTokens``).
     case auto
     /// Always: a token that is not bound is refused.
     case always
@@ -21,12 +22,13 @@ public enum DPoPSetting: String, Sendable, Hashable, CaseIterable {
     /// What becomes of the tokens of new sign-ins at a provider.
     ///
     /// A token that is used once and forgotten gains little, and each proof costs a signature. So what a provider only
-    /// supports is used for tokens that are stored, where a thief could find them.
-    /// - Parameter storesTokens: Whether the tokens are stored.
-    package func use(at provider: ProviderMetadata, storesTokens: Bool) -> Use {
+    /// supports is used where that gains something.
+    /// - Parameter prefersBoundTokens: Whether tokens are bound wherever the provider supports it.
+    package func use(at provider: ProviderMetadata, prefersBoundTokens: Bool) -> Use {
         switch self {
         case .auto where provider.demands.dpopBoundTokens: .required
-        case .auto: storesTokens && provider.demands.dpopAlgorithms?.contains(.es256) ?? false ? .offered : .none
+        case .auto:
+            prefersBoundTokens && provider.demands.dpopAlgorithms?.contains(.es256) ?? false ? .offered : .none
         case .always: .required
         case .never: .none
         }

@@ -14,6 +14,14 @@ enum MetadataSource: Hashable, Sendable {
         case .issuer(let issuer): issuer.text
         }
     }
+
+    /// Leaves out the URL of the discovery service, which is the same for all networks.
+    func hash(into hasher: inout Hasher) {
+        switch self {
+        case .network(let network, _): hasher.combine(network)
+        case .issuer(let issuer): hasher.combine(issuer.text)
+        }
+    }
 }
 
 /// A request for metadata.

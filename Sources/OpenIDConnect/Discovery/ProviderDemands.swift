@@ -1,7 +1,7 @@
 /// What a provider's metadata demands of authorization requests and clients.
 ///
-/// ``pushedRequests``, ``signedRequestObjects`` and ``dpopBoundTokens`` are met. The others are for the operator: a
-/// sign-in that the provider refuses because of one of them fails at the provider.
+/// ``pushedRequests``, ``signedRequestObjects``, ``dpopBoundTokens`` and ``dpopClaims`` are met. The others are for the
+/// operator: a sign-in that the provider refuses because of one of them fails at the provider.
 public struct ProviderDemands: Sendable, Hashable {
     /// Authorization requests must be pushed: `require_pushed_authorization_requests` (RFC 9126 section 5).
     public let pushedRequests: Bool
@@ -13,6 +13,9 @@ public struct ProviderDemands: Sendable, Hashable {
     /// The supported algorithms that DPoP proofs may be signed with: `dpop_signing_alg_values_supported` (RFC 9449
     /// section 5.1); nil without a list.
     public let dpopAlgorithms: Set<SigningAlgorithm>?
+    /// The claims that DPoP proofs have beyond RFC 9449: `camara_dpop_claims_required` (CAMARA Security and
+    /// Interoperability Profile r4.2). Those that this module does not know are left out.
+    public let dpopClaims: Set<DPoPClaim>
     /// Access tokens can be bound to the client's certificate: `tls_client_certificate_bound_access_tokens` (RFC 8705
     /// section 3.3). It says that the provider can, not that it demands so of this client.
     public let certificateBoundTokens: Bool
@@ -21,13 +24,19 @@ public struct ProviderDemands: Sendable, Hashable {
     /// What the provider can sign authorization responses with, as far as it lists algorithms that this module supports
     /// (JARM section 4).
     public let responseAlgorithms: Set<SigningAlgorithm>?
+    /// What the provider can encrypt ID tokens with (OpenID Connect Discovery section 3).
+    public let idTokenEncryption: EncryptionSupport
+    /// What the provider can encrypt userinfo responses with.
+    public let userInfoEncryption: EncryptionSupport
     /// Whether the provider accepts S256 code challenges, as far as it lists methods (RFC 8414 section 2).
     public let acceptsS256: Bool
 
     /// Of a provider without metadata.
     static let none = ProviderDemands(
         pushedRequests: false, signedRequestObjects: false, dpopBoundTokens: false, dpopAlgorithms: nil,
-        certificateBoundTokens: false, responseModes: nil, responseAlgorithms: nil, acceptsS256: true)
+        dpopClaims: [], certificateBoundTokens: false, responseModes: nil, responseAlgorithms: nil,
+        idTokenEncryption: .unknown,
+        userInfoEncryption: .unknown, acceptsS256: true)
 }
 
 extension ProviderDemands {
@@ -38,9 +47,16 @@ extension ProviderDemands {
             signedRequestObjects: reader.flag("require_signed_request_object"),
             dpopBoundTokens: reader.flag("dpop_bound_access_tokens"),
             dpopAlgorithms: (try? reader.known("dpop_signing_alg_values_supported")) ?? nil,
+            dpopClaims: ((try? reader.known("camara_dpop_claims_required")) ?? nil) ?? [],
             certificateBoundTokens: reader.flag("tls_client_certificate_bound_access_tokens"),
             responseModes: (try? reader.known("response_modes_supported")) ?? nil,
             responseAlgorithms: (try? reader.known("authorization_signing_alg_values_supported")) ?? nil,
+            idTokenEncryption: EncryptionSupport(
+                algorithms: (try? reader.known("id_token_encryption_alg_values_supported")) ?? nil,
+                encryptions: (try? reader.known("id_token_encryption_enc_values_supported")) ?? nil),
+            userInfoEncryption: EncryptionSupport(
+                algorithms: (try? reader.known("userinfo_encryption_alg_values_supported")) ?? nil,
+                encryptions: (try? reader.known("userinfo_encryption_enc_values_supported")) ?? nil),
             acceptsS256: reader.mayList("S256", in: "code_challenge_methods_supported"))
     }
 }

@@ -23,3 +23,14 @@ public enum ContentEncryption: String, Sendable, Hashable, CaseIterable {
         }
     }
 }
+
+/// What a provider can encrypt one kind of response with, as far as it lists algorithms that this module supports.
+public struct EncryptionSupport: Sendable, Hashable {
+    /// Nil without a list.
+    public let algorithms: Set<KeyManagementAlgorithm>?
+    /// Nil without a list.
+    public let encryptions: Set<ContentEncryption>?
+
+    /// Of a provider that lists nothing.
+    static let unknown = EncryptionSupport(algorithms: nil, encryptions: nil)
+}

@@ -91,7 +91,10 @@ struct TokenExamination<Check: TokenCheck> {
             guard let context else {
                 return Step(check: rule.check, verdict: .notPossible, found: "the claims cannot be read")
             }
-            return Step(check: rule.check, verdict: TokenVerdict(rule.isMet(context)), found: rule.found(context))
+            let verdict = TokenVerdict(rule.isMet(context))
+            let isUncompared = verdict == .passed && !rule.compares(context)
+            return Step(
+                check: rule.check, verdict: isUncompared ? .notCompared : verdict, found: rule.found(context))
         }
     }
 

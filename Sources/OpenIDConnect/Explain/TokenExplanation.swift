@@ -27,7 +27,7 @@ public struct TokenExplanation<Check: TokenCheck>: Sendable {
     public let claims: JSONObject?
 
     /// Whether validation would accept the token.
-    public var isAccepted: Bool { steps.allSatisfy { $0.verdict == .passed } }
+    public var isAccepted: Bool { steps.allSatisfy { $0.verdict == .passed || $0.verdict == .notCompared } }
 
     /// Whether a check failed, rather than could not be made.
     public var isRefused: Bool { steps.contains { $0.verdict == .failed } }
@@ -39,6 +39,8 @@ public enum TokenVerdict: String, Sendable, Hashable {
     case passed
     /// The token does not satisfy the check.
     case failed
+    /// The token satisfies the check as far as it can be made: there is no expected value to compare with.
+    case notCompared = "not_compared"
     /// What the check looks at cannot be read, or is not available.
     case notPossible = "not_possible"
 

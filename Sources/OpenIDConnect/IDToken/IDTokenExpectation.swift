@@ -27,7 +27,7 @@ public struct IDTokenExpectation: Sendable {
     public var accessToken: Secret?
     /// The ID token of the sign-in, if this one came with a refresh (OpenID Connect Core section 12.2).
     public var original: OriginalIDToken?
-    /// When the token arrived, by which its times are judged; nil for now.
+    /// When the token arrived, by which its times are judged; nil for the time of the call.
     public var receivedAt: Timestamp?
 
     /// An expectation of the client and of what was requested.

@@ -37,20 +37,38 @@ public struct OIDCError: Error, Sendable {
         case storeUnavailable = "store_unavailable"
     }
 
+    private struct Contents: Sendable {
+        let code: Code
+        let check: IDTokenCheck?
+        let carrierError: String?
+        let codeMayBeSpent: Bool
+        let retryAfter: Int64?
+        var reason: String
+        var request: FailedRequest?
+    }
+
+    private var contents: Boxed<Contents>
+
     /// What failed.
-    public let code: Code
+    public var code: Code { contents.value.code }
     /// The check that failed, when ``code`` is ``Code/invalidIDToken``.
-    public let check: IDTokenCheck?
+    public var check: IDTokenCheck? { contents.value.check }
     /// The provider's error code, if it sent one of 1 to 64 letters, digits, `_`, `.` and `-`.
-    public let carrierError: String?
+    public var carrierError: String? { contents.value.carrierError }
     /// True if the authorization code may have been used up, so that it must not be sent again.
-    public let codeMayBeSpent: Bool
+    public var codeMayBeSpent: Bool { contents.value.codeMayBeSpent }
     /// Seconds after which another try makes sense, if known.
-    public let retryAfter: Int64?
+    public var retryAfter: Int64? { contents.value.retryAfter }
     /// One sentence for developers, without values that a provider or client sent.
-    public private(set) var reason: String
+    public private(set) var reason: String {
+        get { contents.value.reason }
+        set { contents.value.reason = newValue }
+    }
     /// The request that failed, or whose response is refused; nil if no provider is involved.
-    public internal(set) var request: FailedRequest?
+    public internal(set) var request: FailedRequest? {
+        get { contents.value.request }
+        set { contents.value.request = newValue }
+    }
 
     /// What became of a request to a provider, for the operator's log.
     public struct FailedRequest: Sendable, Hashable {
@@ -73,12 +91,10 @@ public struct OIDCError: Error, Sendable {
         _ code: Code, check: IDTokenCheck? = nil, carrierError: String? = nil, codeMayBeSpent: Bool = false,
         retryAfter: Int64? = nil, reason: String
     ) {
-        self.code = code
-        self.check = check
-        self.carrierError = carrierError.flatMap { Self.isErrorCode($0) ? $0 : nil }
-        self.codeMayBeSpent = codeMayBeSpent
-        self.retryAfter = retryAfter
-        self.reason = reason
+        contents = Boxed(
+            Contents(
+                code: code, check: check, carrierError: carrierError.flatMap { Self.isErrorCode($0) ? $0 : nil },
+                codeMayBeSpent: codeMayBeSpent, retryAfter: retryAfter, reason: reason))
     }
 
     /// The failure of one check of the ID token.

@@ -62,7 +62,8 @@ extension RelyingParty {
             throw error.at(.init(to: provider.authorizationEndpoint))
         }
         let response = try await send(
-            "The pushed authorization request", provingPossessionOf: request.dpopKey, codeMayBeSpent: false
+            "The pushed authorization request", provingPossessionOf: request.dpopKey, at: provider,
+            codeMayBeSpent: false
         ) { () throws(OIDCError) in
             // A pushed request object is alone, but for the client (RFC 9126 section 3). The id of each is new.
             let requestObject = try requestObject(of: request, signedWith: key, provider)

@@ -43,7 +43,7 @@ extension RelyingParty {
                 throw MetadataReader.refused("backchannel_user_code_parameter_supported")
             }
             try provider.check(client.authentication)
-            signingKey = try configuration.signedRequestObjects.backchannelKey(key, metadata)
+            signingKey = try configuration.signedBackchannelRequests.backchannelKey(key, metadata)
         } catch {
             discovery.distrust(provider)
             throw error.at(.init(to: provider.backchannelAuthentication?.endpoint ?? provider.tokenEndpoint))
@@ -68,6 +68,12 @@ extension RelyingParty {
                 throw client.explained(error)
             }
         }
+    }
+
+    /// How long a poll may take at a provider: the token request, and what the validation of its ID token and the
+    /// user's attributes may need.
+    public func backchannelPollTimeout(at provider: ProviderMetadata) -> Duration {
+        refreshTimeout(at: provider) + configuration.limits.userInfoTimeout
     }
 
     /// Asks the token endpoint once for the tokens of an authentication request (CIBA Core section 10.1). The caller

@@ -4,7 +4,7 @@ import Primitives
 extension RelyingParty {
     /// What becomes of the tokens of new sign-ins at a provider.
     func dpop(at provider: ProviderMetadata) -> DPoPSetting.Use {
-        configuration.dpop.use(at: provider, storesTokens: configuration.storesTokens)
+        configuration.dpop.use(at: provider, prefersBoundTokens: configuration.prefersBoundTokens)
     }
 
     /// A key for a new authorization at a provider; nil if its tokens are not bound to one.
@@ -18,13 +18,15 @@ extension RelyingParty {
     /// - Parameters:
     ///   - what: Names the request in errors.
     ///   - key: Nil for a request without a proof.
+    ///   - provider: Whose metadata says which claims proofs have.
     ///   - accessToken: The access token in the request, bound to the key; nil at an authorization server.
     ///   - codeMayBeSpent: Whether the authorization code may be used up after a failure of the transport; nil if it
     ///     may be where the request may have been sent.
     ///   - make: Makes the request. What a server accepts once, such as a client assertion, is new in the second one.
     func send<Value>(
-        _ what: StaticString, provingPossessionOf key: DPoPKey?, accessToken: Secret? = nil, codeMayBeSpent: Bool?,
-        _ make: () throws(OIDCError) -> OutboundRequest, read: (OutboundResponse) throws(OIDCError) -> Value
+        _ what: StaticString, provingPossessionOf key: DPoPKey?, at provider: ProviderMetadata,
+        accessToken: Secret? = nil, codeMayBeSpent: Bool?, _ make: () throws(OIDCError) -> OutboundRequest,
+        read: (OutboundResponse) throws(OIDCError) -> Value
     ) async throws(OIDCError) -> Value {
         guard let key else {
             return try await bulkhead.send(try make(), what, codeMayBeSpent: codeMayBeSpent, read: read)
@@ -36,7 +38,8 @@ extension RelyingParty {
             let server = DPoPNonces.Server(of: request.url, hasResources: accessToken != nil)
             let proof = DPoPProof(
                 method: request.method, url: request.url, accessToken: accessToken,
-                nonce: demanded ?? dpopNonces[server], id: random.token(bytes: 16), issuedAt: clock.now())
+                nonce: demanded ?? dpopNonces[server], id: random.token(bytes: 16), issuedAt: clock.now(),
+                contentClaims: DPoPContentClaims(provider.demands.dpopClaims, of: request))
             request.headers.append(("DPoP", try proof.text(signedWith: key).exposed))
             let isSecond = demanded != nil
             if isSecond { request.timeout -= .nanoseconds(Int64(clamping: stopwatch.nanoseconds)) }

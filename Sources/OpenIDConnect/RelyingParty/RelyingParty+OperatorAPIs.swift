@@ -75,15 +75,45 @@ extension RelyingParty {
         of number: MSISDN, withinHours hours: Int, for purpose: Purpose, at apis: OperatorAPIs,
         client: ClientCredentials, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> Bool {
-        let tokens = try await post(
-            .clientCredentials(scopes: [purpose.scope, OperatorScope.checkSIMSwap]), client, boundTo: nil, provider,
-            correlationID, idToken: .ignored)
+        let tokens = try await ownTokens(
+            for: [purpose.scope, OperatorScope.checkSIMSwap], client, provider, correlationID)
         var body = JSONObjectWriter(capacity: 96)
         body.add("phoneNumber", number.text)
         body.add("maxAge", Int64(hours))
         return try await call(
             "The SIM swap check", .post, apis.checkSIMSwap, body: body.finish(), with: tokens, .simSwap, provider,
             correlationID, read: OperatorAPIResponse.isSwapped)
+    }
+
+    /// Asks Telco Finder for the operator of a number, with an access token of the client's own.
+    ///
+    /// - Parameters:
+    ///   - client: This server at Telco Finder.
+    ///   - provider: Telco Finder's metadata.
+    /// - Throws: As ``isSIMSwapped(of:withinHours:for:at:client:provider:correlationID:)``. A number that Telco Finder
+    ///   does not know is ``OperatorAPIRefusal/unknownNumber``.
+    public func findOperator(
+        of number: MSISDN, at finder: TelcoFinder, client: ClientCredentials, provider: ProviderMetadata,
+        correlationID: CorrelationID
+    ) async throws(OIDCError) -> FoundOperator {
+        let tokens = try await ownTokens(for: finder.scopes, client, provider, correlationID)
+        var body = JSONObjectWriter(capacity: 192)
+        body.add("target") { $0.add("phoneNumber", number.text) }
+        body.add("includeApiRoot", true)
+        body.add("includeAuthProviderConfiguration", true)
+        body.add("portabilitySearchMode", finder.portabilitySearch.mode)
+        return try await call(
+            "The search of Telco Finder", .post, finder.search, body: body.finish(), with: tokens, .telcoFinder,
+            provider, correlationID, read: OperatorAPIResponse.foundOperator)
+    }
+
+    /// An access token of the client itself, for one call (RFC 6749 section 4.4).
+    private func ownTokens(
+        for scopes: [String], _ client: ClientCredentials, _ provider: ProviderMetadata,
+        _ correlationID: CorrelationID
+    ) async throws(OIDCError) -> TokenResponse {
+        try await post(
+            .clientCredentials(scopes: scopes), client, boundTo: nil, provider, correlationID, idToken: .ignored)
     }
 
     private func call<Value>(
@@ -106,8 +136,8 @@ extension RelyingParty {
             maximumBodyBytes: limits.userInfoBytes, destination: .init(carrier: provider.issuer, step: step),
             correlationID: correlationID)
         return try await send(
-            what, provingPossessionOf: tokens.accessTokenKey, accessToken: tokens.accessToken, codeMayBeSpent: true,
-            { request }
+            what, provingPossessionOf: tokens.accessTokenKey, at: provider, accessToken: tokens.accessToken,
+            codeMayBeSpent: true, { request }
         ) { (response) throws(OIDCError) in try read(response, limits) }
     }
 }

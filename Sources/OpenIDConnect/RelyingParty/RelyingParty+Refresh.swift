@@ -10,11 +10,12 @@ extension RelyingParty {
             ? limits.tokenTimeout + limits.discoveryTimeout + limits.keysTimeout : limits.tokenTimeout
     }
 
-    /// Fetches what a refresh needs to validate an ID token, unless it is cached. Call it before a refresh token that
-    /// is good once is sent: without keys, the response could not be used, and the next refresh token would be lost.
+    /// Fetches what the validation of an ID token needs, unless it is cached. Call it before something that is good
+    /// once is sent, such as a refresh token: without keys, the response could not be used, and the next refresh token
+    /// would be lost.
     ///
-    /// - Throws: ``OIDCError/Code/keysUnavailable`` or a transport code; the refresh token is untouched.
-    public func prepareRefresh(
+    /// - Throws: ``OIDCError/Code/keysUnavailable`` or a transport code; nothing is spent.
+    public func prepareValidation(
         at provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) {
         guard provider.hasIDTokens else { return }

@@ -20,7 +20,8 @@ extension RelyingParty {
     ///     2). A response that is not signed with it is refused. Nil if the client is registered with none: then a
     ///     response is plain JSON, or signed with one of the usual ones.
     ///   - usual: The usual algorithms of the client.
-    ///   - client: The client of the access token, for the certificate that the token may be bound to.
+    ///   - client: The client of the access token, for the certificate that the token may be bound to, and for how its
+    ///     userinfo is encrypted.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
     ///   subject; ``OIDCError/Code/metadataRefused`` if a carrier has no userinfo endpoint;
     ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
@@ -47,19 +48,22 @@ extension RelyingParty {
             isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
             with: accessToken, key, clientTLS, from: provider, step: .userInfo,
             upTo: configuration.limits.userInfoBytes,
-            accepting: algorithm == nil ? "application/json" : "application/jwt", correlationID)
+            accepting: algorithm == nil && client?.userInfoDecryption == nil ? "application/json" : "application/jwt",
+            correlationID)
         let response = try await send(
-            "The userinfo request", provingPossessionOf: key, accessToken: accessToken, codeMayBeSpent: true,
-            { request }
+            "The userinfo request", provingPossessionOf: key, at: provider, accessToken: accessToken,
+            codeMayBeSpent: true, { request }
         ) { (response) throws(OIDCError) in
-            try UserInfoResponse(response, signedWith: algorithm, orAnyOf: usual, limits: configuration.limits)
+            try UserInfoResponse(
+                response, signedWith: algorithm, orAnyOf: usual, encryptedAs: client?.userInfoDecryption,
+                limits: configuration.limits)
         }
         do throws(OIDCError) {
             switch response {
             case .plain(let claims): return try UserInfo(claims, subject: idToken.subject)
+            case .encrypted(let claims): return try userInfo(claims, about: idToken)
             case .signed(let signed):
-                let claims = try await verified(signed, about: idToken, provider, correlationID)
-                return try UserInfo(claims, subject: idToken.subject)
+                return try userInfo(try await verified(signed, provider, correlationID), about: idToken)
             }
         } catch {
             throw error.at(.init(to: request.url, status: 200))
@@ -68,9 +72,8 @@ extension RelyingParty {
 
     /// The claims of a signed response, by the provider's keys, which are fetched again if none of them fits.
     private func verified(
-        _ signed: SignedUserInfo, about idToken: VerifiedIDToken, _ provider: ProviderMetadata,
-        _ correlationID: CorrelationID
-    ) async throws(OIDCError) -> JSONObject {
+        _ signed: SignedUserInfo, _ provider: ProviderMetadata, _ correlationID: CorrelationID
+    ) async throws(OIDCError) -> UserInfoClaims {
         let cache = try keyCaches.cache(of: provider)
         let held = try await cache.current(for: correlationID) { _ in }
         if !signed.isVerified(by: held.keys) {
@@ -80,7 +83,16 @@ extension RelyingParty {
                 throw .unusable("The signature of the userinfo response does not verify with the provider's keys.")
             }
         }
-        return try signed.claims(about: idToken, rules: configuration.idTokenRules, now: clock.now())
+        return try signed.claims()
+    }
+
+    private func userInfo(
+        _ claims: UserInfoClaims, about idToken: VerifiedIDToken
+    ) throws(OIDCError) -> UserInfo {
+        try UserInfo(
+            try claims.checked(
+                issuer: idToken.issuer, clientID: idToken.clientID, rules: configuration.idTokenRules,
+                now: clock.now()), subject: idToken.subject)
     }
 
     /// Asks a provider without ID tokens for the user of an access token.
@@ -102,7 +114,7 @@ extension RelyingParty {
             endpoint.url, with: accessToken, key, clientTLS(of: client, at: provider), from: provider,
             step: .userInfo, upTo: configuration.limits.userInfoBytes, correlationID)
         return try await send(
-            "The request to the user endpoint", provingPossessionOf: key, accessToken: accessToken,
+            "The request to the user endpoint", provingPossessionOf: key, at: provider, accessToken: accessToken,
             codeMayBeSpent: true, { request }
         ) { (response) throws(OIDCError) in
             try ProviderUser(response, from: endpoint, issuer: provider.issuer, limits: configuration.limits)
@@ -126,8 +138,8 @@ extension RelyingParty {
             url, with: accessToken, key, clientTLS(of: client, at: provider), from: provider, step: .resource,
             upTo: configuration.limits.resourceBytes, correlationID)
         return try await send(
-            "The request for the resource", provingPossessionOf: key, accessToken: accessToken, codeMayBeSpent: false,
-            { request }, read: readResource)
+            "The request for the resource", provingPossessionOf: key, at: provider, accessToken: accessToken,
+            codeMayBeSpent: false, { request }, read: readResource)
     }
 
     private func readResource(_ response: OutboundResponse) throws(OIDCError) -> ResourceResponse {

@@ -20,7 +20,7 @@ extension RelyingParty {
         outbound.correlationID = request.correlationID
         return try await bulkhead.send(outbound, "The backchannel authentication request", codeMayBeSpent: false) {
             (response) throws(OIDCError) in
-            try BackchannelAuthenticationResponse(response, limits: configuration.limits)
+            try BackchannelAuthenticationResponse(response, limits: configuration.limits, mayLackLifetime: true)
         }
     }
 }

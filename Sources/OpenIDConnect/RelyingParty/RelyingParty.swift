@@ -52,13 +52,17 @@ public final class RelyingParty: Sendable {
         public var dpop = DPoPSetting.auto
         /// Whether tokens are bound to the client's certificate.
         public var mutualTLS = MutualTLSSetting.auto
-        /// Whether tokens are stored after the sign-in, so that ``DPoPSetting/auto`` binds them where it can.
-        public var storesTokens = false
+        /// Whether ``DPoPSetting/auto`` binds tokens wherever the provider supports it: because they are stored, where
+        /// a thief could find them; or because the provider may demand bound tokens of this client alone, which its
+        /// metadata does not tell (`dpop_bound_access_tokens` of a client's registration).
+        public var prefersBoundTokens = false
         /// Whether authorization requests are signed.
         public var signedRequestObjects = SignedRequestObjects.auto
         /// Whether the response to a code must have an ID token. Only where a further request with the access token
         /// names the user may it be left out.
         public var requiresIDTokens = true
+        /// Whether backchannel authentication requests are signed.
+        public var signedBackchannelRequests = SignedRequestObjects.auto
         /// How many requests a carrier may keep under way, and when its circuit breakers open.
         public var bulkhead = CarrierBulkheadRules()
 
@@ -91,6 +95,7 @@ public final class RelyingParty: Sendable {
     let bulkhead: CarrierBulkhead
     let clock: WallClock
     let random: RandomSource
+    private let observeIDToken: (@Sendable (IDTokenExplanation, CorrelationID?) -> Void)?
     let discovery: ProviderDiscovery
     let keyCaches: KeyCaches
     let issuerConfigurations: IssuerConfigurations
@@ -122,6 +127,7 @@ public final class RelyingParty: Sendable {
         bulkhead = http
         self.clock = clock
         self.random = random
+        observeIDToken = observer.idToken
         issuerConfigurations = IssuerConfigurations(
             configuration: configuration, http: http, clock: clock, random: random)
         let verification = IssuerVerification(
@@ -137,6 +143,12 @@ public final class RelyingParty: Sendable {
         let aMinute = TokenBucket(capacity: 1, secondsPerToken: 60, now: clock.now())
         logoutKeyFetches = Mutex(aMinute)
         responseKeyFetches = Mutex(aMinute)
+    }
+
+    /// The configured issuer of the one OpenID provider; nil for carriers, and for a provider without ID tokens.
+    package var issuer: EndpointURL? {
+        guard case .ofIssuer(let issuer) = configuration.discovery else { return nil }
+        return issuer
     }
 
     /// Whether the providers are carriers: they are found by network, accept correlation ids, and vouch for each
@@ -204,7 +216,7 @@ public final class RelyingParty: Sendable {
             discovery.distrust(provider)
             throw error.at(.init(to: provider.tokenEndpoint))
         }
-        let tokens = try await send("The token request", provingPossessionOf: key, codeMayBeSpent: nil) {
+        let tokens = try await send("The token request", provingPossessionOf: key, at: provider, codeMayBeSpent: nil) {
             () throws(OIDCError) in
             var outbound = try request.outbound(
                 to: provider, presenting: clientTLS, limits: configuration.limits, now: clock.now(), random: random)
@@ -239,11 +251,18 @@ public final class RelyingParty: Sendable {
         idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata,
         correlationID: CorrelationID? = nil, keyFetch: (KeyFetch) -> Void = { _ in }
     ) async throws(OIDCError) -> VerifiedIDToken {
+        let result: Result<VerifiedIDToken, OIDCError>
         do throws(OIDCError) {
-            return try await verified(idToken, expectation, provider, correlationID, keyFetch)
+            result = .success(try await verified(idToken, expectation, provider, correlationID, keyFetch))
         } catch {
-            throw error.at(.init(to: provider.tokenEndpoint))
+            result = .failure(error.at(.init(to: provider.tokenEndpoint)))
         }
+        if let observeIDToken {
+            let moment = expectation.receivedAt ?? clock.now()
+            observeIDToken(
+                await explain(idToken: idToken, expecting: expectation, provider: provider, at: moment), correlationID)
+        }
+        return try result.get()
     }
 
     private func verified(

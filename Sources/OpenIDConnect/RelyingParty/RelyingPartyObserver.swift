@@ -16,6 +16,10 @@ public struct RelyingPartyObserver: Sendable {
     /// A network's metadata was refused because of the issuer that it names.
     public let metadataRefusal: @Sendable (_ network: MCCMNC, _ issuer: String, MetadataRefusal) -> Void
 
+    /// An ID token of a sign-in was validated: the result of every check, also of those after one that failed. Nil, as
+    /// it is by default, spares the checks that validation does not need.
+    public let idToken: (@Sendable (IDTokenExplanation, CorrelationID?) -> Void)?
+
     /// Why a network may not name an issuer.
     public enum MetadataRefusal: String, Sendable, Hashable, CaseIterable {
         /// Another issuer is configured for the network.
@@ -34,15 +38,17 @@ public struct RelyingPartyObserver: Sendable {
         case tooMany = "too_many"
     }
 
-    /// An observer of requests, of key fetches, and of refused metadata.
+    /// An observer of requests, of key fetches, of refused metadata, and of ID tokens.
     public init(
         request: @escaping @Sendable (OutboundRequest.Destination, Ending, UInt64) -> Void,
         keyRefresh: @escaping @Sendable (String, Bool) -> Void,
-        metadataRefusal: @escaping @Sendable (MCCMNC, String, MetadataRefusal) -> Void = { _, _, _ in }
+        metadataRefusal: @escaping @Sendable (MCCMNC, String, MetadataRefusal) -> Void = { _, _, _ in },
+        idToken: (@Sendable (IDTokenExplanation, CorrelationID?) -> Void)? = nil
     ) {
         self.request = request
         self.keyRefresh = keyRefresh
         self.metadataRefusal = metadataRefusal
+        self.idToken = idToken
     }
 
     /// Observes nothing.

@@ -1,11 +1,5 @@
 import Primitives
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// How a client authenticates with a form: at the token endpoint (RFC 6749 section 2.3), and in the same way at the
 /// pushed authorization request endpoint (RFC 9126 section 2).
 extension ClientCredentials {
@@ -82,7 +76,7 @@ extension ClientCredentials {
             PercentEncoding.append(secret.exposed, to: &pair)
         case .plain: pair = Array("\(clientID.text):\(secret.exposed)".utf8)
         }
-        return "Basic " + Data(pair).base64EncodedString()
+        return "Basic " + Base64.encode(pair)
     }
 
     /// Whether the credentials of HTTP Basic differ by their encoding, so that a provider that does not decode them

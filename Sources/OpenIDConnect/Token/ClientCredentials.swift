@@ -7,19 +7,22 @@ public struct ClientCredentials: Sendable, Hashable {
     /// How it authenticates.
     public let authentication: ClientAuthentication
     /// How its ID tokens are encrypted; nil if they are not.
-    public let idTokenDecryption: IDTokenDecryption?
+    public let idTokenDecryption: ResponseDecryption?
+    /// How its userinfo is encrypted; nil if it is not.
+    public let userInfoDecryption: ResponseDecryption?
     /// The certificate that it authenticates with, or that its tokens can be bound to; nil if it has none.
     public let clientTLS: ClientTLS?
 
     /// A client with its authentication.
     /// - Parameter clientTLS: By default what it authenticates with, if that is a certificate.
     public init(
-        clientID: ClientID, authentication: ClientAuthentication, idTokenDecryption: IDTokenDecryption? = nil,
-        clientTLS: ClientTLS? = nil
+        clientID: ClientID, authentication: ClientAuthentication, idTokenDecryption: ResponseDecryption? = nil,
+        userInfoDecryption: ResponseDecryption? = nil, clientTLS: ClientTLS? = nil
     ) {
         self.clientID = clientID
         self.authentication = authentication
         self.idTokenDecryption = idTokenDecryption
+        self.userInfoDecryption = userInfoDecryption
         switch authentication {
         case .tlsClientAuth(let own), .selfSignedTLSClientAuth(let own): self.clientTLS = own
         case .clientSecretBasic, .clientSecretPost, .privateKeyJWT, .signedClientSecret, .publicClient:
@@ -27,11 +30,15 @@ public struct ClientCredentials: Sendable, Hashable {
         }
     }
 
-    /// The signed token in an ID token of the client, which is the ID token itself if encryption is not registered.
+    /// The signed token in an ID token of the client, which is the ID token itself if encryption is not registered
+    /// (OpenID Connect Core section 16.14: signed, then encrypted).
     /// - Throws: ``IDTokenCheck/encryption``.
     package func signedToken(in idToken: Secret, rules: IDTokenRules) throws(OIDCError) -> Secret {
         guard let idTokenDecryption else { return idToken }
-        return try idTokenDecryption.open(idToken, maximumBytes: rules.maximumBytes)
+        guard let signed = idTokenDecryption.content(of: idToken, maximumBytes: rules.maximumBytes) else {
+            throw .failed(.encryption)
+        }
+        return signed
     }
 
     /// A client with `client_secret_basic`.

@@ -46,20 +46,34 @@ struct TokenRequest {
     private static let backchannelGrantType = "urn:openid:params:grant-type:ciba"
 
     private var items: [(name: String, value: String)] {
-        let correlation = correlationID.map { [(name: "correlation_id", value: $0.text)] } ?? []
+        var items: [(name: String, value: String)] = []
+        items.reserveCapacity(6)
         switch grant {
         case .authorizationCode(let code, let redirectURI, let codeVerifier):
-            let verifier = codeVerifier.map { [(name: "code_verifier", value: $0.secret.exposed)] } ?? []
-            return [("grant_type", "authorization_code"), ("code", code.exposed), ("redirect_uri", redirectURI)]
-                + correlation + verifier
+            items.append(("grant_type", "authorization_code"))
+            items.append(("code", code.exposed))
+            items.append(("redirect_uri", redirectURI))
+            addCorrelation(to: &items)
+            if let codeVerifier { items.append(("code_verifier", codeVerifier.secret.exposed)) }
+            return items
         case .refreshToken(let token):
-            return [("grant_type", "refresh_token"), ("refresh_token", token.exposed)] + correlation
+            items.append(("grant_type", "refresh_token"))
+            items.append(("refresh_token", token.exposed))
+            addCorrelation(to: &items)
+            return items
         case .backchannelAuthentication(let requestID):
-            return [("grant_type", Self.backchannelGrantType), ("auth_req_id", requestID.exposed)] + correlation
+            items.append(("grant_type", Self.backchannelGrantType))
+            items.append(("auth_req_id", requestID.exposed))
+            addCorrelation(to: &items)
+            return items
         case .clientCredentials(let scopes):
             return [("grant_type", "client_credentials"), ("scope", scopes.joined(separator: " "))]
         // Its form has the assertion alone.
         case .operatorToken: return []
         }
+    }
+
+    private func addCorrelation(to items: inout [(name: String, value: String)]) {
+        if let correlationID { items.append(("correlation_id", correlationID.text)) }
     }
 }

@@ -122,7 +122,7 @@ public struct CarrierBulkheadRules: Sendable, Hashable {
     func limit(for step: OutboundRequest.Destination.Step) -> Int {
         switch step {
         case .resource, .pushedAuthorization, .backchannelAuthentication: max(1, maximumInFlight / 2)
-        case .discovery, .token: max(1, maximumInFlight)
+        case .discovery, .token, .telcoFinder: max(1, maximumInFlight)
         case .keys, .userInfo, .numberVerification, .simSwap: max(1, maximumInFlight) * 2
         }
     }

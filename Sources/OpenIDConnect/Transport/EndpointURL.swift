@@ -73,6 +73,11 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         return slashes < 3 ? text + "/" : text
     }
 
+    /// The query as it is sent; nil for a URL without one.
+    var query: Substring? {
+        text.utf8.firstIndex(of: UInt8(ascii: "?")).map { text[text.utf8.index(after: $0)...] }
+    }
+
     /// The URL with items added to its query, names and values percent-encoded. ``text`` may then be longer than
     /// ``maximumBytes``: the items are ours, and bounded by their own types.
     public func appending(query items: [(name: String, value: String)]) -> EndpointURL {

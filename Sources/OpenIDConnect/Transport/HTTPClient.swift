@@ -47,7 +47,7 @@ public struct OutboundRequest: Sendable {
         /// What a request is for.
         public enum Step: Sendable, Hashable, CaseIterable {
             case discovery, keys, token, userInfo, resource, pushedAuthorization, backchannelAuthentication
-            case numberVerification, simSwap
+            case numberVerification, simSwap, telcoFinder
         }
 
         /// The issuer, or another name of the carrier.

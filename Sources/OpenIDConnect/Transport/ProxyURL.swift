@@ -47,15 +47,9 @@ package struct ProxyURL: Sendable, Hashable {
         }
         guard let decoded = PercentEncoding.decodePath(user.utf8) else { throw .user }
         // RFC 7617 section 2: the user name ends at the first colon.
-        authorization = "Basic " + Self.base64((decoded.contains(":") ? decoded : decoded + ":").utf8)
+        authorization = "Basic " + Base64.encode(Array((decoded.contains(":") ? decoded : decoded + ":").utf8))
     }
 
     /// What ends an authority: path, query or fragment (RFC 3986 section 3.2).
     private static let delimiters = Array("/?#".utf8)
-
-    /// RFC 4648 section 4.
-    private static func base64(_ bytes: some Collection<UInt8>) -> String {
-        let text = Base64URL.encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-        return String(text) + String(repeating: "=", count: (4 - text.count % 4) % 4)
-    }
 }

@@ -56,8 +56,7 @@ final class Connector: @unchecked Sendable {
     var deadline: MonotonicTime { min(min(establishDeadline, exchange.deadline), nextAttempt) }
 
     func begin(at now: MonotonicTime) {
-        if let known = pool.shared.resolver.known(host, at: now) { return resolved(known, at: now) }
-        pool.shared.resolver.resolve(host) { [loop = pool.loop] outcome in
+        let known = pool.shared.resolver.addresses(of: host, at: now) { [loop = pool.loop] outcome in
             loop.execute {
                 switch outcome {
                 case .success(let addresses): self.resolved(addresses, at: .now())
@@ -65,6 +64,7 @@ final class Connector: @unchecked Sendable {
                 }
             }
         }
+        if let known { resolved(known, at: now) }
     }
 
     private func resolved(_ addresses: [IPAddress], at now: MonotonicTime) {

@@ -48,22 +48,24 @@ package final class Resolver: Sendable {
 
     package init(_ lookUp: @escaping LookUp = Resolver.systemLookUp) { self.lookUp = lookUp }
 
-    /// The addresses of a host, if they are known without a look-up: it is an address, or was looked up lately.
-    package func known(_ host: String, at now: MonotonicTime) -> [IPAddress]? {
+    /// The addresses of a host, if they are known: it is an address, or was looked up lately. If they are not, looks
+    /// them up, and calls `then` on any thread with its addresses, none if there is none.
+    ///
+    /// One step under the lock: a look-up that ends between a question and a request for a look-up is not repeated.
+    package func addresses(
+        of host: String, at now: MonotonicTime, then: @escaping @Sendable (Outcome) -> Void
+    ) -> [IPAddress]? {
         if let address = IPAddress(host) { return [address] }
-        return state.withLock { $0.kept[host] }.flatMap { $0.until > now ? $0.addresses : nil }
-    }
-
-    /// Looks up a name, and calls `then` on any thread with its addresses, none if there is none.
-    package func resolve(_ name: String, then: @escaping @Sendable (Outcome) -> Void) {
-        let next = state.withLock { state -> String? in
-            let isFirst = state.awaited[name] == nil
-            state.awaited[name, default: []].append(then)
-            guard isFirst else { return nil }
-            state.queue.append(name)
-            return Self.takeNext(&state)
+        let (known, next) = state.withLock { state -> ([IPAddress]?, String?) in
+            if let kept = state.kept[host], kept.until > now { return (kept.addresses, nil) }
+            let isFirst = state.awaited[host] == nil
+            state.awaited[host, default: []].append(then)
+            guard isFirst else { return (nil, nil) }
+            state.queue.append(host)
+            return (nil, Self.takeNext(&state))
         }
         if let next { start(next) }
+        return known
     }
 
     /// Drops a name's addresses, because no connection to them succeeded.

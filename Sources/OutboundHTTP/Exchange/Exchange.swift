@@ -58,6 +58,12 @@ struct HostKey: Hashable, Sendable {
     /// The identifier of the certificate that its connections present: none carries a request without it or with
     /// another one.
     let certificate: String?
+
+    /// Leaves out what seldom differs between keys of the same host.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(port)
+    }
 }
 
 extension Duration {

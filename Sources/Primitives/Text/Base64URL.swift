@@ -25,6 +25,11 @@ public enum Base64URL {
     public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
 
     private static func encode(buffer bytes: UnsafeBufferPointer<UInt8>) -> String {
+        text(of: bytes, alphabet, isPadded: false)
+    }
+
+    /// - Parameter isPadded: Whether the text is filled up with `=` to groups of four characters.
+    static func text(of bytes: UnsafeBufferPointer<UInt8>, _ alphabet: [UInt8], isPadded: Bool) -> String {
         alphabet.withUnsafeBufferPointer { alphabet in
             String(unsafeUninitializedCapacity: bytes.count / 3 * 4 + 4) { output in
                 var written = 0
@@ -43,7 +48,9 @@ public enum Base64URL {
                 // One byte has two characters, two bytes have three.
                 let group = Int(bytes[index]) << 16 | (rest == 2 ? Int(bytes[index + 1]) << 8 : 0)
                 for place in 0...rest { output[written + place] = alphabet[group >> (18 - 6 * place) & 63] }
-                return written + rest + 1
+                guard isPadded else { return written + rest + 1 }
+                for place in rest + 1..<4 { output[written + place] = UInt8(ascii: "=") }
+                return written + 4
             }
         }
     }
@@ -51,8 +58,11 @@ public enum Base64URL {
     private static func decode(buffer text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         let remainder = text.count % 4
         guard remainder != 1 else { return nil }
+        // Not made with `unsafeUninitializedCapacity`, whose code is not specialized for bytes.
+        var bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 2)
+        var written = 0
         var isValid = true
-        let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 2) { output, written in
+        bytes.withUnsafeMutableBufferPointer { output in
             values.withUnsafeBufferPointer { values in
                 let wholeGroups = text.count - remainder
                 var index = 0
@@ -84,7 +94,9 @@ public enum Base64URL {
                 written += 1
             }
         }
-        return isValid ? bytes : nil
+        guard isValid else { return nil }
+        bytes.removeLast(bytes.count - written)
+        return bytes
     }
 
     /// The bits of some characters of a text, six each, or nil if one is not of the alphabet.

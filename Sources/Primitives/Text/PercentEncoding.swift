@@ -16,16 +16,18 @@ package enum PercentEncoding {
     package static func append(_ text: String, to bytes: inout [UInt8]) {
         var text = text
         text.withUTF8 { text in
-            // Most texts need no encoding at all.
             var start = 0
-            for (index, byte) in text.enumerated() where !isUnreserved(byte) {
-                bytes.append(contentsOf: text[start..<index])
+            while true {
+                // Most texts need no encoding at all.
+                var end = start
+                while end < text.count, isUnreserved(text[end]) { end += 1 }
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<end]))
+                guard end < text.count else { return }
                 bytes.append(UInt8(ascii: "%"))
-                bytes.append(digits[Int(byte >> 4)])
-                bytes.append(digits[Int(byte & 15)])
-                start = index + 1
+                bytes.append(digits[Int(text[end] >> 4)])
+                bytes.append(digits[Int(text[end] & 15)])
+                start = end + 1
             }
-            bytes.append(contentsOf: text[start...])
         }
     }
 

@@ -1,5 +1,5 @@
+import CLatchkeyIDN
 import Primitives
-import _FoundationICU
 
 /// Domain names in the form in which they are compared: A-labels (RFC 5890 section 2.3.2.1) in lower case, without the
 /// dot of the root. `münchen.example` and `XN--MNCHEN-3YA.example.` are one domain.
@@ -41,45 +41,30 @@ package enum DomainName {
         guard (1...63).contains(label.utf8.count), label.utf8.first != hyphen, label.utf8.last != hyphen else {
             return false
         }
-        return label.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), hyphen: true
-            default: false
-            }
+        return label.utf8.allSatisfy(isLDH)
+    }
+
+    /// Whether a byte is a letter, a digit or a hyphen of ASCII.
+    private static func isLDH(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+            true
+        default: false
         }
     }
 
-    /// Normalizes a U-label or an A-label with ICU, which Foundation brings along (UTS #46). Foundation's own `URL`
-    /// does not convert hosts in a statically linked program: the linker leaves out its IDNA part.
+    /// Normalizes a U-label or an A-label (UTS #46). The sharp s and the final sigma are letters of their own. The
+    /// rules of host names, of scripts from right to left (RFC 5893) and of joiners (RFC 5892 appendix A) hold.
     private static func aLabel(_ text: Substring) -> String? {
-        guard let uts46, (1...255).contains(text.utf8.count) else { return nil }
-        var text = text
-        return text.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { label in
-                withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { result in
-                    var info = UIDNAInfo()
-                    info.size = Int16(MemoryLayout<UIDNAInfo>.size)
-                    var status = U_ZERO_ERROR
-                    let length = swift_uidna_labelToASCII_UTF8(
-                        uts46, label.baseAddress, Int32(label.count), result.baseAddress, 64, &info, &status)
-                    guard status.rawValue <= U_ZERO_ERROR.rawValue, info.errors == 0, (1...63).contains(length) else {
-                        return nil
-                    }
-                    return String(decoding: UnsafeRawBufferPointer(result).prefix(Int(length)), as: UTF8.self)
-                }
-            }
-        }
+        // libidn2 drops some ASCII characters that host names cannot have.
+        guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x80 || isLDH($0) }) else { return nil }
+        let flags = IDN2_NFC_INPUT.rawValue | IDN2_NONTRANSITIONAL.rawValue | IDN2_USE_STD3_ASCII_RULES.rawValue
+        var result: UnsafeMutablePointer<UInt8>?
+        let status = idn2_lookup_u8(Array(text.utf8) + [0], &result, CInt(flags))
+        guard status == IDN2_OK.rawValue, let result else { return nil }
+        defer { idn2_free(result) }
+        let label = String(cString: result).lowercased()
+        return isLDH(label) ? label : nil
     }
-
-    /// Kept for the life of the process. Its functions do not change it, so that all threads may call them.
-    private nonisolated(unsafe) static let uts46: OpaquePointer? = {
-        // The rules of host names, of scripts from right to left (RFC 5893) and of joiners (RFC 5892 appendix A); the
-        // sharp s and the final sigma are letters of their own.
-        let options = [
-            UIDNA_USE_STD3_RULES, UIDNA_CHECK_BIDI, UIDNA_CHECK_CONTEXTJ, UIDNA_NONTRANSITIONAL_TO_ASCII,
-            UIDNA_NONTRANSITIONAL_TO_UNICODE,
-        ]
-        var status = U_ZERO_ERROR
-        return swift_uidna_openUTS46(options.reduce(0) { $0 | UInt32($1) }, &status)
-    }()
 }

@@ -7,13 +7,16 @@ extension BackchannelAuthentication {
     /// ends the record.
     ///
     /// Port tokens count the first time only. A retry finds the account already moved.
+    /// - Parameter verified: The user, if a poll has just brought the tokens. Then the approval is part of the commit.
     func end(
-        _ found: BackchannelAuthenticationRecord, _ log: inout BackchannelAuthenticationLog
+        _ found: BackchannelAuthenticationRecord, approvedBy verified: VerifiedSignIn? = nil,
+        _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) -> SignInOutcome {
         log.begin(.store)
         let migration = AccountMigration(store: store)
         var record = found
         for _ in 0..<8 {
+            if let verified { try approve(&record, by: verified) }
             let isFirst = record.phase == .approved
             guard isFirst || record.phase == .done, let identity = record.identity else { throw .backchannelUnknown }
             // The first time, the audit record tells of it.
@@ -24,11 +27,16 @@ extension BackchannelAuthentication {
             var ended = record
             ended.phase = .done
             ended.portedFrom = []
+            ended.polling?.sealedRequest = nil
             if isFirst { ended.removedAt = now.advanced(bySeconds: configuration.lifetimes.retryWindow) }
             let replacement = ended
             var signIn = SignInRecord(
                 identity: identity, profile: record.profile, session: issued.record, newcomers: newcomers(isFirst),
-                portedFrom: isFirst ? record.portedFrom : [], requestID: record.terms.correlationID)
+                portedFrom: isFirst ? record.portedFrom : [], requestID: record.terms.correlationID,
+                tokens: verified?.tokens.map {
+                    vault.storing($0, of: record.terms.provider, for: record.terms.clientID)
+                })
+            signIn.providerSession = verified?.providerSession
             signIn.verified = record.verified
             signIn.claims = claimsVault.update(
                 with: ClientClaims(claims(of: record), for: record.terms.clientID, from: identity.issuer),
@@ -45,7 +53,7 @@ extension BackchannelAuthentication {
                         correlationID: try correlationID(of: record), isRepeated: !isFirst))
             case .unknownUser:
                 try await migration.refuseIfMoved(identity)
-                return .mustRegister(try await offer(record, identity))
+                return .mustRegister(try await offer(record, identity, verified))
             case .sessionEnded: throw .backchannelSignedOutSince
             case .changed: record = try await self.record(of: record.handle)
             }
@@ -58,13 +66,30 @@ extension BackchannelAuthentication {
         isFirst && !configuration.registration.isRequired ? .welcome(publicID: random.token(bytes: 16)) : .mustRegister
     }
 
+    /// Records the user that the tokens of a poll name. Whatever ended the sign-in while they were under way stays.
+    private func approve(
+        _ record: inout BackchannelAuthenticationRecord, by verified: VerifiedSignIn
+    ) throws(SignInError) {
+        guard record.phase == .pending else {
+            guard record.phase == .cancelled else { return }
+            throw .backchannelCancelled
+        }
+        record.phase = .approved
+        record.vouch(for: verified, claimsVault)
+    }
+
     private func offer(
-        _ record: BackchannelAuthenticationRecord, _ identity: Identity
+        _ record: BackchannelAuthenticationRecord, _ identity: Identity, _ verified: VerifiedSignIn?
     ) async throws(SignInError) -> RegistrationOffer {
         guard configuration.registration.isRequired else { throw .backchannelUnknown }
-        return try await registrationOffers.offer(
-            to: VerifiedSignIn(identity, userInfo(of: record)), clientID: record.terms.clientID,
+        let offer = try await registrationOffers.offer(
+            to: verified ?? VerifiedSignIn(identity, userInfo(of: record)), clientID: record.terms.clientID,
             try correlationID(of: record))
+        if let waiting = verified.flatMap({ WaitingTokens($0, of: record.terms.provider) }) {
+            try await oneTimeStore.keep(
+                waiting.bytes, for: .waitingTokens, under: offer.handle, seconds: offer.expiresIn)
+        }
+        return offer
     }
 
     private func correlationID(of record: BackchannelAuthenticationRecord) throws(SignInError) -> CorrelationID {
@@ -84,5 +109,15 @@ extension BackchannelAuthentication {
 
     private func claims(of record: BackchannelAuthenticationRecord) -> ConsentedClaims {
         claimsVault.claims(in: record.claims, of: record.handle)
+    }
+}
+
+extension BackchannelAuthenticationRecord {
+    /// Records the user that a provider vouches for, with the attributes.
+    mutating func vouch(for verified: VerifiedSignIn, _ claimsVault: ClaimsVault) {
+        identity = verified.identity
+        profile = verified.userInfo?.attributes ?? Profile()
+        self.verified = verified.userInfo?.verified ?? VerifiedFlags()
+        claims = verified.userInfo.flatMap { claimsVault.stored($0.claims, of: handle) }
     }
 }

@@ -3,38 +3,49 @@ package import Primitives
 import StorageModel
 
 extension BackchannelAuthentication {
-    /// A carrier that presented the notification token of a sign-in's latest request.
+    /// A provider that presented the notification token of a sign-in's latest request.
     package struct Notifier: Sendable {
         let record: BackchannelAuthenticationRecord
         let token: NotificationToken
+
+        /// Whether its notification says only that the tokens are ready (CIBA Core section 10.2). A carrier's has them.
+        package var isPing: Bool { record.polling != nil }
     }
 
     /// Finds the sign-in that a notification token belongs to.
     ///
     /// Looked up by its hash, so that the time taken reveals nothing about existing tokens.
+    /// - Parameter provider: Whose notification endpoint it is.
     /// - Throws: `invalid_token`; `temporarily_unavailable`.
-    package func authenticate(_ token: Secret) async throws(SignInError) -> Notifier {
+    package func authenticate(_ token: Secret, at provider: String) async throws(SignInError) -> Notifier {
         guard token.exposed.utf8.count == RandomSource.tokenCharacters else { throw .notificationTokenUnknown }
         let token = NotificationToken(token)
         let now = clock.now()
         let record = try await stored(await store.backchannelAuthentication(notification: token.hash, at: now))
-        guard let record else { throw .notificationTokenUnknown }
+        guard let record, record.terms.provider == provider else { throw .notificationTokenUnknown }
         return Notifier(record: record, token: token)
     }
 
     /// Receives a carrier's notification. Duplicates and late notifications change nothing and are no error.
     ///
-    /// - Throws: `invalid_request` if it is about another request; `invalid_id_token`, and the sign-in has failed;
-    ///   `temporarily_unavailable` if it cannot be verified now, and the sign-in still waits.
+    /// - Throws: `invalid_request` if it is about another request, and `invalid_token` if it is a ping about another
+    ///   one; `invalid_id_token`, and the sign-in has failed; `temporarily_unavailable` if it cannot be verified now,
+    ///   and the sign-in still waits.
     package func receive(_ notification: BackchannelNotification, from notifier: Notifier) async throws(SignInError) {
         let record = notifier.record
         try await logged(.notification, record.terms) { (log) async throws(SignInError) in
             let id = notification.requestHash
             guard record.carrierRequest == nil || record.carrierRequest == id,
                 notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
-            else { throw .notificationOfAnother }
+            else {
+                // CIBA Core section 10.2: the token must be valid and that of the auth_req_id, otherwise 401.
+                throw notifier.isPing ? .notificationTokenUnknown : .notificationOfAnother
+            }
             guard BackchannelAuthenticationStatus(record, at: clock.now()) == .pending else { return }
             switch notification.outcome {
+            case .ready:
+                log.begin(.store)
+                try await noteReady(notifier, notification)
             case .refused(let code):
                 log.begin(.store)
                 try await settle(notifier, notification, .refusal) {
@@ -60,7 +71,11 @@ extension BackchannelAuthentication {
         guard accessToken != nil || !context.wantsAttributes else { throw .notificationWithoutAccessToken }
         let verified: VerifiedSignIn
         do throws(OIDCError) {
-            verified = try await context.verify(idToken, accessToken, of: notification.requestID, notifier.token, &log)
+            log.begin(.validate)
+            let signed = try context.client.credentials.signedToken(
+                in: idToken, rules: context.relyingParty.idTokenRules)
+            verified = try await context.verify(
+                signed, accessToken, of: notification.requestID, nonce: notifier.token.nonce, &log)
         } catch {
             log.begin(.store)
             // Unverifiable is not invalid: the carrier may send it again.
@@ -77,13 +92,25 @@ extension BackchannelAuthentication {
         log.begin(.store)
         let collection = clock.now().advanced(bySeconds: configuration.backchannelAuthentication.collectionTime)
         try await settle(notifier, notification, .approval) { record in
-            record.identity = verified.identity
-            record.profile = verified.userInfo?.attributes ?? Profile()
-            record.verified = verified.userInfo?.verified ?? VerifiedFlags()
-            record.claims = verified.userInfo.flatMap { claimsVault.stored($0.claims, of: record.handle) }
+            record.vouch(for: verified, claimsVault)
             record.portedFrom = ported
             record.expiresAt = max(record.expiresAt, collection)
             record.removedAt = max(record.removedAt, record.expiresAt)
+        }
+    }
+
+    /// Lets the next poll ask for the tokens at once. The first notification counts.
+    private func noteReady(_ notifier: Notifier, _ notification: BackchannelNotification) async throws(SignInError) {
+        let id = notification.requestHash
+        _ = try await change(notifier.record) { (record, now) throws(SignInError) in
+            guard record.notification == notifier.token.hash,
+                record.carrierRequest == nil || record.carrierRequest == id,
+                BackchannelAuthenticationStatus(record, at: now) == .pending,
+                let polling = record.polling, polling.mode == .ping, !polling.isNotified
+            else { return false }
+            record.carrierRequest = id
+            record.polling?.notify(at: now)
+            return true
         }
     }
 
@@ -103,34 +130,6 @@ extension BackchannelAuthentication {
             note(&record)
             return true
         }
-    }
-}
-
-extension BackchannelAuthenticationContext {
-    /// Validates the ID token of a notification, and fetches the attributes if they are asked for.
-    fileprivate func verify(
-        _ idToken: Secret, _ accessToken: Secret?, of requestID: Secret, _ token: NotificationToken,
-        _ log: inout BackchannelAuthenticationLog
-    ) async throws(OIDCError) -> VerifiedSignIn {
-        var expectation = IDTokenExpectation(
-            clientID: client.id, nonce: token.nonce.exposed, acrValues: acrValues, context: terms.context,
-            accessToken: accessToken)
-        expectation.signingAlgorithms = client.signingAlgorithms
-        expectation.nonceMayBeMissing = true
-        expectation.requestID = requestID
-        log.begin(.validate)
-        let signed = try client.credentials.signedToken(in: idToken, rules: relyingParty.idTokenRules)
-        let verified = try await relyingParty.validate(
-            idToken: signed, expecting: expectation, provider: carrier, correlationID: correlationID
-        ) { log.note($0) }
-        guard wantsAttributes, let accessToken else { return VerifiedSignIn(verified, nil) }
-        log.begin(.userinfo)
-        var userInfo = try await relyingParty.userInfo(
-            accessToken: accessToken, about: verified, signedWith: client.userInfoSigningAlgorithm,
-            orAnyOf: client.usualSigningAlgorithms, client: client.credentials, provider: carrier,
-            correlationID: correlationID)
-        userInfo.claims = userInfo.claims.requested(by: scopes + client.scopes)
-        return VerifiedSignIn(verified, userInfo)
     }
 }
 

@@ -8,6 +8,8 @@ enum BackchannelAuthenticationFailure: Sendable, Hashable {
     case idToken(IDTokenCheck)
     /// The carrier contradicted itself.
     case contradiction
+    /// The provider's tokens cannot be used.
+    case unusable
 
     /// - Parameter code: As the carrier sent it; `unknown_error` if it is no valid error code.
     init(carrierCode code: String) {
@@ -25,6 +27,7 @@ enum BackchannelAuthenticationFailure: Sendable, Hashable {
         case .carrier(let code): "carrier:" + code
         case .idToken(let check): "id_token:" + check.rawValue
         case .contradiction: "contradiction"
+        case .unusable: "unusable"
         }
     }
 
@@ -32,6 +35,8 @@ enum BackchannelAuthenticationFailure: Sendable, Hashable {
     init?(text: String) {
         if text == "contradiction" {
             self = .contradiction
+        } else if text == "unusable" {
+            self = .unusable
         } else if text.hasPrefix("carrier:") {
             self = .carrier(String(text.dropFirst("carrier:".count)))
         } else if text.hasPrefix("id_token:"), let check = IDTokenCheck(rawValue: String(text.dropFirst(9))) {
@@ -45,6 +50,7 @@ enum BackchannelAuthenticationFailure: Sendable, Hashable {
         switch self {
         case .carrier(let code): .refusedBackchannel(code)
         case .idToken(let check): SignInError(.failed(check), codeWasPosted: true)
+        case .unusable: .carrierError("The provider's tokens cannot be used. Start a new sign-in.")
         case .contradiction: .carrierError("The carrier contradicted itself about this sign-in. Start a new sign-in.")
         }
     }

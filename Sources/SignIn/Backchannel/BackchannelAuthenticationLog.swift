@@ -12,17 +12,20 @@ struct BackchannelAuthenticationLog {
         case retry
         case cancel
         case notification
+        /// The provider is asked for the outcome, and has none.
+        case poll
 
         /// Whether the sign-in has failed if this step fails.
         var failureEndsSignIn: Bool { self == .start || self == .end }
     }
 
     private let logger: Logger
-    private let step: Step
+    private var step: Step
     private let terms: BackchannelAuthenticationRecord.Terms
     private let observer: SignInObserver
     private var times = StepTimes()
     private var metadata: Logger.Metadata
+    private var isQuiet = false
     /// The outcome of the whole sign-in, once it has ended.
     var outcome: SignInOutcome?
 
@@ -36,8 +39,12 @@ struct BackchannelAuthenticationLog {
         self.observer = observer
         metadata = [
             "step": "\(step.rawValue)", "correlation_id": "\(terms.correlationID)", "client_id": "\(terms.clientID)",
-            "mccmnc": "\(terms.network)",
         ]
+        if terms.network.isEmpty {
+            metadata["provider"] = "\(terms.provider)"
+        } else {
+            metadata["mccmnc"] = "\(terms.network)"
+        }
     }
 
     /// Starts the time of a step, and ends the step before.
@@ -52,7 +59,27 @@ struct BackchannelAuthenticationLog {
     /// Logs a port token that moves no account, at once.
     func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
 
+    /// The step turns out to be another one.
+    mutating func become(_ other: Step) {
+        step = other
+        metadata["step"] = "\(other.rawValue)"
+    }
+
+    /// A value of a step that has changed nothing, and gets no line.
+    mutating func quietly<Value>(_ value: Value) -> Value {
+        isQuiet = true
+        return value
+    }
+
+    /// Logs a poll without a usable response, at once. The sign-in goes on.
+    func write(pollFailure error: SignInError) {
+        var metadata = metadata
+        error.write(to: &metadata, failedAt: times.last)
+        logger.warning("\(SignInReport.Kind.backchannelAuthentication.event) poll failed", metadata: metadata)
+    }
+
     consuming func writeSuccess() {
+        guard !isQuiet else { return }
         let nanoseconds = times.end()
         if let outcome { report(SignInReport.Outcome(outcome), nil, nanoseconds) }
         metadata["outcome"] = "ok"
@@ -73,9 +100,12 @@ struct BackchannelAuthenticationLog {
     private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?, _ nanoseconds: UInt64) {
         observer(
             SignInReport(
-                kind: .backchannelAuthentication, provider: error?.code == .notFound ? nil : terms.provider,
+                kind: .backchannelAuthentication, correlationID: CorrelationID(terms.correlationID),
+                provider: error?.code == .notFound ? nil : terms.provider,
                 // A sign-in that ends was started, so that discovery knows its network.
                 network: step == .end ? MCCMNC(terms.network) : nil, outcome: outcome, check: error?.check,
-                fault: error?.fault, steps: times.steps, nanoseconds: nanoseconds))
+                failedStep: error == nil ? nil : times.last, fault: error?.fault,
+                isDenial: error?.isDenial ?? false, steps: times.steps,
+                nanoseconds: nanoseconds))
     }
 }

@@ -1,32 +1,58 @@
 package import OpenIDConnect
+package import Primitives
 
-/// A sign-in that a client wants this server to start at the user's carrier.
+/// A sign-in that a client wants this server to start, without a browser.
 package struct BackchannelAuthenticationParameters: Sendable {
+    /// Whom a carrier is asked about, and how (ZenKey's server-initiated authorization).
+    package struct CarrierRequest: Sendable {
+        /// The user.
+        package var loginHint: LoginHint
+        package var network: MCCMNC
+        package var redirectURI: String
+        /// The text the user is asked to approve.
+        package var context: String?
+        package var prompt: [Prompt] = []
+        package var options: String?
+
+        package init(loginHint: LoginHint, network: MCCMNC, redirectURI: String) {
+            self.loginHint = loginHint
+            self.network = network
+            self.redirectURI = redirectURI
+        }
+    }
+
+    /// Whom another provider is asked about, and how (CIBA Core section 7.1).
+    package struct ProviderRequest: Sendable {
+        /// The user.
+        package var user: UserHint
+        /// The text that the user compares on both devices.
+        package var bindingMessage: BindingMessage?
+        /// For how many seconds the request shall be valid.
+        package var requestedExpiry: Int64?
+        /// The user's secret against unwanted prompts.
+        package var userCode: Secret?
+
+        package init(user: UserHint) { self.user = user }
+    }
+
+    package enum Request: Sendable {
+        case carrier(CarrierRequest)
+        case provider(ProviderRequest)
+    }
+
     /// The provider's name in ``SignInConfiguration/providers``.
     package var provider: String
     package var clientID: ClientID
-    /// The user.
-    package var loginHint: LoginHint
     package var scopes: [String]
-    package var network: MCCMNC
-    package var redirectURI: String
+    package var request: Request
     package var acrValues: [String] = []
-    /// The text the user is asked to approve.
-    package var context: String?
-    package var prompt: [Prompt] = []
-    package var options: String?
     /// The client's id for this sign-in; a random one if nil.
     package var correlationID: CorrelationID?
 
-    package init(
-        provider: String, clientID: ClientID, loginHint: LoginHint, scopes: [String], network: MCCMNC,
-        redirectURI: String
-    ) {
+    package init(provider: String, clientID: ClientID, scopes: [String], request: Request) {
         self.provider = provider
         self.clientID = clientID
-        self.loginHint = loginHint
         self.scopes = scopes
-        self.network = network
-        self.redirectURI = redirectURI
+        self.request = request
     }
 }

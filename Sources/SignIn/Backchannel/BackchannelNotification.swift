@@ -1,12 +1,14 @@
 package import Primitives
 
-/// A carrier's notification about a backchannel authentication.
+/// A provider's notification about a backchannel authentication.
 package struct BackchannelNotification: Sendable {
     package enum Outcome: Sendable {
         /// The user approved.
         case approved(idToken: Secret, accessToken: Secret?)
         /// The carrier refused, with its error code.
         case refused(String)
+        /// The provider has the outcome at its token endpoint (CIBA Core section 10.2).
+        case ready
     }
 
     /// The id that the carrier gave the request (`auth_req_id`).

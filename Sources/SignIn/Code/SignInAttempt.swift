@@ -16,19 +16,14 @@ final class SignInAttempt: Sendable {
     private let keepsIDToken: Bool
     /// The mobile operator that is asked for the number; nil for other providers.
     let mobileOperator: SignInConfiguration.MobileOperator?
-    /// Waits; false if the caller has gone away meanwhile.
-    let pause: Pause
-
-    /// See ``pause``.
-    typealias Pause = @Sendable (Duration) async -> Bool
-
-    /// Waits by the system's clock.
-    static let sleep: Pause = { (try? await Task.sleep(for: $0)) != nil }
+    let pause: PollPauses
+    let clock: WallClock
 
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for a request that this client may not make.
     init(
         _ request: SignInRequest, _ correlationID: CorrelationID, _ configuration: SignInConfiguration,
-        _ relyingParties: [String: RelyingParty], pause: @escaping Pause = SignInAttempt.sleep
+        _ relyingParties: [String: RelyingParty], pause: PollPauses = .none,
+        clock: WallClock = .system
     ) throws(SignInError) {
         guard let provider = configuration.providers[request.provider],
             let relyingParty = relyingParties[request.provider]
@@ -51,6 +46,7 @@ final class SignInAttempt: Sendable {
         self.client = client
         self.relyingParty = relyingParty
         self.pause = pause
+        self.clock = clock
         discoveryUI = provider.discoveryUI
         storesTokens = provider.storesTokens
         mobileOperator = provider.mobileOperator
@@ -88,11 +84,15 @@ final class SignInAttempt: Sendable {
         if let mobileOperator, request.isOperatorToken {
             return try await exchangeOperatorToken(for: mobileOperator.scopes, at: provider)
         }
-        return try await asked(
-            await relyingParty.exchange(
-                code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
-                client: client.credentials,
-                boundTo: request.dpopKey, provider: provider, correlationID: correlationID))
+        guard mobileOperator == nil else { return try await askedForTokens(await redeemCode(at: provider)) }
+        return try await asked(await redeemCode(at: provider))
+    }
+
+    private func redeemCode(at provider: ProviderMetadata) async throws(OIDCError) -> TokenResponse {
+        try await relyingParty.exchange(
+            code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
+            client: client.credentials,
+            boundTo: request.dpopKey, provider: provider, correlationID: correlationID)
     }
 
     /// - Parameters:

@@ -1,5 +1,5 @@
 import Logging
-import OpenIDConnect
+package import OpenIDConnect
 import Primitives
 import StorageModel
 
@@ -25,8 +25,9 @@ package struct SignInWithCode: Sendable {
     let random: RandomSource
     let logger: Logger
     let observer: SignInObserver
+    let operators: OperatorDirectory
     /// Waits between two requests to a mobile operator.
-    var pause: SignInAttempt.Pause = SignInAttempt.sleep
+    let pause: PollPauses
 
     /// Finds or creates the user that a code belongs to, and starts a session.
     ///
@@ -38,7 +39,8 @@ package struct SignInWithCode: Sendable {
         let correlationID = request.correlationID ?? .random(from: random)
         var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: observer)
         do throws(SignInError) {
-            let attempt = try SignInAttempt(request, correlationID, configuration, relyingParties, pause: pause)
+            let attempt = try SignInAttempt(
+                request, correlationID, configuration, relyingParties, pause: pause, clock: clock)
             log.foundProvider()
             let outcome = try await signIn(attempt, &log)
             log.write(outcome)
@@ -78,6 +80,8 @@ package struct SignInWithCode: Sendable {
     }
 
     /// A retry: starts another session for what the first run brought.
+    /// Not inlined: its variables would have their place in the memory of every sign-in.
+    @inline(never)
     private func replay(
         _ earlier: Idempotency.Outcome, _ attempt: SignInAttempt, _ turn: Idempotency.Turn, _ log: inout SignInLog
     ) async throws(SignInError) -> SignInOutcome {
@@ -127,12 +131,32 @@ package struct SignInWithCode: Sendable {
         return VerifiedSignIn(idToken, userInfo, kept, hint: hint)
     }
 
-    /// The ID token, if the operator issues one, then the number of the device and its SIM. The access token is for the
-    /// one call that asks for the number.
+    /// What the operator says of a device. An operator token that gives no number is used, too.
+    /// Not inlined: its variables would have their place in the memory of every sign-in.
+    @inline(never)
     private func verifyNumber(
         _ attempt: SignInAttempt, _ mobileOperator: SignInConfiguration.MobileOperator, _ tokens: TokenResponse,
         _ provider: ProviderMetadata, _ log: inout SignInLog
     ) async throws(SignInError) -> VerifiedSignIn {
+        // Only now, so that texts that no operator accepts take no room in the store.
+        let use =
+            attempt.request.isOperatorToken
+            ? oneTimeStore.use(ofOperatorToken: attempt.request.code, at: attempt.request.provider) : nil
+        do throws(SignInError) {
+            let (number, idToken) = try await askForNumber(attempt, mobileOperator, tokens, provider, &log)
+            return VerifiedSignIn(number, idToken, issuer: provider.issuer, use)
+        } catch {
+            if let use { try await oneTimeStore.spend(use) }
+            throw error
+        }
+    }
+
+    /// The ID token, if the operator issues one, then the number of the device and its SIM. The access token is for the
+    /// one call that asks for the number.
+    private func askForNumber(
+        _ attempt: SignInAttempt, _ mobileOperator: SignInConfiguration.MobileOperator, _ tokens: TokenResponse,
+        _ provider: ProviderMetadata, _ log: inout SignInLog
+    ) async throws(SignInError) -> (MSISDN, VerifiedIDToken?) {
         var idToken: VerifiedIDToken?
         if tokens.idToken != nil {
             log.begin(.validate)
@@ -140,11 +164,15 @@ package struct SignInWithCode: Sendable {
         }
         log.begin(.number)
         let number = try await attempt.fetchNumber(from: mobileOperator, with: tokens, at: provider)
+        if configuration.telcoFinders[mobileOperator.provider] != nil { log.begin(.telcoFinder) }
+        if let finding = try await operators.check(number, reportedBy: mobileOperator, attempt.correlationID) {
+            log.checkedOperator(finding)
+        }
         log.begin(.simSwap)
         if let finding = try await attempt.checkSIM(of: number, by: mobileOperator, at: provider) {
             log.checkedSIM(finding)
         }
-        return VerifiedSignIn(number, idToken, issuer: provider.issuer)
+        return (number, idToken)
     }
 
     /// Finds or creates the user, moves the account of a user who changed carriers, and stores the session: one commit.
@@ -175,11 +203,14 @@ package struct SignInWithCode: Sendable {
                 asked: attempt.scopes)
         }
         record.provenPhoneNumber = verified.provenPhoneNumber
+        record.operatorTokenUse = verified.operatorTokenUse
         record.providerSession = verified.providerSession
         record.idempotency = turn.record(at: clock.now())
         let signedIn = try await stored(await store.signIn(record))
-        // Nil: the store has created no session. The user must register, has signed out since, or was moved.
+        // Nil: the store has created no session. The operator token was used before, or the user must register, has
+        // signed out since, or was moved.
         guard let signedIn else {
+            if let use = verified.operatorTokenUse { try await oneTimeStore.spend(use) }
             switch try await migration.status(of: verified.identity) {
             case .unknown where configuration.registration.isRequired: break
             case .live: throw .signedOutSince
@@ -202,6 +233,8 @@ package struct SignInWithCode: Sendable {
                 correlationID: attempt.correlationID))
     }
 
+    /// Not inlined: its variables would have their place in the memory of every sign-in.
+    @inline(never)
     private func offerRegistration(
         _ verified: VerifiedSignIn, _ attempt: SignInAttempt
     ) async throws(SignInError) -> RegistrationOffer {
@@ -235,17 +268,19 @@ extension SignInWithCode {
         }
         // A link never ends with a session: its idempotency key differs from that of a sign-in.
         guard case .verified(let verified, _) = outcome else { throw .internalFault }
+        if let use = verified.operatorTokenUse { try await oneTimeStore.spend(use) }
         return verified
     }
 
     /// The entry of a mobile operator of a provider, and its key.
     /// - Throws: `not_found` if no provider of this name is configured; `operator_unknown` or `invalid_request` if the
-    ///   choice fits no operator; `invalid_request` if the provider has none.
+    ///   choice fits no operator; `invalid_request` if the provider has none; what Telco Finder's failure is.
     package func mobileOperator(
-        of name: String, _ choice: OperatorChoice
-    ) throws(SignInError) -> (key: String, provider: SignInConfiguration.Provider) {
+        of name: String, _ choice: OperatorChoice, _ correlationID: CorrelationID?
+    ) async throws(SignInError) -> (key: String, provider: SignInConfiguration.Provider) {
         guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider }
-        let key = try configuration.key(ofProvider: name, for: choice)
+        let key = try await operators.key(
+            ofProvider: name, for: choice, correlationID ?? .random(from: random))
         guard let provider = configuration.providers[key], provider.kind == .camara else { throw .noOperatorTokens }
         return (key, provider)
     }

@@ -19,6 +19,9 @@ final class VerifiedSignIn: Sendable {
     let idToken: IDTokenHint?
     /// The phone number that the mobile network has proven to be the user's; nil if none did.
     let provenPhoneNumber: String?
+    /// Marks the operator token as used; nil if there is none. Each use case that accepts the
+    /// number must store it.
+    let operatorTokenUse: OneTimeRecord?
 
     /// - Parameter user: From a provider without ID tokens, which says whose access token it gave us.
     init(_ user: ProviderUser, _ tokens: ProviderTokens? = nil) {
@@ -29,11 +32,16 @@ final class VerifiedSignIn: Sendable {
         providerSession = nil
         idToken = nil
         provenPhoneNumber = nil
+        operatorTokenUse = nil
     }
 
     /// A user who was verified before, or by a mobile operator.
-    init(_ identity: Identity, _ userInfo: UserInfo, provenPhoneNumber: String? = nil) {
+    init(
+        _ identity: Identity, _ userInfo: UserInfo, provenPhoneNumber: String? = nil,
+        operatorTokenUse: OneTimeRecord? = nil
+    ) {
         self.provenPhoneNumber = provenPhoneNumber
+        self.operatorTokenUse = operatorTokenUse
         self.identity = identity
         self.userInfo = userInfo
         portTokens = []
@@ -49,6 +57,7 @@ final class VerifiedSignIn: Sendable {
         self.tokens = tokens
         self.idToken = hint
         provenPhoneNumber = nil
+        operatorTokenUse = nil
         identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         portTokens = idToken.portTokens
         self.userInfo = userInfo

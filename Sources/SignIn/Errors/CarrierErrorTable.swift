@@ -79,6 +79,14 @@ package struct CarrierErrorTable {
         Row(
             "invalid_login_hint_token", .discoveryStateError,
             "login_hint_token belongs to another provider, or has expired."),
+        // CIBA Core sections 11 and 13.
+        Row("expired_token", .requestTimeout, "The user did not respond to the backchannel authentication in time."),
+        Row("transaction_failed", .requestDenied, "The provider could not finish the backchannel authentication."),
+        Row("expired_login_hint_token", .discoveryStateError, "login_hint_token has expired."),
+        Row("unknown_user_id", .discoveryStateError, "The provider does not know the user of the hint."),
+        Row("missing_user_code", .invalidRequest, "The provider demands a user_code for this user."),
+        Row("invalid_user_code", .requestDenied, "user_code is not the user's."),
+        Row("invalid_binding_message", .invalidRequest, "The provider does not accept binding_message."),
     ]
 
     private static let byCode = Dictionary(rows.map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })

@@ -11,8 +11,38 @@ extension SignInError {
         .invalidRequest, .configurationError,
         "Carriers cannot notify this server of the outcome: the operator must configure public_url.", fault: .ours)
 
+    static let backchannelOff = SignInError(
+        .notFound, .configurationError,
+        "This provider is not configured for backchannel authentication. The operator can set "
+            + "backchannel_token_delivery_mode.", fault: .ours)
+
+    static let clientCannotAuthenticate = SignInError(
+        .invalidRequest, .configurationError,
+        "This client_id cannot start sign-ins: the operator must configure a secret or a private_key for the client.",
+        fault: .ours)
+
+    static let deliveryModeNotSupported = carrierError(
+        "The provider does not list the configured mode in backchannel_token_delivery_modes_supported. The operator "
+            + "must set backchannel_token_delivery_mode to one that the provider supports.", .configurationError,
+        fault: .ours)
+
+    static let userCodeNotSupported = invalidRequest("user_code is not supported by this provider. Leave it out.")
+
+    static let bindingMessageMissing = invalidRequest(
+        "binding_message is missing. Send the text that the user sees where the sign-in began.")
+
+    static let backchannelNotRepeated = invalidRequest(
+        "A sign-in at this provider cannot be retried. Start a new sign-in.")
+
+    static let cannotVerifyTokens = SignInError(
+        .temporarilyUnavailable, .serverError,
+        "The provider's configuration or keys cannot be fetched at the moment. Poll again in a few seconds.",
+        retryAfter: 5,
+        fault: .carrier)
+
     static let carrierCannotStart = carrierError(
-        "This carrier does not offer backchannel authentication. Sign the user in with an authorization code instead.",
+        "This provider does not offer backchannel authentication. Sign the user in with an authorization code "
+            + "instead.",
         .configurationError)
 
     /// A session of the user was ended after the first poll.
@@ -24,7 +54,7 @@ extension SignInError {
 
     static let backchannelExpired = SignInError(
         .expired, .requestTimeout,
-        "The user did not respond in time. Retry this sign-in with POST, or start a new one.")
+        "The user did not respond in time. Start a new sign-in; one at a carrier can also be retried with POST.")
 
     static let backchannelCancelled = SignInError(
         .invalidRequest, .requestDenied, "This sign-in was cancelled. Start a new sign-in.")
@@ -88,14 +118,33 @@ extension SignInError {
 
     /// The API's error for a carrier's error code, without an authorization code.
     static func refusedBackchannel(_ code: String) -> SignInError {
+        // CIBA Core section 11: the provider's own word for the same.
+        if code == "expired_token" { return .backchannelExpired }
         let isOurs = code == "invalid_client" || code == "unauthorized_client"
         let cause = OIDCError(
             isOurs ? .clientRefused : .carrierRefused, carrierError: code,
             reason: "The carrier refused the backchannel authentication.")
         let known = SignInError(cause)
         return SignInError(
-            known.code, known.errorType, remedy(known.errorType), carrierCode: known.carrierCode, fault: known.fault
+            known.code, known.errorType, remedy(of: code) ?? remedy(known.errorType), carrierCode: known.carrierCode,
+            fault: known.fault
         ).explained(by: cause)
+    }
+
+    /// For the codes of CIBA Core sections 11 and 13 that have a remedy of their own.
+    private static func remedy(of code: String) -> String? {
+        switch code {
+        case "access_denied": "The user denied the sign-in. Start a new one when the user is ready."
+        case "expired_login_hint_token": "login_hint_token has expired. Get a new one, and start a new sign-in."
+        case "unknown_user_id": "The provider does not know this user. Check the hint."
+        case "missing_user_code": "The provider wants the user's code. Send it as user_code."
+        case "invalid_user_code": "user_code is wrong. Ask the user for it again."
+        case "invalid_binding_message": "The provider does not accept binding_message. Send a shorter or plainer one."
+        case "transaction_failed": "The provider could not finish this sign-in. Start a new one."
+        case "invalid_grant":
+            "The provider does not know this sign-in, or has returned its outcome before. Start a new one."
+        default: nil
+        }
     }
 
     private static func remedy(_ type: ErrorType) -> String {

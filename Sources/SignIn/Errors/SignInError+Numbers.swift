@@ -6,8 +6,60 @@ extension SignInError {
         .operatorUnknown, .discoveryStateError,
         "No operator of this provider serves this mccmnc, or has this name. Use another sign-in method.")
 
+    static let operatorUnknownToFinder = SignInError(
+        .operatorUnknown, .discoveryStateError,
+        "Telco Finder knows no operator of this number that the provider has. Use another sign-in method.")
+
     static let operatorNotNamed = invalidRequest(
-        "operator or mccmnc is missing, and the provider has several operators. Send one of them.")
+        "operator or mccmnc is missing, and the provider has several operators. Send one of them, or post phone_number "
+            + "to a provider with Telco Finder.")
+
+    /// A number that one operator reports, and that is another's.
+    static let numberOfOtherOperator = finderError(
+        "The operator vouched for a number that is another operator's. Use another sign-in method.", .requestDenied,
+        cause: "Telco Finder names another operator of the number than the one that reported it")
+
+    static let numberUnknownToFinder = finderError(
+        "Telco Finder does not know the number that the operator vouched for. Use another sign-in method.",
+        .discoveryStateError, cause: "Telco Finder does not know the number that the operator reported")
+
+    static let finderContradicts = finderError(
+        "What Telco Finder says of the operator differs from this server's configuration. The operator of this server "
+            + "must compare issuer and api_root.", .configurationError, fault: .ours,
+        cause: "apiRoot or authProviderConfiguration of Telco Finder is not that of the configured operator")
+
+    private static func finderError(
+        _ description: String, _ type: ErrorType, fault: Fault = .carrier, cause: String
+    ) -> SignInError {
+        var error = carrierError(description, type, fault: fault)
+        error.cause = cause
+        error.codeMayBeSpent = true
+        return error
+    }
+
+    /// Telco Finder did not say what it should. It refuses this server, and never the user.
+    static func finderFailed(_ error: OIDCError) -> SignInError {
+        let mapped = SignInError(error, advice: "Send operator or mccmnc, or try again in a moment.")
+        guard mapped.code != .carrierTimeout, mapped.code != .temporarilyUnavailable else { return mapped }
+        return carrierError(
+            "Telco Finder does not tell the operator of the number. Send operator or mccmnc, or use another sign-in "
+                + "method.", mapped.errorType, fault: mapped.fault == .client ? .carrier : mapped.fault
+        ).explained(by: error)
+    }
+
+    static func tooManyLookups(_ seconds: Int64) -> SignInError {
+        SignInError(
+            .rateLimited, .serverError,
+            "The operator of this number, or of numbers from this network, was looked up too often. Wait \(seconds) s.",
+            retryAfter: seconds)
+    }
+
+    /// This error after the code was posted.
+    var afterCode: SignInError {
+        var error = self
+        error.codeMayBeSpent = true
+        return error
+    }
 
     static let notForNumbers = invalidRequest(
         "scope, acr_values, context, max_age and prompt are not for sign-ins by phone number. Leave them out.")
@@ -24,14 +76,20 @@ extension SignInError {
     static let numberMalformed = invalidRequest(
         "phone_number must be + and 5 to 15 digits, with the country code and without separators.")
 
-    static let noNumberInProfile = invalidRequest(
-        "phone_number is missing, and the user's profile has none in international form. Send it.")
-
     static let operatorTokenUsed = invalidGrant("operator_token was used before. Get another one from the operator.")
 
     /// Also for other sessions' verifications, so that guesses learn nothing.
     static let noSuchVerification = SignInError(
         .notFound, .invalidRequest, "The session has no verification of this id. Start another one.")
+
+    static let confirmationWrong = SignInError(
+        .invalidGrant, .requestDenied,
+        "confirmation is not that of this verification. Send the one with which the app was opened.")
+
+    static let verificationEnded = SignInError(
+        .invalidGrant, .requestDenied,
+        "The verification has ended: it was confirmed before, has failed, or has expired. Read its outcome, or start "
+            + "another one.")
 
     static func tooManyVerifications(_ seconds: Int64) -> SignInError {
         SignInError(
@@ -59,11 +117,27 @@ extension SignInError {
     /// because `prompt` is `none`: the operator says `login_required` then (OpenID Connect Core section 3.1.2.6).
     static func refusedByOperator(_ code: String) -> SignInError {
         let refusal = refusedAtAuthorization(code)
-        guard ["login_required", "interaction_required", "account_selection_required"].contains(code) else {
+        guard codesOfUnknownDevice.contains(code) else {
             return refusal
         }
         return notOnMobileNetwork.explained(by: refusal)
     }
+
+    /// The error of an operator's token endpoint or backchannel authentication endpoint. Some refuse there a device
+    /// that they do not recognise, with the code of an authorization response.
+    static func refusedTokens(_ error: OIDCError) -> SignInError {
+        let refusal = SignInError(error)
+        guard error.code == .carrierRefused, codesOfUnknownDevice.contains(error.carrierError ?? "") else {
+            return refusal
+        }
+        var unknown = notOnMobileNetwork.explained(by: error)
+        unknown.codeMayBeSpent = refusal.codeMayBeSpent
+        return unknown
+    }
+
+    private static let codesOfUnknownDevice: Set = [
+        "login_required", "interaction_required", "account_selection_required",
+    ]
 
     /// What an operator's API refused.
     /// - Parameter advice: What the code's state allows to do.

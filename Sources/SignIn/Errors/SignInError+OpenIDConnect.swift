@@ -35,7 +35,7 @@ extension SignInError {
         case .metadataRefused:
             return carrierError(
                 "The provider's OpenID configuration cannot be used. \(error.reason) Tell the operator: this does not "
-                    + "pass by itself.")
+                    + "pass by itself.", .configurationError)
         case .keysUnavailable:
             return carrierError("The provider's signing keys cannot be fetched. \(error.reason) \(advice)")
         case .carrierRefused: return refused(error.carrierError ?? "invalid_grant", advice)

@@ -50,6 +50,7 @@ extension SignInError {
         switch error.code {
         case .timedOut, .unreachable, .overloaded, .suspended, .storeUnavailable, .clientRefused:
             self.init(error, advice: "Send the same request again in a moment.")
+        case .metadataRefused: self.init(error)
         default:
             self = .carrierError("The provider's response cannot be used. \(error.reason) Try again later.")
                 .explained(by: error)

@@ -1,4 +1,5 @@
 package import OpenIDConnect
+import Primitives
 
 /// The error of a use case, with the code and the description that the API returns.
 ///
@@ -43,29 +44,23 @@ package struct SignInError: Error, Sendable, Hashable {
         case serverError = "server_error"
     }
 
-    package let code: Code
-    /// The error code, of OAuth or of the carrier's own, with which the carrier refused.
-    package let carrierCode: String?
-    package let errorType: ErrorType
-    /// What was wrong and what to do, for the developer of the app.
-    package private(set) var description: String
-    /// The name of the request's field that is to blame, if the description begins with it.
-    package private(set) var field: String?
-    /// The check of the ID token that failed, if one did.
-    package internal(set) var check: IDTokenCheck?
-    /// What exactly was wrong with the provider's response, for the operator's log; nil if no provider was involved.
-    package internal(set) var cause: String?
-    /// The provider's own error code, if it sent one, for the operator's log.
-    package internal(set) var carrierError: String?
-    /// The request to the provider that failed, for the operator's log.
-    package internal(set) var request: OIDCError.FailedRequest?
-    /// Seconds after which to try again; nil if a retry does not help.
-    package let retryAfter: Int64?
-    /// Who caused it. The client's errors are logged as info, the carrier's as warnings, the server's as errors.
-    package let fault: Fault
-    /// True if the authorization code may have been used up.
-    var codeMayBeSpent: Bool
-    package internal(set) var correlationID: CorrelationID?
+    private struct Contents: Sendable, Hashable {
+        let code: Code
+        let carrierCode: String?
+        let errorType: ErrorType
+        var description: String
+        var field: String?
+        var check: IDTokenCheck?
+        var cause: String?
+        var carrierError: String?
+        var request: OIDCError.FailedRequest?
+        let retryAfter: Int64?
+        let fault: Fault
+        var codeMayBeSpent: Bool
+        var correlationID: CorrelationID?
+    }
+
+    private var contents: Boxed<Contents>
 
     package enum Fault: Sendable, Hashable {
         /// The app or its user.
@@ -78,13 +73,58 @@ package struct SignInError: Error, Sendable, Hashable {
         _ code: Code, _ errorType: ErrorType, _ description: String, carrierCode: String? = nil,
         retryAfter: Int64? = nil, fault: Fault = .client, codeMayBeSpent: Bool = false
     ) {
-        self.code = code
-        self.carrierCode = carrierCode
-        self.errorType = errorType
-        self.description = description
-        self.retryAfter = retryAfter
-        self.fault = fault
-        self.codeMayBeSpent = codeMayBeSpent
+        contents = Boxed(
+            Contents(
+                code: code, carrierCode: carrierCode, errorType: errorType, description: description,
+                retryAfter: retryAfter, fault: fault, codeMayBeSpent: codeMayBeSpent))
+    }
+
+    package var code: Code { contents.value.code }
+    /// The error code, of OAuth or of the carrier's own, with which the carrier refused.
+    package var carrierCode: String? { contents.value.carrierCode }
+    package var errorType: ErrorType { contents.value.errorType }
+    /// What was wrong and what to do, for the developer of the app.
+    package private(set) var description: String {
+        get { contents.value.description }
+        set { contents.value.description = newValue }
+    }
+    /// The name of the request's field that is to blame, if the description begins with it.
+    package private(set) var field: String? {
+        get { contents.value.field }
+        set { contents.value.field = newValue }
+    }
+    /// The check of the ID token that failed, if one did.
+    package internal(set) var check: IDTokenCheck? {
+        get { contents.value.check }
+        set { contents.value.check = newValue }
+    }
+    /// What exactly was wrong with the provider's response, for the operator's log; nil if no provider was involved.
+    package internal(set) var cause: String? {
+        get { contents.value.cause }
+        set { contents.value.cause = newValue }
+    }
+    /// The provider's own error code, if it sent one, for the operator's log.
+    package internal(set) var carrierError: String? {
+        get { contents.value.carrierError }
+        set { contents.value.carrierError = newValue }
+    }
+    /// The request to the provider that failed, for the operator's log.
+    package internal(set) var request: OIDCError.FailedRequest? {
+        get { contents.value.request }
+        set { contents.value.request = newValue }
+    }
+    /// Seconds after which to try again; nil if a retry does not help.
+    package var retryAfter: Int64? { contents.value.retryAfter }
+    /// Who caused it. The client's errors are logged as info, the carrier's as warnings, the server's as errors.
+    package var fault: Fault { contents.value.fault }
+    /// True if the authorization code may have been used up.
+    var codeMayBeSpent: Bool {
+        get { contents.value.codeMayBeSpent }
+        set { contents.value.codeMayBeSpent = newValue }
+    }
+    package internal(set) var correlationID: CorrelationID? {
+        get { contents.value.correlationID }
+        set { contents.value.correlationID = newValue }
     }
 
     /// The `error` of a response.

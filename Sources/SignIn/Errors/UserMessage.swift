@@ -23,6 +23,8 @@ package enum UserMessage {
         case "expired_token", "authentication_timed_out", "carrier_timeout", "request_timeout": text(.requestTimeout)
         case "access_denied", "request_denied": text(.requestDenied)
         case "invalid_api_key", "unauthorized_client": text(.configurationError)
+        // Another try has the same result.
+        case "carrier_error" where type == .configurationError: text(type)
         case "temporarily_unavailable", "carrier_error":
             "This is not available at the moment. Please try again in a minute."
         case "rate_limited": "That was too often. Please wait a moment and try again."

@@ -155,6 +155,8 @@ struct Idempotency: Sendable {
 
     /// Reads this process's sign-ins of before the start, once for all requests. A sign-in waits for it: otherwise a
     /// code could be posted again.
+    /// Not inlined: its variables would have their place in the memory of every sign-in.
+    @inline(never)
     private func readEarlier(_ log: inout SignInLog) async throws(SignInError) {
         log.begin(.recall)
         let failure = await reading.value(for: true, unless: { _ in hasRead.isSet ? .some(nil) : nil }) {
@@ -183,6 +185,8 @@ struct Idempotency: Sendable {
     }
 
     /// The outcome of an earlier run, unless it is an error or the user's session was ended since.
+    /// Not inlined: its variables would have their place in the memory of every sign-in.
+    @inline(never)
     private func stillValid(
         _ result: Result<Outcome, SignInError>, of request: SignInRequest, _ turn: Turn, _ log: inout SignInLog
     ) async throws(SignInError) -> Outcome {
@@ -223,6 +227,8 @@ struct Idempotency: Sendable {
     }
 
     /// Looks the sign-in up in the store. One that is there is in memory from now on, and over.
+    /// Not inlined: its variables would have their place in the memory of every sign-in.
+    @inline(never)
     private func recall(
         _ key: IdempotencyKey, _ turn: Turn, _ log: inout SignInLog
     ) async throws(SignInError) -> Result<Outcome, SignInError>? {

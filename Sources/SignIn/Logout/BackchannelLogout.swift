@@ -30,7 +30,7 @@ package struct BackchannelLogout: Sendable {
                 try await verify(logoutToken, provider.clients.mapValues(\.signingAlgorithms), relyingParty), requestID)
             logger.info(
                 "back-channel logout",
-                metadata: ["provider": "\(name)", "sessions": "\(ended)", "request_id": "\(requestID)"])
+                metadata: ["provider": "\(name)", "sessions": .stringConvertible(ended), "request_id": "\(requestID)"])
         } catch {
             refusals[name]?.log(
                 error, "back-channel logout refused", ["provider": "\(name)", "request_id": "\(requestID)"],

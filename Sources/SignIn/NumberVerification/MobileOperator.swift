@@ -1,5 +1,5 @@
 public import OpenIDConnect
-import Primitives
+package import Primitives
 
 extension SignInConfiguration {
     /// One mobile operator of a provider of verified phone numbers (``Provider/Kind/camara``).
@@ -19,6 +19,8 @@ extension SignInConfiguration {
         public var purpose: Purpose
         /// What a changed SIM means.
         public var simSwap = SIMSwapPolicy()
+        /// The id by which Telco Finder knows it; by default its name.
+        public var finderID: String
         /// Whether a number to verify is sent as its SHA-256 (`hashedPhoneNumber`).
         public var takesHashes = false
 
@@ -28,6 +30,7 @@ extension SignInConfiguration {
         ) {
             self.provider = provider
             self.name = name
+            finderID = name
             self.networks = networks
             self.apis = apis
             self.purpose = purpose
@@ -41,6 +44,9 @@ extension SignInConfiguration {
 
         /// The scopes of a verification: exactly one purpose.
         public var verificationScopes: [String] { ["openid", purpose.scope, OperatorScope.verify] }
+
+        /// The scopes to verify a number: to compare it, or without one to ask for it.
+        func scopes(toVerify number: MSISDN?) -> [String] { number == nil ? scopes : verificationScopes }
     }
 
     /// What it means for a sign-in by number that the SIM was changed (CAMARA SIM Swap).
@@ -81,10 +87,16 @@ package struct OperatorChoice: Sendable {
     package var name: String?
     /// A network that the operator serves.
     package var network: MCCMNC?
+    /// A number of the operator, for Telco Finder. It chooses nothing beside a name or a network.
+    package var number: MSISDN?
+    /// The network of the caller's address, for the limits of lookups; nil if it is not known.
+    package var caller: IPAddress?
 
-    package init(name: String?, network: MCCMNC?) {
+    package init(name: String?, network: MCCMNC?, number: MSISDN? = nil, caller: IPAddress? = nil) {
         self.name = name
         self.network = network
+        self.number = number
+        self.caller = caller
     }
 }
 

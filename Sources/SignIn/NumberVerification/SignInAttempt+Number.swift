@@ -15,6 +15,17 @@ extension SignInAttempt {
             codeWasPosted: true)
     }
 
+    /// Asks the operator whether a number is that of the device, with an access token that is used for this one call.
+    func isDeviceNumber(
+        _ number: MSISDN, at mobileOperator: SignInConfiguration.MobileOperator, with tokens: TokenResponse,
+        at provider: ProviderMetadata
+    ) async throws(SignInError) -> Bool {
+        try await asked(
+            await relyingParty.isDevicePhoneNumber(
+                number, hashed: mobileOperator.takesHashes, at: mobileOperator.apis, with: tokens, provider: provider,
+                correlationID: correlationID), codeWasPosted: true)
+    }
+
     /// Asks the operator whether the SIM of the number was changed, if the policy says so. The answer is for this
     /// number at this moment: it is not kept.
     /// - Throws: `sim_swapped` if the policy refuses; the operator's failure if the policy refuses what is not known.
@@ -43,12 +54,14 @@ extension VerifiedSignIn {
     /// - Parameters:
     ///   - idToken: Names the user. Without one the number does: it may become another person's one day.
     ///   - issuer: The operator's.
-    convenience init(_ number: MSISDN, _ idToken: VerifiedIDToken?, issuer: String) {
+    ///   - use: Marks the operator token as used.
+    convenience init(_ number: MSISDN, _ idToken: VerifiedIDToken?, issuer: String, _ use: OneTimeRecord?) {
         var userInfo = UserInfo()
         userInfo.attributes[.phoneNumber] = number.text
         userInfo.phoneNumberVerified = true
-        // No subject of an ID token is taken for a number: it has another form.
-        let subject = idToken?.subject ?? "tel:" + number.text
-        self.init(Identity(issuer: issuer, subject: subject), userInfo, provenPhoneNumber: number.text)
+        // No ID token can have this subject: it has a space (``IDTokenCheck/subject``).
+        let subject = idToken?.subject ?? "number " + number.text
+        self.init(
+            Identity(issuer: issuer, subject: subject), userInfo, provenPhoneNumber: number.text, operatorTokenUse: use)
     }
 }

@@ -12,12 +12,12 @@ extension SignInAttempt {
         for scopes: [String], at provider: ProviderMetadata
     ) async throws(SignInError) -> TokenResponse {
         guard provider.takesOperatorTokensByBackchannel else {
-            return try await asked(
+            return try await askedForTokens(
                 await relyingParty.exchange(
                     operatorToken: request.code, scopes: scopes, client: client.credentials,
                     provider: provider, correlationID: correlationID))
         }
-        let started = try await asked(
+        let started = try await askedForTokens(
             await relyingParty.authenticate(
                 operatorToken: request.code, scopes: scopes, client: client.credentials,
                 signedWith: client.signingKey, provider: provider, correlationID: correlationID), codeWasPosted: true)
@@ -30,9 +30,9 @@ extension SignInAttempt {
         _ started: BackchannelAuthenticationResponse, at provider: ProviderMetadata
     ) async throws(SignInError) -> TokenResponse {
         var interval = started.interval
-        var left = min(started.expiresIn, Self.patience)
+        let end = clock.now().advanced(bySeconds: min(started.expiresIn, Self.patience))
         while true {
-            let response = try await asked(
+            let response = try await askedForTokens(
                 await relyingParty.poll(
                     started.requestID, client: client.credentials, requiresIDToken: false, provider: provider,
                     correlationID: correlationID), codeWasPosted: true)
@@ -41,9 +41,21 @@ extension SignInAttempt {
             case .pending: break
             case .slowDown: interval += BackchannelTokenResponse.slowDownSeconds
             }
-            left -= interval
-            // An app that has gone away needs no answer.
-            guard left > 0, await pause(.seconds(interval)) else { throw .deviceNotAuthenticated }
+            guard clock.now().advanced(bySeconds: interval) < end,
+                await pause(.seconds(interval), at: request.provider)
+            else { throw .deviceNotAuthenticated }
         }
+    }
+}
+
+/// Asks an operator for tokens; its failure becomes the use case's own error.
+func askedForTokens<Value>(
+    _ call: @autoclosure () async throws(OIDCError) -> Value, codeWasPosted: Bool = false
+) async throws(SignInError) -> Value {
+    do throws(OIDCError) {
+        return try await call()
+    } catch {
+        let refusal = SignInError.refusedTokens(error)
+        throw codeWasPosted ? refusal.afterCode : refusal
     }
 }

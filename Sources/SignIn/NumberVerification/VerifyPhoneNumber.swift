@@ -5,168 +5,123 @@ package import StorageModel
 
 /// Asks a mobile operator whether a number is that of a signed-in user's device.
 ///
-/// A mismatch never changes the account. The outcome is for the session that asked, and each operator token is for one
-/// call.
+/// The device is authenticated by an operator token, or over the mobile network by redirects
+/// (`VerifyPhoneNumber+Redirect.swift`). A mismatch never changes the account. The outcome is for the session that
+/// asked, and each operator token and each access token is for one call.
 package struct VerifyPhoneNumber: Sendable {
     /// What a session asks.
     package struct Question: Sendable {
-        /// `+` and digits; nil for the number of the profile.
+        /// `+` and digits. Nil for the number of the profile; where it has none, the operator tells the number.
         package var phoneNumber: String?
         /// The provider's name in paths; nil for the only one with mobile operators.
         package var provider: String?
+        /// Without a name and a network, Telco Finder chooses by the number that is verified.
         package var choice: OperatorChoice
-        /// The TS.43 temporary token of the device.
-        package let operatorToken: Secret
         package var correlationID: CorrelationID?
 
-        package init(operatorToken: Secret, choice: OperatorChoice) {
-            self.operatorToken = operatorToken
-            self.choice = choice
-        }
+        package init(choice: OperatorChoice) { self.choice = choice }
     }
 
-    /// The outcome, and the id to read it again.
+    /// A verification, with the id to read it again.
     package struct Outcome: Sendable {
         package let id: String
-        package let verification: PhoneVerification
+        package let state: PhoneVerificationState
         package let correlationID: CorrelationID?
     }
 
-    /// How many verifications a user may ask for, and how many there may be of one number, of whichever users: so that
-    /// nobody can try numbers out.
+    /// What was found out beside the outcome, for the log and the metrics.
+    struct Findings: Sendable {
+        /// Nil until the operator is known.
+        var operatorName: String?
+        var operatorFinding: OperatorFinding?
+        var sim: SIMSwapFinding?
+    }
+
+    /// Who is asked, and about which number.
+    struct Inquiry {
+        /// Nil if the operator shall tell the number.
+        let number: MSISDN?
+        /// The operator's key in the configuration.
+        let key: String
+        let mobileOperator: SignInConfiguration.MobileOperator
+        let client: SignInConfiguration.Client
+
+        func verification(
+            _ id: String, of holder: SessionAndUser, expiresAt: Timestamp
+        ) -> PendingPhoneVerification {
+            PendingPhoneVerification(
+                id: TokenHash(sha256Of: id), user: holder.user.id, session: holder.session.id,
+                phoneNumber: number?.text, operatorName: mobileOperator.name, expiresAt: expiresAt)
+        }
+    }
+
+    /// The limit on verifications. It applies to each user, and to each number, counted over all users. Without it, a
+    /// session could try numbers until the operator confirms one.
     static let allowance = SharedAllowance(count: 10, seconds: 3600)
 
     let configuration: SignInConfiguration
     let relyingParties: [String: RelyingParty]
+    let operators: OperatorDirectory
     let store: any PhoneVerificationStore
     let oneTimeStore: EncryptedOneTimeStore
     let cache: SessionCache
-    let pause: SignInAttempt.Pause
+    let pause: PollPauses
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
+    let observer: PhoneVerificationObserver
 
+    /// Verifies with the TS.43 temporary token of the device.
     /// - Throws: `invalid_request` for a number that is none, or a provider that is not clear; `operator_unknown`;
     ///   `invalid_grant` for a token that was used; `rate_limited`; `invalid_token` if the session has ended meanwhile;
     ///   `carrier_error` and the like if the operator cannot be asked. What the operator refuses is an outcome.
     package func callAsFunction(
-        _ question: Question, for holder: SessionAndUser
+        _ question: Question, with operatorToken: Secret, for holder: SessionAndUser
     ) async throws(SignInError) -> Outcome {
         let correlationID = question.correlationID ?? .random(from: random)
+        var findings = Findings()
         do throws(SignInError) {
-            let outcome = try await ask(question, holder, correlationID)
-            log(outcome.verification.error ?? outcome.verification.status.rawValue, .info, correlationID)
-            return outcome
+            let (id, verification) = try await ask(question, operatorToken, holder, correlationID, &findings)
+            log(verification, findings, correlationID)
+            return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
         } catch {
-            log(error.codeText, error.fault.logLevel, correlationID)
+            log(error, correlationID, findings)
             throw error.with(correlationID)
         }
     }
 
-    /// An outcome, for the session that asked.
+    /// A verification, for the session that asked.
     /// - Throws: `not_found` for an id that is unknown, too old, or another session's.
     package func outcome(_ id: String, for holder: SessionAndUser) async throws(SignInError) -> Outcome {
         let found = try await stored(
-            await store.phoneVerification(TokenHash(sha256Of: id), in: holder.session.id, at: clock.now()))
-        guard let found, found.user == holder.user.id else { throw .noSuchVerification }
-        return Outcome(id: id, verification: found, correlationID: nil)
+            await store.phoneVerification(
+                TokenHash(sha256Of: id), in: holder.session.id, expiredAs: SignInError.Code.expired.rawValue,
+                at: clock.now()))
+        guard let found else { throw .noSuchVerification }
+        return Outcome(id: id, state: found, correlationID: nil)
     }
 
     private func ask(
-        _ question: Question, _ holder: SessionAndUser, _ correlationID: CorrelationID
-    ) async throws(SignInError) -> Outcome {
-        guard let number = (question.phoneNumber ?? holder.user.profile[.phoneNumber]).flatMap(MSISDN.init) else {
-            throw question.phoneNumber == nil ? .noNumberInProfile : .numberMalformed
-        }
-        let key = try configuration.key(ofProvider: try provider(question.provider), for: question.choice)
-        guard let mobileOperator = configuration.providers[key]?.mobileOperator,
-            let client = configuration.providers[key]?.client(nil)
-        else { throw .noOperatorTokens }
-        var request = SignInRequest(operatorToken: question.operatorToken, provider: key, clientID: client.id)
+        _ question: Question, _ operatorToken: Secret, _ holder: SessionAndUser, _ correlationID: CorrelationID,
+        _ findings: inout Findings
+    ) async throws(SignInError) -> (id: String, PhoneVerification) {
+        let inquiry = try await inquiry(question, of: holder.user, correlationID)
+        findings.operatorName = inquiry.mobileOperator.name
+        var request = SignInRequest(operatorToken: operatorToken, provider: inquiry.key, clientID: inquiry.client.id)
         request.correlationID = correlationID
-        let attempt = try SignInAttempt(request, correlationID, configuration, relyingParties, pause: pause)
-        try await admit(number, of: holder.user.id)
+        let attempt = try SignInAttempt(
+            request, correlationID, configuration, relyingParties, pause: pause, clock: clock)
         let provider = try await attempt.discoverProvider()
-        try await spend(question.operatorToken, at: key)
+        try await oneTimeStore.spend(oneTimeStore.use(ofOperatorToken: operatorToken, at: inquiry.key))
         let id = random.token()
-        var verification = PhoneVerification(
-            id: TokenHash(sha256Of: id), user: holder.user.id, session: holder.session.id, phoneNumber: number.text,
-            operatorName: mobileOperator.name, status: .failed, simSwapped: nil, error: nil, checkedAt: clock.now())
-        do throws(SignInError) {
-            let (matches, sim) = try await matches(number, attempt, mobileOperator, provider)
-            verification = verification.ended(
-                matches ? .verified : .mismatch, simSwapped: sim == .unknown ? nil : sim.map { $0 == .swapped })
-        } catch {
-            // The operator has refused. Where it has not responded as it should, nothing is known.
-            guard error.fault == .client else { throw error }
-            verification = verification.ended(
-                .failed, simSwapped: error.code == .simSwapped ? true : nil, error: error.codeText)
-        }
+        let subject = inquiry.verification(id, of: holder, expiresAt: clock.now())
+        let verification = try await outcome(of: subject, attempt, at: provider, &findings)
         // Also if the store fails, because the change may have been stored before the failure.
         defer { cache.remove(holder.user.id) }
         let formerHolders = try await stored(
             await store.addPhoneVerification(verification, by: provider.issuer, requestID: correlationID.text))
         guard let formerHolders else { throw .sessionUnknown }
         for formerHolder in formerHolders { cache.remove(formerHolder) }
-        return Outcome(id: id, verification: verification, correlationID: correlationID)
-    }
-
-    private func provider(_ name: String?) throws(SignInError) -> String {
-        if let name {
-            guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider }
-            return name
-        }
-        let names = Set(configuration.providers.values.compactMap(\.mobileOperator?.provider))
-        guard let only = names.first, names.count == 1 else {
-            throw names.isEmpty ? .unknownProvider : .providerOfNumbersNotNamed
-        }
-        return only
-    }
-
-    /// Counts the verification for its user and its number.
-    private func admit(_ number: MSISDN, of user: UserID) async throws(SignInError) {
-        let keys = ["user \(user.number)", "number \(number.text)"].map {
-            TokenHash(sha256Of: "phone verification of \($0)")
-        }
-        let wait = try await stored(
-            await store.countPhoneVerification(for: keys, within: Self.allowance, at: clock.now()))
-        if let wait { throw .tooManyVerifications(wait) }
-    }
-
-    /// An operator token is used once, by whichever session.
-    private func spend(_ token: Secret, at key: String) async throws(SignInError) {
-        let isFirst = try await oneTimeStore.begin(
-            TokenHash(sha256Of: "operator token of \(key)\n\(token.exposed)"), for: .answeredCode,
-            seconds: RedirectSignIn.lifetime, insteadOf: [])
-        guard isFirst else { throw .operatorTokenUsed }
-    }
-
-    /// Whether the operator says that the number is the device's, and what it says of the SIM if it is.
-    private func matches(
-        _ number: MSISDN, _ attempt: SignInAttempt, _ mobileOperator: SignInConfiguration.MobileOperator,
-        _ provider: ProviderMetadata
-    ) async throws(SignInError) -> (Bool, SIMSwapFinding?) {
-        let tokens = try await attempt.exchangeOperatorToken(for: mobileOperator.verificationScopes, at: provider)
-        if tokens.idToken != nil { _ = try await attempt.validate(tokens, from: provider) { _ in } }
-        let matches = try await asked(
-            await attempt.relyingParty.isDevicePhoneNumber(
-                number, hashed: mobileOperator.takesHashes, at: mobileOperator.apis, with: tokens, provider: provider,
-                correlationID: attempt.correlationID), codeWasPosted: true)
-        guard matches else { return (false, nil) }
-        return (true, try await attempt.checkSIM(of: number, by: mobileOperator, at: provider))
-    }
-
-    private func log(_ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID) {
-        logger.log(
-            level: level, "phone verification",
-            metadata: ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"])
-    }
-}
-
-extension PhoneVerification {
-    fileprivate func ended(_ status: Status, simSwapped: Bool?, error: String? = nil) -> PhoneVerification {
-        PhoneVerification(
-            id: id, user: user, session: session, phoneNumber: phoneNumber, operatorName: operatorName, status: status,
-            simSwapped: simSwapped, error: error, checkedAt: checkedAt)
+        return (id, verification)
     }
 }

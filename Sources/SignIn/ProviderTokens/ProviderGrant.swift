@@ -95,7 +95,7 @@ struct ProviderGrant: Sendable {
                 log("lease_taken_over", .warning)
             }
             do throws(OIDCError) {
-                try await relyingParty.prepareRefresh(at: metadata, correlationID: correlationID)
+                try await relyingParty.prepareValidation(at: metadata, correlationID: correlationID)
             } catch {
                 throw SignInError(ofResource: error)
             }

@@ -43,9 +43,14 @@ struct EncryptedOneTimeStore: Sendable {
     func begin(
         _ hash: TokenHash, for purpose: Purpose, seconds: Int64, insteadOf evicted: [TokenHash]
     ) async throws(SignInError) -> Bool {
-        let record = OneTimeRecord(
-            handle: hash, purpose: purpose.rawValue, content: [], expiresAt: clock.now().advanced(bySeconds: seconds))
+        let record = record(hash, for: purpose, seconds: seconds)
         return try await stored(await store.addOneTimeRecord(record, insteadOf: evicted))
+    }
+
+    /// The record of an operation that may happen once.
+    func record(_ hash: TokenHash, for purpose: Purpose, seconds: Int64) -> OneTimeRecord {
+        OneTimeRecord(
+            handle: hash, purpose: purpose.rawValue, content: [], expiresAt: clock.now().advanced(bySeconds: seconds))
     }
 
     /// Which handles have a record that is neither taken nor expired.

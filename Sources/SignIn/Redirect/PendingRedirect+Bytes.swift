@@ -37,8 +37,10 @@ extension PendingRedirect {
         writer.add(start.sessionIDIsSession ? "1" : nil)
         // Left out where there is none, so that an earlier instance reads all other sign-ins. One with a requirement
         // that it does not know is unknown to it.
-        if dpopKey != nil || !authentication.isEmpty { writer.add(dpopKey?.secret.exposed) }
-        if !authentication.isEmpty { writer.add(authentication.text) }
+        let hasAuthentication = !authentication.isEmpty || start.verification != nil
+        if dpopKey != nil || hasAuthentication { writer.add(dpopKey?.secret.exposed) }
+        if hasAuthentication { writer.add(authentication.isEmpty ? nil : authentication.text) }
+        if let verification = start.verification { writer.add(verification.exposed) }
         return writer.bytes
     }
 
@@ -81,8 +83,16 @@ extension PendingRedirect {
         }
         var authentication = RequiredAuthentication()
         if !reader.isAtEnd {
-            guard let required = reader.text().flatMap(RequiredAuthentication.init) else { return nil }
-            authentication = required
+            if let text = reader.text() {
+                guard let required = RequiredAuthentication(text) else { return nil }
+                authentication = required
+            } else if reader.isAtEnd {
+                return nil
+            }
+        }
+        if !reader.isAtEnd {
+            guard let verification = reader.text() else { return nil }
+            start.verification = Secret(verification)
         }
         guard reader.isWhole else { return nil }
         self.init(start: start, clientID: clientID, correlationID: correlationID, browserHash: browserHash)

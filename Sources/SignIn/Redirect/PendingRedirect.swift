@@ -23,11 +23,16 @@ struct PendingRedirect: Sendable {
     /// The network of the browser's address, for the limit of pending starts; not stored.
     var subnet: IPAddress?
 
+    private var purpose: RedirectEnd.Purpose {
+        if let verification = start.verification { return .verification(id: verification) }
+        return start.linkingSession == nil ? .signIn : .link
+    }
+
     func end(_ result: RedirectEnd.Result) -> RedirectEnd {
         RedirectEnd(
             clientType: start.clientType, redirectURI: start.redirectURI,
             trackingID: start.trackingID ?? correlationID.text, correlationID: correlationID,
-            isLink: start.linkingSession != nil, result: result)
+            purpose: purpose, result: result)
     }
 }
 

@@ -13,18 +13,28 @@ package struct RedirectEnd: Sendable {
         /// The signed-in user has another identity.
         case linked
         case mustRegister(RegistrationOffer)
+        /// The browser of a verification is back. The app presents the confirmation in the session that asked.
+        case broughtNumber(confirmation: Secret)
         case failed(SignInError)
+    }
+
+    /// What the browser was sent away for.
+    enum Purpose: Sendable {
+        case signIn
+        /// To add an identity.
+        case link
+        /// To verify the number of a signed-in user.
+        case verification(id: Secret)
     }
 
     package let clientType: ClientType
     package let redirectURI: String
     package let trackingID: String
     let correlationID: CorrelationID
-    /// Whether an identity was to be added.
-    let isLink: Bool
+    let purpose: Purpose
     package let result: Result
 
-    /// The query parameters for the frontend (docs/redirects.md).
+    /// The query parameters for the frontend (docs/web-frontends.md).
     package var items: [(name: String, value: String)] {
         switch result {
         case .signedIn, .linked: success
@@ -34,19 +44,27 @@ package struct RedirectEnd: Sendable {
                 ("action", "register"), ("status", "partial"), ("state_key", offer.handle.exposed),
                 ("identifier", offer.profile[.email] ?? ""),
             ]
+        case .broughtNumber(let confirmation):
+            action + [("status", "pending"), ("confirmation", confirmation.exposed)]
         case .failed(let error):
-            [
-                action, ("status", "failure"), ("message", UserMessage.text(error.codeText, error.errorType)),
+            action + [
+                ("status", "failure"), ("message", UserMessage.text(error.codeText, error.errorType)),
                 ("error", error.codeText), ("error_description", error.description),
                 ("correlation_id", correlationID.text),
             ]
         }
     }
 
-    private var action: (name: String, value: String) { ("action", isLink ? "link" : "login") }
+    private var action: [(name: String, value: String)] {
+        switch purpose {
+        case .signIn: [("action", "login")]
+        case .link: [("action", "link")]
+        case .verification(let id): [("action", "verify_phone"), ("verification_id", id.exposed)]
+        }
+    }
 
     private var success: [(name: String, value: String)] {
-        [action, ("status", "success"), ("tracking_id", trackingID)]
+        action + [("status", "success"), ("tracking_id", trackingID)]
     }
 
     /// The URI that the browser is sent to.

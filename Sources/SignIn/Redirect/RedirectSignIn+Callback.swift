@@ -32,8 +32,10 @@ extension RedirectSignIn {
             }
             request = try await self.request(response, pending)
         } catch {
-            return refused(pending, error)
+            guard let id = pending.start.verification else { return refused(pending, error) }
+            return await finishVerification(id, pending, .failure(error))
         }
+        if let id = pending.start.verification { return await finishVerification(id, pending, .success(request)) }
         request.device = device
         do throws(SignInError) {
             return .finished(pending.end(try await result(of: request, pending, session)))
@@ -90,8 +92,12 @@ extension RedirectSignIn {
 
     /// Ends a sign-in that failed before there was a code to redeem, and writes its log line.
     func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
-        var log = SignInLog(pending, times, logger: signIn.logger, observer: signIn.observer)
-        log.write(error.at(origin(of: pending)))
+        if pending.start.verification == nil {
+            var log = SignInLog(pending, times, logger: signIn.logger, observer: signIn.observer)
+            log.write(error.at(origin(of: pending)))
+        } else {
+            verifyPhoneNumber.log(error, pending.correlationID)
+        }
         return .finished(pending.end(.failed(error)))
     }
 
@@ -124,9 +130,11 @@ extension RedirectSignIn {
     }
 
     /// Refuses a code that another sign-in brought before. An attacker who received it in a mix-up must not use it in a
-    /// sign-in of their own, whose verifier and nonce may fit (RFC 9700 section 4.4).
+    /// sign-in of their own, whose verifier and nonce may fit (RFC 9700 section 4.4). All operators of a provider share
+    /// one redirect URI, so that a code may come back for another operator than the one that issued it.
     private func keepForThisSignIn(_ code: Secret, of pending: PendingRedirect) async throws(SignInError) {
-        let hash = TokenHash(sha256Of: "code of \(pending.start.provider)\n\(code.exposed)")
+        let provider = configuration.path(ofProvider: pending.start.provider)
+        let hash = TokenHash(sha256Of: "code of \(provider)\n\(code.exposed)")
         // Beyond the limit, the oldest code of the subnet with the most is forgotten. It was redeemed long ago.
         let admission = answeredCodes.admit(hash, of: pending.subnet, bytes: OneTimeRecord.overhead)
         guard case .admitted(let evicted) = admission else { throw .tooManyStarts }

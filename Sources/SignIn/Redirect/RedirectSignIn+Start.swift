@@ -10,7 +10,7 @@ extension RedirectSignIn {
     package func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
         let correlationID = request.correlationID ?? .random(from: random)
         do throws(SignInError) {
-            let request = try atOperator(request)
+            let request = try await atOperator(request, correlationID)
             let client = try client(for: request)
             let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
             var pending = PendingRedirect(
@@ -48,16 +48,20 @@ extension RedirectSignIn {
     }
 
     /// The start as one at the operator that it chooses, without a page for the user; any other start as it is.
-    private func atOperator(_ request: RedirectStart) throws(SignInError) -> RedirectStart {
+    private func atOperator(
+        _ request: RedirectStart, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> RedirectStart {
         var request = request
-        request.provider = try configuration.key(
-            ofProvider: request.provider, for: OperatorChoice(name: request.operatorName, network: request.network))
+        let choice = OperatorChoice(
+            name: request.operatorName, network: request.network, number: request.phoneNumber, caller: request.subnet)
+        request.provider = try await signIn.operators.key(ofProvider: request.provider, for: choice, correlationID)
         guard configuration.providers[request.provider]?.kind == .camara else { return request }
         guard request.scopes.isEmpty, request.acrValues.isEmpty, request.context == nil, request.maximumAge == nil,
             request.prompt.isEmpty || request.prompt == [.noInteraction]
         else { throw .notForNumbers }
         request.prompt = [.noInteraction]
         request.loginHint = nil
+        request.phoneNumber = nil
         return request
     }
 

@@ -17,6 +17,7 @@ package struct RedirectSignIn: Sendable {
     let relyingParties: [String: RelyingParty]
     let signIn: SignInWithCode
     let linkIdentity: LinkIdentity
+    let verifyPhoneNumber: VerifyPhoneNumber
     let oneTimeStore: EncryptedOneTimeStore
     let sessionCode: OneTimeSessionCode
     /// The sign-ins that this process has started and that have not come back.

@@ -15,6 +15,8 @@ package struct RedirectStart: Sendable {
     package var network: MCCMNC?
     /// The mobile operator's name, for a provider that has several.
     package var operatorName: String?
+    /// A number that Telco Finder finds the mobile operator by. It is neither stored nor sent to the operator.
+    package var phoneNumber: MSISDN?
     /// The scopes to ask for; the client's, if empty.
     package var scopes: [String] = []
     package var acrValues: [String] = []
@@ -34,6 +36,8 @@ package struct RedirectStart: Sendable {
     package var subnet: IPAddress?
     /// The id of the session whose user adds an identity; nil for a sign-in.
     var linkingSession: String?
+    /// The id of the verification of a signed-in user's phone number that this is for; nil for a sign-in.
+    var verification: Secret?
 
     /// Whether a success has a `session_id`.
     var endsWithSessionID: Bool { clientType != .web && linkingSession == nil }

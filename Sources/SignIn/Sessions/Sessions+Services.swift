@@ -8,14 +8,15 @@ extension Sessions {
     /// The session of a valid token; nil for any other (RFC 7662 section 2.2).
     ///
     /// Only a token of the requested kind: a service that accepted a refresh token as a session token would let its
-    /// holder in for a month.
-    /// - Throws: `temporarily_unavailable`.
-    package func introspect(_ token: Secret, as kind: TokenKind) async throws(SignInError) -> SessionAndUser? {
+    /// holder in for a month. At once for a session in memory; otherwise it may throw `temporarily_unavailable`.
+    package func introspect(_ token: Secret, as kind: TokenKind) -> ValueOrTask<SessionAndUser?> {
         switch kind {
-        case .session: return try await authenticate(token)
+        case .session: lookUp(token)
         case .refresh:
-            guard case .live(let found) = try await refreshTokenState(token) else { return nil }
-            return found
+            .task {
+                guard case .live(let found) = try await refreshTokenState(token) else { return nil }
+                return found
+            }
         }
     }
 

@@ -21,19 +21,42 @@ package struct Sessions: Sendable {
     /// announces it, and otherwise within five seconds.
     /// - Throws: `temporarily_unavailable` if the store is unavailable; that does not mean "signed out".
     package func authenticate(_ token: Secret) async throws(SignInError) -> SessionAndUser? {
-        guard SessionTokenFormat.isLength(token.exposed.utf8.count) else { return nil }
+        switch look(token) {
+        case .known(let found): return found
+        case .stored(let hash, let ticket): return try await read(hash, ticket)
+        }
+    }
+
+    /// As ``authenticate(_:)``; at once for a session in memory.
+    package func lookUp(_ token: Secret) -> ValueOrTask<SessionAndUser?> {
+        switch look(token) {
+        case .known(let found): .value(found)
+        case .stored(let hash, let ticket): .task { try await read(hash, ticket) }
+        }
+    }
+
+    private enum Look {
+        case known(SessionAndUser?)
+        /// Only the store knows.
+        case stored(TokenHash, SessionCache.Ticket)
+    }
+
+    private func look(_ token: Secret) -> Look {
+        guard SessionTokenFormat.isLength(token.exposed.utf8.count) else { return .known(nil) }
         // Looked up by its hash, so that the time taken reveals nothing about existing tokens.
         let hash = TokenHash(ofSessionToken: token.exposed)
-        let now = clock.now()
-        switch cache.look(hash, at: now) {
-        case .hit(let found): return found
-        case .miss(let ticket):
-            let found = try await stored(await store.session(hash, at: now))
-            guard let found else { return nil }
-            cache.put(found, for: hash, ticket)
-            lastSeen.record(found.session, at: now)
-            return found
+        switch cache.look(hash, at: clock.now()) {
+        case .hit(let found): return .known(found)
+        case .miss(let ticket): return .stored(hash, ticket)
         }
+    }
+
+    private func read(_ hash: TokenHash, _ ticket: SessionCache.Ticket) async throws(SignInError) -> SessionAndUser? {
+        let found = try await stored(await store.session(hash, at: ticket.time))
+        guard let found else { return nil }
+        cache.put(found, for: hash, ticket)
+        lastSeen.record(found.session, at: ticket.time)
+        return found
     }
 
     /// Ends the session of a token.

@@ -1,12 +1,12 @@
-import StorageModel
+package import StorageModel
 
 extension AuditEvent.Kind {
     /// A used refresh token was presented again, and its session was revoked.
     static let refreshTokenReused = AuditEvent.Kind("refresh_token.reused")
-    /// A session was ended by its user from another session, or by one of the operator's services.
-    static let sessionRevoked = AuditEvent.Kind("session.revoked")
+    /// A session was ended by its user from another session, by one of the operator's services, or by an operator.
+    package static let sessionRevoked = AuditEvent.Kind("session.revoked")
     static let userEdited = AuditEvent.Kind("user.edited")
-    static let userErased = AuditEvent.Kind("user.erased")
+    package static let userErased = AuditEvent.Kind("user.erased")
     /// A provider's stored tokens of a user could not be refreshed any more, and were deleted.
     static let providerGrantEnded = AuditEvent.Kind("provider_grant.ended")
     static let identityUnlinked = AuditEvent.Kind("identity.unlinked")

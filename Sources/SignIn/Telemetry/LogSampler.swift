@@ -47,7 +47,7 @@ extension LogSampler {
         var metadata = metadata
         metadata["outcome"] = "\(error.codeText)"
         metadata["reason"] = "\(error.description)"
-        if leftOut > 0 { metadata["left_out"] = "\(leftOut)" }
+        if leftOut > 0 { metadata["left_out"] = .stringConvertible(leftOut) }
         logger.log(level: level, message, metadata: metadata)
     }
 }

@@ -6,6 +6,9 @@ import Primitives
 ///
 /// No subject, code, token, verifier, nonce or attribute is ever in it.
 struct SignInLog {
+    /// Room for the members of most log lines at once.
+    private static let usualMembers = 16
+
     private let provider: String
     private let clientID: ClientID
     private let network: MCCMNC?
@@ -17,6 +20,7 @@ struct SignInLog {
     private var carrierIsKnown = false
     private var wasSentBefore = false
     private var hasMoved = false
+    private var operatorFinding: OperatorFinding?
     private var simSwap: SIMSwapFinding?
     private var times = StepTimes()
 
@@ -55,6 +59,9 @@ struct SignInLog {
 
     /// The sign-in has moved an account from another carrier.
     mutating func movedAccount() { hasMoved = true }
+
+    /// Telco Finder was asked for the operator of the number.
+    mutating func checkedOperator(_ finding: OperatorFinding) { operatorFinding = finding }
 
     /// The mobile operator was asked for the SIM.
     mutating func checkedSIM(_ finding: SIMSwapFinding) { simSwap = finding }
@@ -97,18 +104,22 @@ struct SignInLog {
         let nanoseconds = times.end()
         observer(
             SignInReport(
-                kind: kind, provider: providerIsKnown ? provider : nil, network: carrierIsKnown ? network : nil,
-                outcome: outcome, check: error?.check, fault: error?.fault, steps: times.steps,
-                nanoseconds: nanoseconds))
+                kind: kind, correlationID: correlationID, provider: providerIsKnown ? provider : nil,
+                network: carrierIsKnown ? network : nil, outcome: outcome, check: error?.check,
+                failedStep: error == nil ? nil : times.last, fault: error?.fault,
+                isDenial: error?.isDenial ?? false, steps: times.steps, nanoseconds: nanoseconds))
         return nanoseconds
     }
 
     private var metadata: Logger.Metadata {
-        var metadata: Logger.Metadata = ["correlation_id": "\(correlationID)", "client_id": "\(clientID)"]
+        var metadata = Logger.Metadata(minimumCapacity: Self.usualMembers)
+        metadata["correlation_id"] = "\(correlationID)"
+        metadata["client_id"] = "\(clientID)"
         if let network { metadata["mccmnc"] = "\(network)" }
         if providerIsKnown { metadata["provider"] = "\(provider)" }
         if wasSentBefore { metadata["sent_before"] = "true" }
         if hasMoved { metadata["moved"] = "true" }
+        if let operatorFinding { metadata["telco_finder"] = "\(operatorFinding.rawValue)" }
         if let simSwap { metadata["sim_swap"] = "\(simSwap.rawValue)" }
         return metadata
     }
@@ -138,9 +149,14 @@ extension SignInError {
         if let carrierError { metadata["carrier_error"] = "\(carrierError)" }
         guard let request else { return }
         metadata["host"] = "\(request.host)"
-        if let status = request.status { metadata["status"] = "\(status)" }
+        if let status = request.status { metadata["status"] = .stringConvertible(status) }
         if let transportError = request.transportError { metadata["transport"] = "\(transportError)" }
     }
+}
+
+extension SignInError {
+    /// See ``SignInReport/isDenial``.
+    var isDenial: Bool { ["access_denied", "request_denied"].contains(codeText) }
 }
 
 extension SignInError.Fault {

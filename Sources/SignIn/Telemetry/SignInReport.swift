@@ -9,7 +9,7 @@ package struct SignInReport: Sendable {
         case backchannelAuthentication = "server_initiated"
     }
 
-    /// The steps of a sign-in, described in docs/logs.md.
+    /// The steps of a sign-in, described in docs/observability.md.
     package enum Step: String, Sendable, CaseIterable {
         case recall
         case discovery
@@ -21,12 +21,15 @@ package struct SignInReport: Sendable {
         case validate
         case userinfo
         case number
+        case telcoFinder = "finder"
         case simSwap = "sim"
         case migrate
         case store
     }
 
     package let kind: Kind
+    /// Names the sign-in in logs. An app may have chosen it. Nil if the stored one cannot be read.
+    package let correlationID: CorrelationID?
     /// The name of the configured provider; nil if the request named none.
     package let provider: String?
     /// The carrier's network; nil if discovery does not know it, and for providers that are no carriers.
@@ -34,8 +37,13 @@ package struct SignInReport: Sendable {
     package let outcome: Outcome
     /// The check of the ID token that failed, if one did.
     package let check: IDTokenCheck?
+    /// The step that failed; nil after a success, and if the request was refused before the first step.
+    package let failedStep: Step?
     /// Who caused a failure; nil after a success.
     package let fault: SignInError.Fault?
+    /// Whether the user, or the provider for them, denied the sign-in: `access_denied`, and the carriers' own
+    /// `request_denied`.
+    package let isDenial: Bool
     /// The steps in order, each with its duration in nanoseconds.
     package let steps: [(step: Step, nanoseconds: UInt64)]
     /// The duration of the whole sign-in.

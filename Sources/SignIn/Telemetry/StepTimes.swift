@@ -3,6 +3,9 @@ import Primitives
 
 /// The durations of the steps of one sign-in.
 struct StepTimes: Sendable {
+    /// Room for the steps of most sign-ins at once.
+    private static let usualSteps = 6
+
     private let stopwatch = Stopwatch()
     private var current: (step: SignInReport.Step, began: UInt64)?
     /// The last step of the sign-in itself. ``SignInReport/Step/recall`` may follow a failure, and counts only if it is
@@ -27,6 +30,7 @@ struct StepTimes: Sendable {
         if let place = steps.firstIndex(where: { $0.step == ended.step }) {
             steps[place].nanoseconds += now - ended.began
         } else {
+            if steps.isEmpty { steps.reserveCapacity(Self.usualSteps) }
             steps.append((ended.step, now - ended.began))
         }
         return now
@@ -35,8 +39,8 @@ struct StepTimes: Sendable {
     /// Adds `token_ms` and so on for the steps, and `ms` for the whole sign-in.
     func write(to metadata: inout Logger.Metadata, all nanoseconds: UInt64) {
         for (step, nanoseconds) in steps {
-            metadata["\(step.rawValue)_ms"] = "\(Stopwatch.milliseconds(nanoseconds))"
+            metadata["\(step.rawValue)_ms"] = .stringConvertible(Stopwatch.milliseconds(nanoseconds))
         }
-        metadata["ms"] = "\(Stopwatch.milliseconds(nanoseconds))"
+        metadata["ms"] = .stringConvertible(Stopwatch.milliseconds(nanoseconds))
     }
 }

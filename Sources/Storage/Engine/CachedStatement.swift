@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CLatchkeySQLite
 import StorageModel
 
 /// One run of a statement that its connection keeps prepared.
@@ -11,7 +10,7 @@ import StorageModel
 struct CachedStatement: ~Copyable {
     private let sql: SQL
     /// Nil on PostgreSQL.
-    private let sqlite: SQLiteDatabase?
+    private let sqlite: SQLiteConnection?
     private let handle: OpaquePointer?
     /// Nil on SQLite.
     private let postgres: PostgresRun?
@@ -112,8 +111,8 @@ struct CachedStatement: ~Copyable {
         try run()
     }
 
-    private func failure(_ result: CInt) -> DatabaseError {
-        sqlite?.failure(result, of: sql.text) ?? DatabaseError(resultCode: ResultCode(rawValue: result))
+    private func failure(_ result: CInt) -> SQLiteError {
+        sqlite?.failure(result, of: sql.text) ?? SQLiteError(result, String(cString: sqlite3_errstr(result)))
     }
 
     // MARK: Reading the current row, by column from 0

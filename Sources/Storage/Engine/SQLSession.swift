@@ -10,7 +10,7 @@ import StorageModel
 /// let name = try db.first("SELECT name FROM users WHERE id = ?", user) { row in try row.text(0) }
 /// ```
 package enum SQLSession {
-    case sqlite(SQLiteDatabase)
+    case sqlite(SQLiteConnection)
     case postgres(PostgresConnection)
 
     /// For statements that the engines cannot share.

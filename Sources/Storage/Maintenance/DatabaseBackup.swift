@@ -1,4 +1,3 @@
-import GRDB
 package import StorageModel
 
 /// A copy of a database in one file, which can be restored.
@@ -59,15 +58,13 @@ package struct DatabaseBackup: Sendable, Hashable {
     ) throws -> DatabaseBackup {
         let (steps, rows) = try SQLiteConnections.read(database, configuration) { db in
             try Schema.validate(db)
-            let copy = try DatabaseQueue(path: path, configuration: DetachedDatabase.settings)
-            var rows: [String: Int64] = [:]
+            let copy = try DetachedDatabase.open(path)
             // The rows are counted at the moment of the copy.
-            try db.inTransaction(.deferred) {
-                rows = try DetachedDatabase.rowCounts(db)
-                try copy.writeWithoutTransaction { copy in try db.backup(to: copy) }
-                return .commit
-            }
-            try copy.writeWithoutTransaction(DetachedDatabase.settle)
+            try db.execute("BEGIN DEFERRED")
+            let rows = try DetachedDatabase.rowCounts(db)
+            try db.copy(to: copy)
+            try db.execute("COMMIT")
+            try DetachedDatabase.settle(copy)
             try copy.close()
             return (try Schema.migrationCount(db), rows)
         }
@@ -78,62 +75,12 @@ package struct DatabaseBackup: Sendable, Hashable {
     }
 
     private static func verify(_ path: String, has rows: [String: Int64]) throws {
-        let copy = try DatabaseQueue(path: path, configuration: DetachedDatabase.settings)
-        let found = try copy.writeWithoutTransaction { db in
-            try DetachedDatabase.check(db)
-            return try DetachedDatabase.rowCounts(db)
-        }
+        let copy = try DetachedDatabase.open(path)
+        try DetachedDatabase.check(copy)
+        let found = try DetachedDatabase.rowCounts(copy)
         try copy.close()
         guard found == rows else {
             throw StorageError(.corrupt, reason: "the copy does not have the same number of rows")
-        }
-    }
-}
-
-/// A database in a file that no other process has open.
-enum DetachedDatabase {
-    static let settings: Configuration = {
-        var settings = Configuration()
-        settings.label = "latchkey.copy"
-        settings.foreignKeysEnabled = false
-        settings.publicStatementArguments = false
-        settings.allowsUnsafeTransactions = true
-        settings.prepareDatabase { db in
-            // The file is untrusted: nothing in its schema is run, and every page is checked.
-            try db.execute(sql: "PRAGMA trusted_schema = OFF")
-            try db.execute(sql: "PRAGMA cell_size_check = ON")
-            try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
-            // Until it is renamed, its loss does not matter.
-            try db.execute(sql: "PRAGMA synchronous = OFF")
-        }
-        return settings
-    }()
-
-    /// Ensures that all content is in the one file, without a log beside it.
-    static func settle(_ db: Database) throws {
-        let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") ?? ""
-        guard mode == "delete" else {
-            throw StorageError(.unavailable, reason: "its log cannot be removed (journal_mode is \(mode))")
-        }
-    }
-
-    /// How many rows each table has.
-    static func rowCounts(_ db: Database) throws -> [String: Int64] {
-        let names = try String.fetchAll(
-            db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
-        var counts: [String: Int64] = [:]
-        for name in names {
-            counts[name] = try Int64.fetchOne(db, sql: "SELECT count(*) FROM \(name.quotedDatabaseIdentifier)")
-        }
-        return counts
-    }
-
-    /// Checks all pages, indexes and references.
-    static func check(_ db: Database) throws {
-        let found = try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") ?? "nothing was found"
-        guard found == "ok" else { throw StorageError(.corrupt, reason: "it is damaged: \(found)") }
-        guard try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") == nil else {
-            throw StorageError(.corrupt, reason: "it is damaged: a row refers to one that is missing")
         }
     }
 }

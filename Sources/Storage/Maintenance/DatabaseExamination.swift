@@ -1,4 +1,3 @@
-import GRDB
 package import Primitives
 package import StorageModel
 
@@ -47,13 +46,13 @@ package struct DatabaseExamination: Sendable, Hashable {
         do {
             (steps, tokenKeys, claimKeys, issuers) = try SQLiteConnections.read(file.path, configuration) { db in
                 try Schema.validate(db)
-                let holdsTokens = try db.tableExists("provider_tokens")
-                let steps = try Schema.migrator.appliedMigrations(db).count
+                let holdsTokens = try db.holdsTable("provider_tokens")
+                let steps = try Schema.appliedMigrations(db).count
                 return (
-                    steps, try holdsTokens ? ProviderTokensTable.counts(in: .sqlite(SQLiteDatabase(db))) : [:],
-                    try steps == Self.allSteps ? StoredClaims.counts(in: .sqlite(SQLiteDatabase(db))) : [:],
-                    try db.tableExists("issuer_bindings")
-                        ? IssuerBindingsTable.all(in: .sqlite(SQLiteDatabase(db))) : nil
+                    steps, try holdsTokens ? ProviderTokensTable.counts(in: db.session) : [:],
+                    try steps == Self.allSteps ? StoredClaims.counts(in: db.session) : [:],
+                    try db.holdsTable("issuer_bindings")
+                        ? IssuerBindingsTable.all(in: db.session) : nil
                 )
             }
         } catch {

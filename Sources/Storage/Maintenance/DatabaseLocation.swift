@@ -1,4 +1,4 @@
-import GRDB
+import CLatchkeySQLite
 package import StorageModel
 
 /// The location of a database on either engine.
@@ -51,25 +51,21 @@ package enum DatabaseLocation: Sendable {
     ) throws -> Value {
         if WholeFile.isLockedByOthers(configuration.path) { throw inUse(name) }
         let connections = try SQLiteConnections(configuration)
-        defer {
-            for reader in connections.readers { try? reader.close() }
-            try? connections.writer.close()
+        defer { try? connections.close() }
+        let db = connections.writer
+        do {
+            if let obstacle = connections.logSettlement.obstacle(db) { throw obstacle }
+            try db.execute("BEGIN IMMEDIATE")
+        } catch let error as SQLiteError where error.primaryResult == SQLITE_BUSY {
+            throw inUse(name)
         }
-        return try connections.writer.writeWithoutTransaction { db in
-            do {
-                if let obstacle = connections.logSettlement.obstacle(db) { throw obstacle }
-                try db.execute(sql: "BEGIN IMMEDIATE")
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-                throw inUse(name)
-            }
-            do {
-                let value = try body(.sqlite(SQLiteDatabase(db)))
-                try db.execute(sql: "COMMIT")
-                return value
-            } catch {
-                if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
-                throw error
-            }
+        do {
+            let value = try body(db.session)
+            try db.execute("COMMIT")
+            return value
+        } catch {
+            if db.isInTransaction { try? db.execute("ROLLBACK") }
+            throw error
         }
     }
 

@@ -1,4 +1,4 @@
-import GRDB
+import CLatchkeySQLite
 package import StorageModel
 
 /// A backup that was restored.
@@ -27,10 +27,10 @@ package struct DatabaseRestore: Sendable, Hashable {
             let temporary = try WholeFile.make(for: database)
             defer { WholeFile.discard(temporary) }
             try WholeFile.copy(backup, into: temporary)
-            let copy = try DatabaseQueue(path: temporary, configuration: DetachedDatabase.settings)
-            let steps = try copy.writeWithoutTransaction(examine)
+            let copy = try DetachedDatabase.open(temporary)
+            let steps = try examine(copy)
             let former = try install(copy, temporary, as: database, configuration, mark)
-            return DatabaseRestore(steps: steps, allSteps: Schema.migrator.migrations.count, former: former)
+            return DatabaseRestore(steps: steps, allSteps: Schema.migrations.count, former: former)
         } catch {
             throw StorageError(error, "the backup \(path) was not restored")
         }
@@ -58,15 +58,15 @@ package struct DatabaseRestore: Sendable, Hashable {
     }
 
     /// - Returns: How many migrations it has.
-    private static func examine(_ db: Database) throws -> Int {
+    private static func examine(_ db: SQLiteConnection) throws -> Int {
         try DetachedDatabase.settle(db)
         try Schema.validate(db)
-        let applied = try Schema.migrator.appliedMigrations(db)
+        let applied = try Schema.appliedMigrations(db)
         guard let last = applied.last else {
             throw StorageError(.corrupt, reason: "it has no tables of Latchkey")
         }
         try DetachedDatabase.check(db)
-        guard applied == Array(Schema.migrator.migrations.prefix(applied.count)),
+        guard applied == Schema.migrations.prefix(applied.count).map(\.name),
             try objects(db) == expectedObjects(upTo: last)
         else {
             throw StorageError(
@@ -76,22 +76,22 @@ package struct DatabaseRestore: Sendable, Hashable {
     }
 
     /// The whole schema, as texts to compare: code that is not in it cannot run.
-    private static func objects(_ db: Database) throws -> Set<String> {
+    private static func objects(_ db: SQLiteConnection) throws -> Set<String> {
         let sql = """
             SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema
             WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')
             """
-        return try String.fetchSet(db, sql: sql)
+        return Set(try db.session.all(SQL(sql)) { try $0.text(0) })
     }
 
     private static func expectedObjects(upTo last: String) throws -> Set<String> {
-        let model = try DatabaseQueue()
-        try Schema.migrator.migrate(model, upTo: last)
-        return try model.read(objects)
+        let model = try SQLiteConnection(SQLiteConnection.inMemory)
+        try Schema.migrate(model, upTo: last)
+        return try objects(model)
     }
 
     private static func install(
-        _ copy: DatabaseQueue, _ temporary: String, as database: String, _ configuration: SQLiteConfiguration,
+        _ copy: SQLiteConnection, _ temporary: String, as database: String, _ configuration: SQLiteConfiguration,
         _ mark: String
     ) throws -> String? {
         guard let there = WholeFile.Attributes(database) else {
@@ -125,31 +125,28 @@ package struct DatabaseRestore: Sendable, Hashable {
 
     /// Uses SQLite itself, in one transaction under its lock: a server that starts at this moment waits, and then finds
     /// the new content, not an unlinked file.
-    private static func overwrite(_ database: String, with copy: DatabaseQueue, keeping former: String) throws {
-        var settings = Configuration()
-        settings.label = "latchkey.restore"
-        settings.busyMode = .immediateError
-        settings.allowsUnsafeTransactions = true
-        settings.prepareDatabase { db in try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+    private static func overwrite(
+        _ database: String, with copy: SQLiteConnection, keeping former: String
+    ) throws {
+        var options = SQLiteConnection.Options()
+        options.settings = ["PRAGMA locking_mode = EXCLUSIVE"]
         do {
-            let live = try DatabaseQueue(path: database, configuration: settings)
-            try live.writeWithoutTransaction { live in
-                try DetachedDatabase.settle(live)
-                try live.execute(sql: "BEGIN EXCLUSIVE; COMMIT")
-                try keep(live, as: former)
-                try copy.writeWithoutTransaction { copy in try copy.backup(to: live) }
-            }
+            let live = try SQLiteConnection(database, options)
+            try DetachedDatabase.settle(live)
+            try live.execute("BEGIN EXCLUSIVE; COMMIT")
+            try keep(live, as: former)
+            try copy.copy(to: live)
             try live.close()
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+        } catch let error as SQLiteError where error.primaryResult == SQLITE_BUSY {
             throw inUse
         }
     }
 
-    private static func keep(_ live: Database, as former: String) throws {
+    private static func keep(_ live: SQLiteConnection, as former: String) throws {
         let temporary = try WholeFile.make(for: former)
         defer { WholeFile.discard(temporary) }
-        let kept = try DatabaseQueue(path: temporary, configuration: DetachedDatabase.settings)
-        try kept.writeWithoutTransaction { kept in try live.backup(to: kept) }
+        let kept = try DetachedDatabase.open(temporary)
+        try live.copy(to: kept)
         try kept.close()
         try WholeFile.name(temporary, former, replaces: false)
     }

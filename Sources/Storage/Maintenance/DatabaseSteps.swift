@@ -1,4 +1,3 @@
-import GRDB
 package import StorageModel
 
 /// The migrations of a database: those done, and those missing.
@@ -13,15 +12,15 @@ package struct DatabaseSteps: Sendable, Hashable {
     package init(of configuration: SQLiteConfiguration) throws(StorageError) {
         let file = try DatabaseFile(configuration.path)
         guard let size = try file.size(), size > 0 else {
-            (done, pending) = ([], Schema.migrator.migrations)
+            (done, pending) = ([], Schema.migrations.map(\.name))
             return
         }
         do {
             let applied = try SQLiteConnections.read(file.path, configuration) { db in
                 try Schema.validate(db)
-                return try Schema.migrator.appliedMigrations(db)
+                return try Schema.appliedMigrations(db)
             }
-            (done, pending) = (applied, Schema.migrator.migrations.filter { !applied.contains($0) })
+            (done, pending) = (applied, Schema.migrations.map(\.name).filter { !applied.contains($0) })
         } catch {
             throw StorageError(error, "the database \(file.path) cannot be used")
         }

@@ -19,7 +19,7 @@ enum GroupCommit {
     /// If a work fails, nothing of the batch was stored, and each work is retried in a transaction of its own, so that
     /// only the cause fails.
     static func run(
-        _ batch: [any DatabaseWork], on connection: SQLiteDatabase, unless obstacle: StorageError? = nil
+        _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless obstacle: StorageError? = nil
     ) {
         guard let failure = attempt(batch, on: connection, unless: obstacle) else {
             for work in batch { work.succeed() }
@@ -33,7 +33,7 @@ enum GroupCommit {
     }
 
     private static func runOneByOne(
-        _ batch: [any DatabaseWork], on connection: SQLiteDatabase, unless obstacle: StorageError?
+        _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless obstacle: StorageError?
     ) {
         var notBegun: StorageError?
         for work in batch {
@@ -52,7 +52,7 @@ enum GroupCommit {
     }
 
     private static func attempt(
-        _ batch: [any DatabaseWork], on connection: SQLiteDatabase, unless obstacle: StorageError?
+        _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless obstacle: StorageError?
     ) -> Failure? {
         let db = SQLSession.sqlite(connection)
         do {

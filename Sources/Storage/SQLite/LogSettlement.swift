@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CLatchkeySQLite
 import Glibc
 import StorageModel
 
@@ -33,8 +32,8 @@ final class LogSettlement: @unchecked Sendable {
 
     /// Waits for other processes as long as the connection does, without a lock between the tries: their writes go on.
     /// - Throws: A failure that is not the disk's refusal to write, such as damage.
-    init(_ db: Database) throws {
-        let end = ContinuousClock.now + .milliseconds(Int64(db.configuration.busyMilliseconds))
+    init(_ db: SQLiteConnection) throws {
+        let end = ContinuousClock.now + .milliseconds(Int64(db.busyMilliseconds))
         state = try Self.settle(db)
         while case .awaitsReaders = state, ContinuousClock.now < end {
             usleep(20_000)
@@ -49,7 +48,7 @@ final class LogSettlement: @unchecked Sendable {
     }
 
     /// Why nothing may be written; nil if writes may go on. Call it before each transaction, not within one.
-    func obstacle(_ db: Database) -> StorageError? {
+    func obstacle(_ db: SQLiteConnection) -> StorageError? {
         switch state {
         case .done: return nil
         case .awaitsReaders where ContinuousClock.now - lastTry < Self.pause: return nil
@@ -65,30 +64,16 @@ final class LogSettlement: @unchecked Sendable {
         return error
     }
 
-    private static func settle(_ db: Database) throws -> State {
-        guard let handle = db.sqliteConnection else { return .done }
-        // Long enough for reads of milliseconds. Meanwhile no process writes.
-        sqlite3_busy_timeout(handle, 20)
-        let result = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
-        let message = String(cString: sqlite3_errmsg(handle))
-        sqlite3_busy_timeout(handle, db.configuration.busyMilliseconds)
-        switch result & 0xFF {
-        case SQLITE_OK: return .done
-        case SQLITE_BUSY, SQLITE_LOCKED: return .awaitsReaders
-        default: break
+    private static func settle(_ db: SQLiteConnection) throws -> State {
+        do {
+            // Long enough for reads of milliseconds. Meanwhile no process writes.
+            try db.checkpoint(SQLITE_CHECKPOINT_TRUNCATE, busyMilliseconds: 20)
+            return .done
+        } catch {
+            if [SQLITE_BUSY, SQLITE_LOCKED].contains(error.primaryResult) { return .awaitsReaders }
+            let refusal = StorageError(error, "the log of an earlier process cannot be moved into the database")
+            guard refusal.code == .full else { throw refusal }
+            return .failed(refusal)
         }
-        let error = StorageError(
-            DatabaseError(resultCode: ResultCode(rawValue: result), message: message),
-            "the log of an earlier process cannot be moved into the database")
-        guard error.code == .full else { throw error }
-        return .failed(error)
-    }
-}
-
-extension Configuration {
-    /// The busy timeout, as SQLite takes it.
-    var busyMilliseconds: CInt {
-        guard case .timeout(let seconds) = busyMode else { return 0 }
-        return CInt(clamping: Int64(exactly: (seconds * 1_000).rounded()) ?? 0)
     }
 }

@@ -1,16 +1,11 @@
 import CLatchkeySQLite
-import GRDB
-import GRDBSQLite
 import Glibc
 import StorageModel
 
 /// The connections of a store: one writes, and a few read at the same time, as the write-ahead log allows.
-///
-/// Each is a queue of its own instead of a member of a GRDB pool: a pool would take a lock, a semaphore and a query of
-/// the schema's version for each read.
 struct SQLiteConnections {
-    let writer: DatabaseQueue
-    let readers: [DatabaseQueue]
+    let writer: SQLiteConnection
+    let readers: [SQLiteConnection]
     let logSettlement: LogSettlement
 
     /// Once, before the first database is opened.
@@ -26,123 +21,105 @@ struct SQLiteConnections {
             if hasContent { try Self.read(file.path, configuration, Schema.validate) }
             (writer, logSettlement) = try Self.openWriter(file.path, configuration)
             readers = try (0..<min(max(configuration.readerCount, 1), 16)).map { _ in
-                try DatabaseQueue(path: file.path, configuration: Self.settings(configuration, readonly: true))
+                try SQLiteConnection(file.path, Self.options(configuration, isReadOnly: true))
             }
         } catch {
             throw StorageError(error, "the database \(file.path) cannot be used")
         }
     }
 
+    func close() throws(SQLiteError) {
+        // The last connection to close must be able to move the log, so the writer is the last.
+        for reader in readers { try reader.close() }
+        try writer.close()
+    }
+
     /// Reads through a read-only connection. If a crash interrupted a change, a writing connection rolls it back first.
     static func read<Value>(
-        _ path: String, _ configuration: SQLiteConfiguration, _ body: (Database) throws -> Value
+        _ path: String, _ configuration: SQLiteConfiguration, _ body: (SQLiteConnection) throws -> Value
     ) throws -> Value {
         do {
             return try readAsIs(path, configuration, body)
-        } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
+        } catch let error as SQLiteError where error.result == csqlite_readonly_rollback {
             try undoInterruption(path, configuration)
             return try readAsIs(path, configuration, body)
         }
     }
 
-    private static func undoInterruption(_ path: String, _ configuration: SQLiteConfiguration) throws {
-        var settings = settings(configuration, readonly: false)
-        settings.journalMode = .default
-        let connection = try DatabaseQueue(path: path, configuration: settings)
-        try connection.unsafeRead { db in _ = try Schema.migrationCount(db) }
-        try connection.close()
+    /// Opening reads the first page, and with it rolls back.
+    private static func undoInterruption(_ path: String, _ configuration: SQLiteConfiguration) throws(SQLiteError) {
+        try SQLiteConnection(path, options(configuration, isReadOnly: false)).close()
     }
 
     private static func readAsIs<Value>(
-        _ path: String, _ configuration: SQLiteConfiguration, _ body: (Database) throws -> Value
+        _ path: String, _ configuration: SQLiteConfiguration, _ body: (SQLiteConnection) throws -> Value
     ) throws -> Value {
-        let connection = try DatabaseQueue(path: path, configuration: settings(configuration, readonly: true))
-        let value = try connection.unsafeRead(body)
+        let connection = try SQLiteConnection(path, options(configuration, isReadOnly: true))
+        let value = try body(connection)
         try connection.close()
         return value
     }
 
     private static func openWriter(
         _ path: String, _ configuration: SQLiteConfiguration
-    ) throws -> (DatabaseQueue, LogSettlement) {
+    ) throws -> (SQLiteConnection, LogSettlement) {
         let writer = try connectWriter(path, configuration)
-        let settlement = try writer.writeWithoutTransaction { db in
-            let settlement = try LogSettlement(db)
-            // A migration would write.
-            if try Schema.migrationCount(db) < Schema.migrations.count, let obstacle = settlement.obstacle(db) {
-                throw obstacle
-            }
-            return settlement
+        let settlement = try LogSettlement(writer)
+        // A migration would write.
+        if try Schema.migrationCount(writer) < Schema.migrations.count, let obstacle = settlement.obstacle(writer) {
+            throw obstacle
         }
-        try migrate(writer)
-        try writer.writeWithoutTransaction { db in
-            // Overrides GRDB's choice.
-            try db.execute(sql: "PRAGMA synchronous = \(configuration.synchronous.rawValue)")
-            // A large log is truncated when it restarts.
-            try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
-            // Erased content is overwritten.
-            try db.execute(sql: "PRAGMA secure_delete = ON")
-            // With NORMAL, readers may look for a commit's frames in the log before it is synced.
-            if configuration.synchronous == .full, let handle = db.sqliteConnection {
-                _ = csqlite_coalesce_log_writes(UnsafeMutableRawPointer(handle))
-            }
-        }
+        try Schema.migrate(writer)
+        // A large log is truncated when it restarts.
+        try writer.execute("PRAGMA journal_size_limit = 67108864")
+        // Erased content is overwritten.
+        try writer.execute("PRAGMA secure_delete = ON")
+        // With NORMAL, readers may look for a commit's frames in the log before it is synced.
+        if configuration.synchronous == .full { _ = csqlite_coalesce_log_writes(writer.handle) }
         return (writer, settlement)
     }
 
     /// The switch to the write-ahead log ignores the busy timeout: when several processes start on a new database at
     /// once, the later ones must retry.
-    private static func connectWriter(_ path: String, _ configuration: SQLiteConfiguration) throws -> DatabaseQueue {
+    private static func connectWriter(
+        _ path: String, _ configuration: SQLiteConfiguration
+    ) throws -> SQLiteConnection {
         let end = ContinuousClock.now + configuration.busyTimeout
         while true {
             do {
-                return try DatabaseQueue(path: path, configuration: settings(configuration, readonly: false))
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && ContinuousClock.now < end {
+                let writer = try SQLiteConnection(path, options(configuration, isReadOnly: false))
+                // Before the first page of a new file. In a file that has pages it would be a write, which fails on a
+                // full disk, and which would append to a log that is not settled.
+                if try writer.session.number("PRAGMA page_count") == 0 {
+                    try writer.execute("PRAGMA auto_vacuum = INCREMENTAL")
+                }
+                let mode = try writer.session.first("PRAGMA journal_mode = WAL") { try $0.text(0) }
+                guard mode == "wal" else {
+                    throw StorageError(
+                        .unavailable, reason: "it cannot have a write-ahead log (journal_mode is \(mode ?? "unknown"))")
+                }
+                try writer.execute("PRAGMA synchronous = \(configuration.synchronous.rawValue)")
+                return writer
+            } catch let error as SQLiteError where error.primaryResult == SQLITE_BUSY && ContinuousClock.now < end {
                 usleep(10_000)
             }
         }
     }
 
-    /// Processes that start together find the same migrations missing. One that is too late fails, finds that another
-    /// process has done the migration, and continues from there.
-    private static func migrate(_ writer: DatabaseQueue) throws {
-        while true {
-            let done = try writer.unsafeRead(Schema.migrationCount)
-            do {
-                return try Schema.migrator.migrate(writer)
-            } catch {
-                guard try writer.unsafeRead(Schema.migrationCount) > done else { throw error }
-            }
-        }
-    }
-
-    private static func settings(_ configuration: SQLiteConfiguration, readonly: Bool) -> Configuration {
-        var settings = Configuration()
-        settings.label = "latchkey.sqlite"
-        settings.readonly = readonly
-        settings.journalMode = readonly ? .default : .wal
-        settings.busyMode = .timeout(configuration.busyTimeout.boundedSeconds)
-        settings.foreignKeysEnabled = true
-        settings.publicStatementArguments = false
-        // GRDB would trap on a transaction that a failed rollback left open; GroupCommit ends the transaction.
-        settings.allowsUnsafeTransactions = true
-        let pageCacheKiB = min(max(configuration.pageCacheKiB / (readonly ? 4 : 1), 64), 4_194_304)
-        settings.prepareDatabase { db in
-            // Before the first page of a new file. In a file that has pages it would be a write, which fails on a full
-            // disk, and which would append to a log that is not settled.
-            if !readonly, try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
-                try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-            }
-            try db.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)")
-        }
-        return settings
+    private static func options(_ configuration: SQLiteConfiguration, isReadOnly: Bool) -> SQLiteConnection.Options {
+        var options = SQLiteConnection.Options()
+        options.isReadOnly = isReadOnly
+        options.busyMilliseconds = configuration.busyTimeout.boundedMilliseconds
+        let pageCacheKiB = min(max(configuration.pageCacheKiB / (isReadOnly ? 4 : 1), 64), 4_194_304)
+        options.settings = ["PRAGMA cache_size = -\(pageCacheKiB)"]
+        return options
     }
 }
 
 extension Duration {
-    /// In seconds, at least 0 and at most an hour.
-    fileprivate var boundedSeconds: Double {
-        let bounded = min(max(self, .zero), .seconds(3_600))
-        return Double(bounded.components.seconds) + Double(bounded.components.attoseconds) / 1e18
+    /// In milliseconds, at least 0 and at most an hour.
+    fileprivate var boundedMilliseconds: CInt {
+        let (seconds, attoseconds) = min(max(self, .zero), .seconds(3_600)).components
+        return CInt(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
     }
 }

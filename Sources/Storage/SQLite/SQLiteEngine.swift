@@ -1,4 +1,3 @@
-import GRDB
 import StorageModel
 
 /// A database in a file: one connection writes, and a few read, each on a thread of its own.
@@ -13,13 +12,13 @@ struct SQLiteEngine: StoreEngine {
         connections = try SQLiteConnections(configuration)
         let settlement = connections.logSettlement
         let checkpointer = WALCheckpointer()
-        connections.writer.unsafeRead { db in checkpointer.observe(db) }
+        checkpointer.observe(connections.writer)
         let writer = try SQLiteThread(named: "sqlite-writer", connections.writer) { batch, connection in
-            GroupCommit.run(batch, on: connection, unless: settlement.obstacle(connection.db))
-            checkpointer.checkpointIfDue(connection.db)
+            GroupCommit.run(batch, on: connection, unless: settlement.obstacle(connection))
+            checkpointer.checkpointIfDue(connection)
         }
-        let readers = try connections.readers.map { queue throws(StorageError) in
-            try SQLiteThread(named: "sqlite-reader", queue, run: Self.read)
+        let readers = try connections.readers.map { reader throws(StorageError) in
+            try SQLiteThread(named: "sqlite-reader", reader, run: Self.read)
         }
         threads = [writer] + readers
         writes = WorkQueue(
@@ -30,7 +29,7 @@ struct SQLiteEngine: StoreEngine {
             maximumWait: configuration.maximumWait, hooks)
     }
 
-    private static func read(_ batch: [any DatabaseWork], on connection: SQLiteDatabase) {
+    private static func read(_ batch: [any DatabaseWork], on connection: SQLiteConnection) {
         for work in batch {
             do {
                 try work.run(on: .sqlite(connection))
@@ -49,12 +48,10 @@ struct SQLiteEngine: StoreEngine {
     /// SQLite does not report changes by other processes.
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) {}
 
-    /// Closes the readers first: the last connection to close must be able to move the log.
     func close() throws(StorageError) {
         for thread in threads { thread.end() }
         do {
-            for reader in connections.readers { try reader.close() }
-            try connections.writer.close()
+            try connections.close()
         } catch {
             throw StorageError(error)
         }

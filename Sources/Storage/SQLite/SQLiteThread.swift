@@ -1,6 +1,5 @@
 import CLatchkeySystem
 import Dispatch
-import GRDB
 import StorageModel
 import Synchronization
 
@@ -8,7 +7,7 @@ import Synchronization
 ///
 /// With a Dispatch queue instead, each batch would cost the work of waking and retiring one of Dispatch's threads.
 final class SQLiteThread: ConnectionExecutor {
-    typealias Batch = @Sendable ([any DatabaseWork], SQLiteDatabase) -> Void
+    typealias Batch = @Sendable ([any DatabaseWork], SQLiteConnection) -> Void
     private typealias Call = @Sendable (_ run: ([any DatabaseWork]) -> Void) -> Void
 
     /// What the thread shares with its owner. The thread does not keep its owner alive.
@@ -18,28 +17,23 @@ final class SQLiteThread: ConnectionExecutor {
         /// Signalled for each call, and to end.
         let wake = DispatchSemaphore(value: 0)
         let hasEnded = DispatchSemaphore(value: 0)
-        let queue: DatabaseQueue
+        let connection: SQLiteConnection
         let run: Batch
 
-        init(_ queue: DatabaseQueue, _ run: @escaping Batch) {
-            self.queue = queue
+        init(_ connection: SQLiteConnection, _ run: @escaping Batch) {
+            self.connection = connection
             self.run = run
         }
 
-        /// The thread's body. It holds the connection's queue throughout, so that GRDB knows where its connection is
-        /// used.
+        /// The thread's body.
         func serve() {
-            queue.writeWithoutTransaction { db in
-                let connection = SQLiteDatabase(db)
-                while true {
-                    wake.wait()
-                    if let call = call.withLock({ $0.take() }) {
-                        call { batch in run(batch, connection) }
-                    } else if isEnding.load(ordering: .acquiring) {
-                        break
-                    }
+            while true {
+                wake.wait()
+                if let call = call.withLock({ $0.take() }) {
+                    call { batch in run(batch, connection) }
+                } else if isEnding.load(ordering: .acquiring) {
+                    break
                 }
-                connection.finalizeStatements()
             }
             hasEnded.signal()
         }
@@ -48,8 +42,8 @@ final class SQLiteThread: ConnectionExecutor {
     private let shared: Shared
 
     /// - Parameter name: At most 15 characters.
-    init(named name: String, _ queue: DatabaseQueue, run: @escaping Batch) throws(StorageError) {
-        shared = Shared(queue, run)
+    init(named name: String, _ connection: SQLiteConnection, run: @escaping Batch) throws(StorageError) {
+        shared = Shared(connection, run)
         let context = Unmanaged.passRetained(shared)
         let error = csystem_start_thread(
             name,

@@ -1,4 +1,4 @@
-import GRDB
+import CLatchkeySQLite
 import StorageModel
 
 extension StorageError {
@@ -6,7 +6,7 @@ extension StorageError {
     init(_ error: any Error) {
         switch error {
         case let error as StorageError: self = error
-        case let error as DatabaseError: self.init(error)
+        case let error as SQLiteError: self.init(error)
         case let error as PostgresError: self.init(error)
         default: self.init(.unavailable, reason: "the database gave an unknown error")
         }
@@ -18,26 +18,29 @@ extension StorageError {
         self.init(error.code, reason: "\(failed): \(error.reason)")
     }
 
-    private init(_ error: DatabaseError) {
-        let message = error.message ?? "no further explanation"
+    private init(_ error: SQLiteError) {
         let statement = error.sql.map { " in: \($0)" } ?? ""
-        self.init(
-            Code(error.extendedResultCode),
-            reason: "\(message) (SQLite result \(error.extendedResultCode.rawValue))\(statement)")
+        self.init(Code(error.result), reason: "\(error.message) (SQLite result \(error.result))\(statement)")
     }
 }
 
 extension StorageError.Code {
     /// See https://www.sqlite.org/rescode.html for what each result says.
-    init(_ result: ResultCode) {
+    init(_ result: CInt) {
         switch result {
-        case .SQLITE_IOERR_READ, .SQLITE_IOERR_LOCK, .SQLITE_IOERR_NOMEM, .SQLITE_IOERR_BLOCKED: self = .unavailable
-        case .SQLITE_IOERR_SHORT_READ, .SQLITE_IOERR_CORRUPTFS, .SQLITE_IOERR_DATA: self = .corrupt
-        // From here on each result stands for all its extended results. A failed write or flush is an IOERR, too.
-        case .SQLITE_FULL, .SQLITE_READONLY, .SQLITE_IOERR: self = .full
+        case csqlite_ioerr_read, csqlite_ioerr_lock, csqlite_ioerr_nomem, csqlite_ioerr_blocked: self = .unavailable
+        case csqlite_ioerr_short_read, csqlite_ioerr_corruptfs, csqlite_ioerr_data: self = .corrupt
+        default: self.init(primary: SQLiteError.primary(result))
+        }
+    }
+
+    private init(primary result: CInt) {
+        switch result {
+        // A failed write or flush is an IOERR, too.
+        case SQLITE_FULL, SQLITE_READONLY, SQLITE_IOERR: self = .full
         // ERROR: a statement does not match the tables.
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_MISMATCH, .SQLITE_FORMAT, .SQLITE_ERROR: self = .corrupt
-        case .SQLITE_CONSTRAINT: self = .conflict
+        case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH, SQLITE_FORMAT, SQLITE_ERROR: self = .corrupt
+        case SQLITE_CONSTRAINT: self = .conflict
         default: self = .unavailable
         }
     }

@@ -1,11 +1,10 @@
-import GRDB
-import GRDBSQLite
+import CLatchkeySQLite
 
 /// Moves the write-ahead log into the database file from time to time, after callers were resumed.
 ///
 /// SQLite's own checkpoint runs inside a commit, so that one batch of callers would wait for two more flushes.
 ///
-/// `@unchecked`: only the writing connection's queue touches the counters.
+/// `@unchecked`: only the writing connection's thread touches the counters.
 final class WALCheckpointer: @unchecked Sendable {
     /// The log is moved at this many pages. 4,000 pages of 4 KiB are 16 MB, and fit the first block of the log's index.
     private let threshold: Int
@@ -15,10 +14,10 @@ final class WALCheckpointer: @unchecked Sendable {
     init(threshold: Int = 4_000) { self.threshold = threshold }
 
     /// Observes the length of the connection's log; this turns SQLite's own checkpoints off.
-    func observe(_ db: Database) {
+    func observe(_ db: SQLiteConnection) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         sqlite3_wal_hook(
-            db.sqliteConnection,
+            db.handle,
             { context, _, _, pages in
                 guard let context else { return SQLITE_OK }
                 Unmanaged<WALCheckpointer>.fromOpaque(context).takeUnretainedValue().note(Int(pages))
@@ -36,16 +35,14 @@ final class WALCheckpointer: @unchecked Sendable {
     ///
     /// Normally this does not wait. A log of four times the threshold shows that readers keep it from restarting: then
     /// it waits up to 100 ms for the current readers.
-    func checkpointIfDue(_ db: Database) {
+    func checkpointIfDue(_ db: SQLiteConnection) {
         guard pages - triedAt >= threshold else { return }
         triedAt = pages
         // Pages that cannot be moved now stay in the log, where they are as safe.
         guard pages >= 4 * threshold else {
-            _ = try? db.checkpoint(.passive)
+            try? db.checkpoint(SQLITE_CHECKPOINT_PASSIVE, busyMilliseconds: 0)
             return
         }
-        sqlite3_busy_timeout(db.sqliteConnection, 100)
-        _ = try? db.checkpoint(.restart)
-        sqlite3_busy_timeout(db.sqliteConnection, db.configuration.busyMilliseconds)
+        try? db.checkpoint(SQLITE_CHECKPOINT_RESTART, busyMilliseconds: 100)
     }
 }

@@ -28,6 +28,8 @@ struct Expired {
         Expired("prompts", "user_hash", "whole_at <= ?1 * 1000"),
         Expired("recent_sign_ins", "fingerprint"),
         Expired("phone_verifications", "id_hash"),
+        // A day later, as the outcomes. Until then they are read as failed.
+        Expired("pending_phone_verifications", "id_hash", "expires_at <= ?1 - 86400"),
     ]
 
     /// Removes at most `limit` expired rows; returns how many went.

@@ -1,6 +1,3 @@
-import GRDB
-import StorageModel
-
 /// The tables, as named migrations in their order. A published migration is never changed: a further migration changes
 /// its result.
 enum Schema {
@@ -36,48 +33,10 @@ enum Schema {
         Migration("sessions by user and id", SessionsTable.byUserAndID),
         Migration("users by verified phone number", UsersTable.verifiedNumberSchema),
         Migration("verifications of phone numbers", PhoneVerificationsTable.schema),
+        Migration("verified phone numbers without separators", ReassignedNumber.schema),
+        Migration("polls of backchannel authentications", BackchannelAuthenticationsTable.polled),
+        Migration("pending verifications of phone numbers", PendingPhoneVerificationsTable.schema),
     ]
-
-    static let migrator: DatabaseMigrator = {
-        var migrator = DatabaseMigrator()
-        for migration in migrations {
-            migrator.registerMigration(migration.name, foreignKeyChecks: .immediate) { db in
-                for sql in migration.statements { try db.execute(sql: sql) }
-            }
-        }
-        return migrator
-    }()
-
-    /// Refuses a database that a newer version has changed, or that another program made.
-    static func validate(_ db: Database) throws {
-        // In this order, because another process that makes the database at this moment makes the migrations' table
-        // first.
-        let holdsTables = try holdsTable(like: "%", in: db)
-        guard try holdsMigrations(db) else {
-            guard holdsTables else { return }
-            throw StorageError(.corrupt, reason: "the database is another program's: it has tables unknown to Latchkey")
-        }
-        if try migrator.hasBeenSuperseded(db) {
-            throw StorageError(
-                .corrupt, reason: "the database was written by a newer version of Latchkey; run that version")
-        }
-    }
-
-    /// How many migrations have been done.
-    static func migrationCount(_ db: Database) throws -> Int {
-        try holdsMigrations(db) ? migrator.appliedIdentifiers(db).count : 0
-    }
-
-    /// Runs before GRDB's own check, which reads the table before it looks for it, and so fails if another process
-    /// makes the table in between.
-    private static func holdsMigrations(_ db: Database) throws -> Bool {
-        try holdsTable(like: "grdb\\_migrations", in: db)
-    }
-
-    private static func holdsTable(like pattern: String, in db: Database) throws -> Bool {
-        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name LIKE ? ESCAPE '\\')"
-        return try Bool.fetchOne(db, sql: sql, arguments: [pattern]) ?? false
-    }
 
     // AUTOINCREMENT: the number of an erased user is never reused, because logs and audit events may still name it. It
     // costs one more row to update for each new user. Numbers count up from 1, so 2^53 is out of reach.

@@ -1,4 +1,3 @@
-import GRDB
 import StorageModel
 
 /// A table of this version, as the copying of rows needs it: the same on every engine.
@@ -27,35 +26,36 @@ struct TableShape: Sendable, Hashable {
     ///
     /// Read from an empty database with the tables of this version, so that no list has to be kept.
     static func all() throws -> [TableShape] {
-        let model = try DatabaseQueue()
-        try Schema.migrator.migrate(model)
-        return try model.read(all)
+        let model = try SQLiteConnection(SQLiteConnection.inMemory)
+        try Schema.migrate(model)
+        return try all(in: model)
     }
 
     /// All tables of a database, which may be of an earlier version.
-    static func all(in db: Database) throws -> [TableShape] {
-        let tables = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT name, sql FROM sqlite_schema WHERE type = 'table' \
-                AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'grdb_migrations' ORDER BY rowid
-                """)
-        return try tables.map { try TableShape($0["name"], madeBy: $0["sql"], db) }
+    static func all(in db: SQLiteConnection) throws -> [TableShape] {
+        let tables = try db.session.all(
+            """
+            SELECT name, sql FROM sqlite_schema WHERE type = 'table' \
+            AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> ? ORDER BY rowid
+            """, Schema.migrationsTable
+        ) { (name: try $0.text(0), sql: try $0.text(1)) }
+        return try tables.map { try TableShape($0.name, madeBy: $0.sql, db.session) }
     }
 
-    private init(_ name: String, madeBy sql: String, _ db: Database) throws {
+    private init(_ name: String, madeBy sql: String, _ db: SQLSession) throws {
         self.name = name
-        let rows = try Row.fetchAll(db, sql: "SELECT name, type, pk FROM pragma_table_info(?)", arguments: [name])
+        let rows = try db.all("SELECT name, type, pk FROM pragma_table_info(?)", name) {
+            (name: try $0.text(0), type: try $0.text(1), isKey: $0.number(2) > 0)
+        }
         columns = try rows.map { row in
-            guard let kind = Kind(rawValue: row["type"]) else {
+            guard let kind = Kind(rawValue: row.type) else {
                 throw StorageError(.corrupt, reason: "a column of \(name) has a type that cannot be copied")
             }
-            return Column(name: row["name"], kind: kind)
+            return Column(name: row.name, kind: kind)
         }
-        let references = try String.fetchSet(
-            db, sql: "SELECT \"from\" FROM pragma_foreign_key_list(?)", arguments: [name])
-        let keys = rows.filter { ($0["pk"] as Int) > 0 }
-        let key: String? = keys.count == 1 && keys[0]["type"] == "INTEGER" ? keys[0]["name"] : nil
+        let references = try db.all("SELECT \"from\" FROM pragma_foreign_key_list(?)", name) { try $0.text(0) }
+        let keys = rows.filter(\.isKey)
+        let key = keys.count == 1 && keys[0].type == "INTEGER" ? keys[0].name : nil
         numbered = key.flatMap { references.contains($0) ? nil : $0 }
         remembersNumbers = sql.contains("AUTOINCREMENT")
     }

@@ -17,7 +17,8 @@ package struct PhoneVerification: Sendable, Hashable {
     package let user: UserID
     /// The id of the session that asked. No other one gets the outcome.
     package let session: String
-    package let phoneNumber: String
+    /// Nil if the operator was to tell the number, and did not.
+    package let phoneNumber: String?
     /// The operator's name in the configuration.
     package let operatorName: String
     package let status: Status
@@ -28,7 +29,7 @@ package struct PhoneVerification: Sendable, Hashable {
     package let checkedAt: Timestamp
 
     package init(
-        id: TokenHash, user: UserID, session: String, phoneNumber: String, operatorName: String, status: Status,
+        id: TokenHash, user: UserID, session: String, phoneNumber: String?, operatorName: String, status: Status,
         simSwapped: Bool?, error: String?, checkedAt: Timestamp
     ) {
         self.id = id

@@ -20,9 +20,10 @@ package protocol SessionStore: Sendable {
     ) async throws(StorageError) -> SessionRevocation
 
     /// Revokes all of a user's sessions but the one that asks for it, with an audit event if there were any.
+    /// - Parameter id: The session that asks; nil if none does, and then all are revoked.
     /// - Returns: Their number; nil if the session that asks does not exist any more, and then none is revoked.
     func revokeSessions(
-        of user: UserID, except id: String, recording event: AuditEvent
+        of user: UserID, except id: String?, recording event: AuditEvent
     ) async throws(StorageError) -> Int?
 
     /// Ends the sessions that a provider's logout token names, once for each token, with audit events.

@@ -1,6 +1,7 @@
 package import Primitives
 
-/// A sign-in that this server started at a carrier (OpenID Connect CIBA), stored until it ends and a while longer.
+/// A sign-in that this server started at a carrier or another provider (OpenID Connect CIBA), stored until it ends and
+/// a while longer.
 ///
 /// The handle, the notification token and the carrier's request id are stored as hashes only.
 package struct BackchannelAuthenticationRecord: Sendable, Hashable {
@@ -22,10 +23,13 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     package struct Terms: Sendable, Hashable {
         package var provider: String
         package var clientID: String
+        /// Empty for a provider that is no carrier.
         package var network: String
+        /// Empty for a provider that is no carrier.
         package var redirectURI: String
         /// Separated by spaces.
         package var scope: String
+        /// Empty for a provider that is no carrier: a request to it is not repeated.
         package var loginHint: Secret
         /// Separated by spaces.
         package var acrValues: String?
@@ -72,6 +76,8 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     package var claims: String?
     /// Former identities, as ``SignInRecord/portedFrom``.
     package var portedFrom: [PortedIdentity] = []
+    /// How its tokens are fetched; nil if they come with the carrier's notification.
+    package var polling: TokenPolling?
     /// When the pending or approved phase expires.
     package var expiresAt: Timestamp
     /// When the record is removed.

@@ -21,7 +21,7 @@ struct CreateAPIKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
         abstract: "Creates a key and prints it once: only its SHA-256 is stored.",
-        discussion: "Standard output has the key and nothing else.")
+        discussion: "Standard output has the key and nothing else, with --format json its name and the key.")
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -35,15 +35,21 @@ struct CreateAPIKeyCommand: AsyncParsableCommand {
     @Option(name: .long, help: "An origin that requests with the key must come from; may be repeated (default: any).")
     var origin: [String] = []
 
+    @OptionGroup var output: FormatOptions
+
     func run() async throws {
         var request = AdminService.APIKeyRequest(name: name)
         request.clients = client
         request.origins = origin
-        try await runAdminCommand(options) { [request] admin, configuration in
+        try await runAdminCommand(options) { [request, output] admin, configuration in
             let key = try await admin.createAPIKey(request, in: configuration)
             Console.warn(
                 "\(request.name) was created; a running server accepts it within \(AdminService.apiKeyDelay) seconds.")
-            return [key.exposed]
+            guard output.format == .json else { return [key.exposed] }
+            var json = JSONObjectWriter()
+            json.add("name", request.name)
+            json.add("key", key.exposed)
+            return [String(decoding: json.finish(), as: UTF8.self)]
         }
     }
 }
@@ -54,9 +60,12 @@ struct ListAPIKeysCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
+    @OptionGroup var output: FormatOptions
+
     func run() async throws {
-        try await runAdminCommand(options, ifEmpty: "There are no keys in the database.") { admin, _ in
-            try await admin.apiKeys()
+        let notice = output.format == .json ? nil : "There are no keys in the database."
+        try await runAdminCommand(options, ifEmpty: notice) { [output] admin, _ in
+            try await admin.apiKeys(as: output.format.lines)
         }
     }
 }
@@ -71,7 +80,11 @@ struct RevokeAPIKeyCommand: AsyncParsableCommand {
     @Argument(help: "The key's name.")
     var name: String
 
+    @OptionGroup var output: FormatOptions
+
     func run() async throws {
-        try await runAdminCommand(options) { [name] admin, _ in try await admin.revokeAPIKey(name) }
+        try await runAdminCommand(options) { [name, output] admin, _ in
+            try await admin.revokeAPIKey(name, as: output.format.lines)
+        }
     }
 }

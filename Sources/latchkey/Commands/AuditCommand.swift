@@ -19,7 +19,9 @@ struct AuditCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Only events of this user.")
     var user: Int64?
 
-    @Option(name: .long, help: "Only events of this kind, such as identity.moved.")
+    @Option(
+        name: .long, help: "Only events of this kind, such as identity.moved.",
+        completion: .list(AdminService.auditKinds))
     var kind: String?
 
     @Option(
@@ -32,8 +34,7 @@ struct AuditCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The most events, 1 to 10000.")
     var limit = 100
 
-    @Option(name: .long, help: "text for people, json for programs: one object per line.")
-    var format = ReportFormat.text
+    @OptionGroup var output: FormatOptions
 
     @Flag(name: .customLong("json"), help: .hidden)
     var isJSON = false
@@ -45,7 +46,7 @@ struct AuditCommand: AsyncParsableCommand {
         selection.since = since
         selection.until = until
         selection.limit = limit
-        let isJSON = self.isJSON || format == .json
+        let isJSON = self.isJSON || output.format == .json
         try await runAdminCommand(options, ifEmpty: isJSON ? nil : "No event matches.") { [selection] admin, _ in
             try await admin.audit(selection, as: isJSON ? .json : .text)
         }

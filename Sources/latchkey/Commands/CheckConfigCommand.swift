@@ -1,5 +1,6 @@
 import ArgumentParser
 import LatchkeyConfiguration
+import Primitives
 
 struct CheckConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,7 +20,15 @@ struct CheckConfigCommand: ParsableCommand {
     @Flag(name: .long, help: "Also list every key with its meaning, default and environment variable.")
     var keys = false
 
+    @Flag(name: .long, help: "Print the JSON Schema of the file, for editors, and check nothing.")
+    var schema = false
+
+    @Option(name: .long, help: "text for people, json for programs.")
+    var format = ReportFormat.text
+
     func run() throws {
+        if schema { return print(ConfigurationSchema.text, terminator: "") }
+        if format == .json { return try printJSON() }
         if keys { printKeys() }
         let loaded = try options.load(for: .serve, settings)
         for warning in loaded.warnings { print("warning: \(warning)") }
@@ -34,6 +43,28 @@ struct CheckConfigCommand: ParsableCommand {
         }
     }
 
+    /// The problems and warnings, and with --keys the keys, as one object.
+    private func printJSON() throws {
+        var json = JSONObjectWriter()
+        let isValid: Bool
+        do throws(ConfigurationErrors) {
+            let loaded = try options.read(for: .serve, settings)
+            isValid = true
+            json.add("valid", isValid)
+            json.add("problems", objects: [ConfigurationProblem]()) { $0.write(to: &$1) }
+            json.add("warnings", objects: loaded.warnings) { $0.write(to: &$1) }
+        } catch {
+            isValid = false
+            json.add("valid", isValid)
+            json.add("problems", objects: error.problems) { $0.write(to: &$1) }
+            if error.omitted > 0 { json.add("omitted", error.omitted) }
+            json.add("warnings", objects: error.warnings) { $0.write(to: &$1) }
+        }
+        if keys { json.add("keys", objects: ConfigurationReference.keys) { $0.write(to: &$1) } }
+        print(String(decoding: json.finish(), as: UTF8.self))
+        if !isValid { throw ExitCode(78) }
+    }
+
     private func printKeys() {
         for key in ConfigurationReference.keys {
             print("\(key.name)\n    \(key.meaning)")
@@ -44,5 +75,28 @@ struct CheckConfigCommand: ParsableCommand {
             if let former = key.formerName { print("    former name: \(former)") }
             print("")
         }
+    }
+}
+
+extension ConfigurationProblem {
+    fileprivate func write(to json: inout JSONObjectWriter) {
+        json.add("key", key)
+        json.add("reason", reason)
+        json.add("remedy", remedy)
+        json.add("origin", "\(origin)")
+    }
+}
+
+extension ConfigurationKey {
+    fileprivate func write(to json: inout JSONObjectWriter) {
+        json.add("key", name)
+        json.add("former_name", ifPresent: formerName)
+        json.add("variable", ifPresent: environmentName)
+        json.add("option", ifPresent: optionName)
+        json.add("type", type)
+        json.add("default", ifPresent: defaultValue)
+        json.add("secret", isSecret)
+        json.add("reloaded", reload != .nothing)
+        json.add("meaning", meaning)
     }
 }

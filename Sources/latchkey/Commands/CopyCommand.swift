@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
-import Foundation
+import Glibc
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
@@ -63,7 +63,7 @@ struct CopyCommand: AsyncParsableCommand {
                 throw ValidationError("--\(option)-file cannot be read; name a file that holds a database URL")
             }
             let read = String(decoding: contents.bytes, as: UTF8.self)
-            secret = Secret(read.trimmingCharacters(in: .whitespacesAndNewlines))
+            secret = Secret(read.withoutOuterWhitespace)
         default: throw ValidationError("give either --\(option) or --\(option)-file")
         }
         do {
@@ -83,12 +83,10 @@ private final class ProgressLine {
         let now = ContinuousClock.now
         guard isTerminal, shownAt.map({ now - $0 > .milliseconds(100) }) ?? true else { return }
         shownAt = now
-        write("\r\u{1B}[K\(text)")
+        Console.warnPart("\r\u{1B}[K\(text)")
     }
 
     func clear() {
-        if shownAt != nil { write("\r\u{1B}[K") }
+        if shownAt != nil { Console.warnPart("\r\u{1B}[K") }
     }
-
-    private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
 }

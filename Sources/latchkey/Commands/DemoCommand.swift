@@ -12,6 +12,9 @@ struct DemoCommand: AsyncParsableCommand {
             Prints a curl command that signs a user in. The users are stored in latchkey-demo.db in the working \
             directory; delete the file to start over.
 
+            The demo has its own http.host, http.port, database.url, api_keys (demo-key), console, zenkey and vault; \
+            of a configuration it takes the rest, such as allowed_origins, sessions and providers.
+
             Exit status: 0 after SIGTERM or SIGINT, 1 if the demo cannot start, 64 for wrong options, 78 for an \
             invalid configuration.
             """)
@@ -33,12 +36,12 @@ struct DemoCommand: AsyncParsableCommand {
         configuration.http.port = port
         configuration.database.url = DatabaseURL(path: database)
         let signals = TerminationSignals(ignoresHangup: true)
+        let memory = Task { await ProcessMemory.keepReleasingCode() }
+        defer { memory.cancel() }
         let demo = try await reportingFailure { [configuration] in
             try await Demo.start(configuration, simulatorPort: simulatorPort)
         }
         ProcessMemory.releaseCode()
-        let memory = Task { await ProcessMemory.keepReleasingCode() }
-        defer { memory.cancel() }
         Console.print(DemoGuide.text(demo.guide))
         _ = await signals.first()
         await demo.shutdown(within: .seconds(5))

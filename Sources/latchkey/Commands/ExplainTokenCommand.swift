@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandLineSupport
-import Foundation
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
@@ -33,7 +32,8 @@ struct ExplainTokenCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The file that holds the token, in compact form (default: standard input).", valueName: "file"))
+            "The file that holds the token, in compact form (default: standard input).", valueName: "file"),
+        completion: .file())
     var tokenFile: String?
 
     @Option(
@@ -57,7 +57,8 @@ struct ExplainTokenCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("A file that holds the access token issued with it, to compare at_hash.", valueName: "file"))
+        help: ArgumentHelp("A file that holds the access token issued with it, to compare at_hash.", valueName: "file"),
+        completion: .file())
     var accessTokenFile: String?
 
     @Option(
@@ -68,6 +69,9 @@ struct ExplainTokenCommand: AsyncParsableCommand {
 
     @Flag(name: .long, help: "Also print the header and all claims, which are personal data.")
     var showClaims = false
+
+    @Option(name: .long, help: "text for people, json for programs.")
+    var format = ReportFormat.text
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -85,8 +89,12 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         question.accessToken = try accessTokenFile.map { try TokenInput.read($0) }
         question.moment = at
         let report = try await explain(token, question, loaded.configuration)
-        print(report.text, terminator: "")
-        if showClaims { print("\n" + report.claimsText, terminator: "") }
+        switch format {
+        case .text:
+            print(report.text, terminator: "")
+            if showClaims { print("\n" + report.claimsText, terminator: "") }
+        case .json: print(report.json(withClaims: showClaims))
+        }
         switch report.outcome {
         case .accepted: return
         case .refused: throw ExitCode(1)
@@ -115,20 +123,18 @@ enum TokenInput {
 
     /// Removes the surrounding white space, which editors and `echo` add.
     static func read(_ path: String?) throws -> Secret {
-        let bytes: [UInt8]
-        do {
+        let bytes =
             if let path {
-                bytes = try FileReader.system.contents(of: path, limit: maximumBytes).bytes
+                try? FileReader.system.contents(of: path, limit: maximumBytes).bytes
             } else {
-                let data = try FileHandle.standardInput.read(upToCount: maximumBytes) ?? Data()
-                bytes = Array(data)
+                Console.readInput(limit: maximumBytes)
             }
-        } catch {
+        guard let bytes else {
             let name = path ?? "standard input"
             Console.warn("latchkey: \(name) cannot be read; name a readable file of at most 1 MiB")
             throw ExitCode(66)
         }
-        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = String(decoding: bytes, as: UTF8.self).withoutOuterWhitespace
         guard !text.isEmpty else {
             Console.warn("latchkey: there is no token in \(path ?? "standard input")")
             throw ExitCode(66)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
+import FoundationEssentials
 import LatchkeyService
 
 struct HealthCommand: AsyncParsableCommand {
@@ -12,10 +13,15 @@ struct HealthCommand: AsyncParsableCommand {
             Exit status: 0 if the server answers 200 within 3 seconds, 1 if not, 64 for wrong options.
             """)
 
-    @Argument(help: "The URL to request: https, or plain HTTP on a loopback address.")
-    var url = "http://127.0.0.1:8080/healthz"
+    @Argument(
+        help: """
+            The URL to request: https, or plain HTTP on a loopback address. Without it, /healthz on 127.0.0.1, on the \
+            port of LATCHKEY_HTTP_PORT or 8080.
+            """)
+    var url: String?
 
     func run() async throws {
+        let url = url ?? HealthCheck.url(in: ProcessInfo.processInfo.environment)
         let status = try await reportingFailure { try await HealthCheck.status(of: url) }
         guard status == 200 else {
             Console.warn("latchkey: \(url) answered \(status)")

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
-import Foundation
+import Glibc
 import LatchkeyConfiguration
 import LatchkeyService
 import Logging
@@ -33,9 +33,9 @@ struct ServeCommand: AsyncParsableCommand {
         let signals = TerminationSignals()
         // Operators may send SIGHUP as soon as the log says that the server listens.
         let hangups = SignalSource.signals(SIGHUP)
-        let service = try await reportingFailure { try start(loaded) }
         let memory = Task { await ProcessMemory.keepReleasingCode() }
         defer { memory.cancel() }
+        let service = try await reportingFailure { try start(loaded) }
         let reloading = Task { for await _ in hangups { reload(service) } }
         defer { reloading.cancel() }
 
@@ -44,7 +44,8 @@ struct ServeCommand: AsyncParsableCommand {
         let closed = await service.shutdown(within: loaded.configuration.http.drainTimeout)
         if closed > 0 {
             service.logger.warning(
-                "closed connections that were not finished in time", metadata: ["connections": "\(closed)"])
+                "closed connections that were not finished in time",
+                metadata: ["connections": .stringConvertible(closed)])
         }
         service.logger.notice("stopped")
         service.flushLog()
@@ -54,8 +55,9 @@ struct ServeCommand: AsyncParsableCommand {
         let service = try LatchkeyService(configuration: loaded.configuration)
         ProcessMemory.releaseCode()
         for warning in loaded.warnings { service.logger.warning("\(warning)") }
-        for url in service.urls(of: try service.start()) {
-            service.logger.notice("listening", metadata: ["url": "\(url)"])
+        for address in service.listening(at: try service.start()) {
+            service.logger.notice(
+                "listening", metadata: ["url": "\(address.url)", "serves": "\(address.purpose.rawValue)"])
         }
         ProcessMemory.releaseCode()
         return service

@@ -30,7 +30,8 @@ struct RelinkUserCommand: AsyncParsableCommand {
         var identity = AdminService.NewIdentity(issuer: issuer, subject: subject)
         identity.replacing = replacing
         try await runAdminCommand(options.configuration) { [user, identity, options] admin, _ in
-            try await admin.relink(user, to: identity, reason: options.reason, applies: options.apply)
+            try await admin.relink(
+                user, to: identity, reason: options.reason, applies: options.apply, as: options.output.format.lines)
         }
     }
 }
@@ -54,7 +55,8 @@ struct MergeUsersCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await runAdminCommand(options.configuration) { [user, into, options] admin, _ in
-            try await admin.merge(user, into: into, reason: options.reason, applies: options.apply)
+            try await admin.merge(
+                user, into: into, reason: options.reason, applies: options.apply, as: options.output.format.lines)
         }
     }
 }
@@ -75,7 +77,7 @@ struct EraseUserCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await runAdminCommand(options.configuration) { [user, options] admin, _ in
-            try await admin.erase(user, reason: options.reason, applies: options.apply)
+            try await admin.erase(user, reason: options.reason, applies: options.apply, as: options.output.format.lines)
         }
     }
 }
@@ -100,7 +102,8 @@ struct UndoMigrationCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await runAdminCommand(options.configuration) { [user, move, options] admin, _ in
-            try await admin.undoMigration(of: user, move: move, reason: options.reason, applies: options.apply)
+            try await admin.undoMigration(
+                of: user, move: move, reason: options.reason, applies: options.apply, as: options.output.format.lines)
         }
     }
 }

@@ -12,7 +12,8 @@ struct UsersCommand: AsyncParsableCommand {
             Exit status: 0 if it succeeded, 1 if not, 64 for wrong options, 78 for an invalid configuration.
             """,
         subcommands: [
-            FindUsersCommand.self, ShowUserCommand.self, UndoMigrationCommand.self, RelinkUserCommand.self,
+            FindUsersCommand.self, ShowUserCommand.self, ListSessionsCommand.self, EndSessionsCommand.self,
+            UndoMigrationCommand.self, RelinkUserCommand.self,
             MergeUsersCommand.self, EraseUserCommand.self,
         ])
 }
@@ -41,6 +42,8 @@ struct FindUsersCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The subject of an identity; with --issuer.")
     var subject: String?
 
+    @OptionGroup var output: FormatOptions
+
     func run() async throws {
         var selection = AdminService.UserSelection()
         selection.number = number
@@ -49,7 +52,9 @@ struct FindUsersCommand: AsyncParsableCommand {
         selection.phone = phone
         selection.issuer = issuer
         selection.subject = subject
-        try await runAdminCommand(options) { [selection] admin, _ in try await admin.find(selection) }
+        try await runAdminCommand(options) { [selection, output] admin, _ in
+            try await admin.find(selection, as: output.format.lines)
+        }
     }
 }
 
@@ -65,8 +70,11 @@ struct ShowUserCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Also show the profile, and subjects instead of fingerprints.")
     var personal = false
 
+    @OptionGroup var output: FormatOptions
+
     func run() async throws {
-        try await runAdminCommand(options) { [user, personal] admin, _ in try await admin.show(user, personal: personal)
+        try await runAdminCommand(options) { [user, personal, output] admin, _ in
+            try await admin.show(user, personal: personal, as: output.format.lines)
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import LatchkeyService
 
 struct VaultCommand: AsyncParsableCommand {
@@ -35,11 +36,17 @@ struct RotateVaultCommand: AsyncParsableCommand {
     )
     var deleteUnreadableClaims = false
 
+    @OptionGroup var output: FormatOptions
+
     func run() async throws {
-        try await runAdminCommand(options) { [apply, deleteUnreadableClaims] admin, configuration in
+        try await runAdminCommand(options) { [apply, deleteUnreadableClaims, output] admin, configuration in
             try await admin.rotateVault(
-                configuration, applies: apply, deletesUnreadableClaims: deleteUnreadableClaims
-            ) { print($0) }
+                configuration, applies: apply, deletesUnreadableClaims: deleteUnreadableClaims,
+                as: output.format.lines
+            ) { line in
+                // A program reads standard output.
+                if output.format == .json { Console.warn(line) } else { print(line) }
+            }
         }
     }
 }

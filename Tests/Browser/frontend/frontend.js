@@ -1,4 +1,4 @@
-// The frontend of docs/clients.md, which copies its JavaScript from this file. The test replaces
+// The frontend of docs/web-frontends.md, which copies its JavaScript from this file. The test replaces
 // https://login.example with Latchkey's public URL.
 
 // snippet: js-sign-in

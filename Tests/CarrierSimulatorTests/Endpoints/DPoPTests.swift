@@ -28,6 +28,8 @@ struct DPoPTests {
         var id: String? = RandomSource.system.token()
         var accessToken: String?
         var nonce: String?
+        /// What `camara:bh` is the hash of; nil for none.
+        var body: String?
         var hasPrivateMember = false
         var isForged = false
 
@@ -58,6 +60,7 @@ struct DPoPTests {
             claims.add("jti", ifPresent: id)
             claims.add("ath", ifPresent: accessToken.map { Base64URL.encode(Digests.sha256($0)) })
             claims.add("nonce", ifPresent: nonce)
+            claims.add("camara:bh", ifPresent: body.map { Base64URL.encode(Digests.sha256($0)) })
             let signed = Base64URL.encode(header.finish()) + "." + Base64URL.encode(claims.finish())
             let signer = isForged ? P256.Signing.PrivateKey() : key
             let signature = try signer.signature(for: SHA256.hash(data: Array(signed.utf8))).rawRepresentation

@@ -39,7 +39,8 @@ struct PhoneCodeTests {
         let device = try await waitingDevice()
         #expect(device.number.count == 6)
         let waiting = try await carriers.get(device.target).text
-        #expect(waiting.contains("http-equiv=\"refresh\""), "it looks again by itself")
+        #expect(waiting.contains("src=\"/waiting.js\"") && !waiting.contains("http-equiv"), "a script looks again")
+        #expect(try await carriers.get(device.target + "/state").text == #"{"state":"pending"}"#)
         let spoken = "\(device.number.prefix(3)) \(device.number.suffix(3))"
         let phone = try await carriers.get("/phone?" + Forms.encode([("number", spoken)]))
         #expect(phone.status == .ok)
@@ -53,6 +54,7 @@ struct PhoneCodeTests {
     func approved() async throws {
         let device = try await waitingDevice()
         #expect(try await answer(device.number).status == .ok)
+        #expect(try await carriers.get(device.target + "/state").text == #"{"state":"done"}"#)
         let back = try await carriers.get(device.target)
         #expect(back.status == .seeOther)
         let (address, query) = try back.destination()

@@ -1,4 +1,5 @@
 import CarrierSimulator
+import Crypto
 import HTTPServer
 import HTTPTypes
 import Primitives
@@ -120,6 +121,23 @@ struct UserInfoTests {
         #expect(signed.claims["aud"]?.string == Harness.clientID)
         #expect(signed.claims["sub"]?.string?.isEmpty == false)
         #expect(signed.isSigned(by: try await carriers.keySet("310010")[0]))
+    }
+
+    @Test("A response is encrypted for a client that is registered so, signed or not", arguments: [true, false])
+    func encrypted(isSigned: Bool) async throws {
+        let key = P256.KeyAgreement.PrivateKey()
+        let carriers = Harness {
+            $0.userInfoEncryption = .init(.ecdhES, .a256GCM, publicKeyPEM: key.publicKey.pemRepresentation)
+        }
+        let token = try await carriers.signIn("310010", isSigned ? [.userInfoSigned] : [])["access_token"]?.string
+        let response = try await carriers.get(
+            "/carriers/310010/userinfo", headers: [.authorization: "Bearer \(token ?? "")"])
+        #expect(response.headers[.contentType] == "application/jwt")
+        let parts = response.text.split(separator: ".", omittingEmptySubsequences: false)
+        #expect(parts.count == 5 && parts[1].isEmpty)
+        let header = try JSONValue(parsing: try #require(Base64URL.decode(String(parts[0])))).object
+        #expect(header?["alg"] == "ECDH-ES" && header?["enc"] == "A256GCM")
+        #expect(header?["cty"] == (isSigned ? "JWT" : nil))
     }
 
     @Test("Another carrier's access token is refused")

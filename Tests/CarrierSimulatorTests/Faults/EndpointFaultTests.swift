@@ -216,6 +216,7 @@ struct EndpointFaultTests {
             + [.backchannelSlow] + LogoutEndpointTests.faults
             + PushedAuthorizationTests.faultCases.map(\.fault) + [.parRequired, .parSlow] + DPoPTests.faults
             + SignedAuthorizationTests.faults + [.clientAssertionStrict, .userInfoSigned]
+            + ProviderBackchannelTests.faults
         // Migration tests cover the faults of port tokens, resource tests those of resources, operators' tests theirs.
         let own = CarrierSimulator.Fault.allCases.filter { fault in
             !["port-token-", "refresh-", "resource-", "operator-"].contains(where: fault.rawValue.hasPrefix)

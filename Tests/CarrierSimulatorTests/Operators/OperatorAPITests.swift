@@ -184,13 +184,16 @@ struct OperatorAPITests {
     // MARK: Telco Finder
 
     private func find(_ body: String) async throws -> Response {
-        let token = try await operators.clientToken(scope: Self.purpose + "telco-finder:search")
+        let token = try await operators.clientToken(scope: "telcofinder")
         return try await operators.call("/telco-finder/v1/search", token: token, body: body)
     }
 
     @Test("Telco Finder names the operator of a number")
     func finder() async throws {
-        let found = try await find(#"{"target":{"phoneNumber":"+12025550142"},"includeApiRoot":true}"#)
+        let target = #""target":{"phoneNumber":"+12025550142"}"#
+        let found = try await find(
+            "{" + target + #","includeApiRoot":true,"includeAuthProviderConfiguration":true,"#
+                + #""portabilitySearchMode":"DEEP"}"#)
         let object = try found.object()
         #expect(object["operatorId"]?.string == "harbor")
         #expect(object["apiRoot"]?.string == operators.simulator.apiRoot(of: "harbor"))
@@ -198,7 +201,13 @@ struct OperatorAPITests {
             object["authProviderConfiguration"]?.string
                 == OperatorHarness.otherIssuer + "/.well-known/openid-configuration")
         #expect(found.headers[.cacheControl] == "max-age=300")
-        #expect(try await find(#"{"target":{"phoneNumber":"+12025550142"}}"#).object()["apiRoot"] == nil)
+        let short = try await find("{" + target + "}").object()
+        #expect(short.members.map(\.name) == ["operatorId"])
+        for member in [#""includeApiRoot":1"#, #""portabilitySearchMode":"deep""#] {
+            #expect(try Refused(try await find("{\(target),\(member)}")) == Refused(400, "INVALID_ARGUMENT"))
+        }
+        operators.simulator.update("harbor") { $0.operatorProfile?.finderID = "HT-1" }
+        #expect(try await find("{" + target + "}").object()["operatorId"]?.string == "HT-1")
         let unknown = try await find(#"{"target":{"phoneNumber":"+12025559999"}}"#)
         #expect(try Refused(unknown) == Refused(404, "IDENTIFIER_NOT_FOUND"))
         #expect(try Refused(try await find("{}")) == Refused(422, "MISSING_IDENTIFIER"))

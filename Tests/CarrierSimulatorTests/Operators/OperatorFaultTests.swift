@@ -109,7 +109,8 @@ struct OperatorFaultTests {
     private static let share = "/number-verification/v2/device-phone-number"
     private static let check = "/sim-swap/v2/check"
     private static let search = "/telco-finder/v1/search"
-    private static let target = #"{"target":{"phoneNumber":"+12025550123"}}"#
+    private static let target =
+        #"{"target":{"phoneNumber":"+12025550123"},"includeApiRoot":true,"includeAuthProviderConfiguration":true}"#
 
     static let cases = [
         Case(fault: .operatorWrongAudience, path: share, refused: Refused(401, "UNAUTHENTICATED")),
@@ -135,6 +136,12 @@ struct OperatorFaultTests {
         Case(
             fault: .operatorFinderUnknown, path: search, body: target, refused: Refused(404, "IDENTIFIER_NOT_FOUND")),
         Case(fault: .operatorFinderNeighbour, path: search, body: target, content: "harbor"),
+        Case(
+            fault: .operatorFinderOtherRoot, path: search, body: target,
+            content: #""apiRoot":"\#(OperatorHarness.issuer)/canary/api""#),
+        Case(
+            fault: .operatorFinderOtherIssuer, path: search, body: target,
+            content: #""authProviderConfiguration":"\#(OperatorHarness.issuer)/canary/issuer/"#),
         Case(fault: .operatorFinder500, path: search, body: target, refused: Refused(500, nil)),
         Case(fault: .operatorFinderNotJSON, path: search, body: target, content: "<!doctype html>"),
         Case(fault: .operatorBackchannel500, path: "", refused: Refused(500, nil)),
@@ -144,7 +151,7 @@ struct OperatorFaultTests {
         if path.isEmpty { return try await start("tel:+12025550123") }
         let token =
             path == Self.search
-            ? try await operators.clientToken(scope: Self.purpose + "telco-finder:search")
+            ? try await operators.clientToken(scope: "telcofinder")
             : try await operators.accessToken(scope: OperatorHarness.scope + " sim-swap")
         return try await operators.call(path, token: token, body: body)
     }

@@ -114,10 +114,10 @@ struct OperatorTokenTests {
     // MARK: Client credentials
 
     static let clientScopes: [(scope: String?, refused: Refused)] = [
-        (nil, Refused(400, "invalid_scope")), ("telco-finder:search", Refused(400, "invalid_scope")),
+        (nil, Refused(400, "invalid_scope")), ("sim-swap:check", Refused(400, "invalid_scope")),
         ("dpv:FraudPreventionAndDetection number-verification:verify", Refused(400, "invalid_scope")),
         ("openid dpv:FraudPreventionAndDetection sim-swap:check", Refused(400, "invalid_scope")),
-        ("dpv:FraudPreventionAndDetection telco-finder:search", Refused(200, nil)),
+        ("dpv:FraudPreventionAndDetection sim-swap:check", Refused(200, nil)), ("telcofinder", Refused(200, nil)),
     ]
 
     @Test("A token without a user needs a scope with a purpose, and none that needs a user")

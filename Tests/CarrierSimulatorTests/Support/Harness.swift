@@ -26,7 +26,8 @@ struct Harness: Sendable {
 
     init(
         carriers: [CarrierSimulator.Carrier] = CarrierSimulator.Carrier.defaults,
-        authentication: CarrierSimulator.Client.Authentication = .clientSecretBasic
+        authentication: CarrierSimulator.Client.Authentication = .clientSecretBasic,
+        register: (inout CarrierSimulator.Client) -> Void = { _ in }
     ) {
         let (clock, pauses) = (clock, pauses)
         var shop = CarrierSimulator.Client(
@@ -34,6 +35,7 @@ struct Harness: Sendable {
         shop.authentication = authentication
         shop.postLogoutRedirectURIs = [Self.loggedOutURI]
         shop.publicKeyPEM = Self.signingKey.publicKey.pemRepresentation
+        register(&shop)
         simulator = CarrierSimulator(
             carriers: carriers,
             clients: [

@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPTypes
 import Logging
+import Primitives
 import Synchronization
 import TestSupport
 import Testing
@@ -127,6 +128,30 @@ struct LiveServerTests {
             #expect(thrown.status == 409)
             #expect(thrown["retry-after"] == "7")
             #expect(thrown.text == "It is taken.\n")
+        }
+    }
+
+    @Test("A handler responds at once, or gives a task what it has to wait for")
+    func immediateHandler() async throws {
+        let handler: ImmediateHandler = { request in
+            switch request.path {
+            case "/now": return .value(Response(status: .ok, contentType: "text/plain", text: "now"))
+            case "/refused": throw HTTPError(.conflict, code: "taken", message: "It is taken.")
+            default:
+                return .task {
+                    await Task.yield()
+                    if request.path == "/failed" { throw HTTPError(.conflict, code: "taken", message: "It was taken.") }
+                    return Response(status: .ok, contentType: "text/plain", text: "later")
+                }
+            }
+        }
+        try await LiveServer.run(immediateHandler: handler) { live in
+            let paths = ["/now", "/later", "/refused", "/now", "/failed", "/later"]
+            let client = try await live.connect()
+            // All at once: the responses come in the order of the requests.
+            try await client.send(paths.map { request("GET \($0)") }.joined())
+            let expected = ["now", "later", "It is taken.\n", "now", "It was taken.\n", "later"]
+            for text in expected { #expect(try await client.readResponse().text == text) }
         }
     }
 

@@ -16,6 +16,7 @@ struct LiveServer {
         loops: Int = 2, limits: ServerLimits = ServerLimits(), timeouts: ServerTimeouts = ServerTimeouts(),
         logger: Logger = silentLogger, probePaths: Set<String> = [],
         errorRenderer: ErrorRenderer? = nil, loadShedder: LoadShedder? = nil, handler: @escaping Handler = echo,
+        immediateHandler: ImmediateHandler? = nil,
         test: (LiveServer) async throws -> Void
     ) async throws {
         var configuration = ServerConfiguration(hosts: hosts, port: 0, loops: loops, limits: limits, timeouts: timeouts)
@@ -23,7 +24,10 @@ struct LiveServer {
         configuration.listeners += others
         configuration.probePaths = probePaths
         let server =
-            errorRenderer.map {
+            immediateHandler.map {
+                Server(configuration: configuration, logger: logger, loadShedder: loadShedder, handler: $0)
+            }
+            ?? errorRenderer.map {
                 Server(
                     configuration: configuration, logger: logger, errorRenderer: $0, loadShedder: loadShedder,
                     handler: handler)

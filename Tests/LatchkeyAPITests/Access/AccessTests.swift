@@ -286,6 +286,30 @@ struct AccessTests {
         #expect(answer.text("request_id") == answer.requestID)
     }
 
+    @Test(
+        "No log line has the handle of a backchannel authentication, whatever is mistyped in the path",
+        arguments: [
+            ("/auth/zenkey-async-signin/HANDLE", "/auth/zenkey-async-signin/-"),
+            ("/auth/acme/backchannel/HANDLE", "/auth/acme/backchannel/-"),
+            ("/auth/zenkey-async-signin/HANDLE/", "/auth/zenkey-async-signin/-"),
+            ("/auth/zenkey-async-signin/HANDLE/notification", "/auth/zenkey-async-signin/-"),
+            ("/auth/acme/backchannel/HANDLE/", "/auth/acme/backchannel/-"),
+            ("/auth/zenkey-async-signin//HANDLE", "/auth/zenkey-async-signin/-"),
+            ("/auth//zenkey-async-signin/HANDLE", "/auth//zenkey-async-signin/-"),
+            ("/api/Auth/ZenKey-Async-Signin/HANDLE", "/api/Auth/ZenKey-Async-Signin/-"),
+            ("/auth/zenkey-async-signin", "/auth/zenkey-async-signin"),
+            ("/auth/zenkey-async-signin/notification", "/auth/zenkey-async-signin/notification"),
+            ("/auth/acme/backchannel/notification", "/auth/acme/backchannel/notification"),
+            ("/auth/acme/backchannel-logout", "/auth/acme/backchannel-logout"),
+        ])
+    func handleInPath(_ path: String, _ logged: String) async throws {
+        let app = try TestApp()
+        _ = try await app.send(.get, path)
+        let line = try #require(app.log.lines.first { $0.message == "request" })
+        #expect(line.metadata["path"] == logged)
+        #expect(!app.log.text.contains("HANDLE"))
+    }
+
     @Test("Each request is logged in one line, without its query")
     func accessLog() async throws {
         let app = try TestApp()

@@ -205,6 +205,7 @@ struct RegistrationTests {
 
     static let addresses: [(String, Bool)] = [
         ("jane@mail.example", true), ("j.d+x@a-b.example", true), ("jané@münchen.example", true),
+        ("jané@mü_nchen.example", false),
         ("jane", false), ("@mail.example", false), ("jane@mail", false), ("jane@-a.example", false),
         ("jane@a..example", false), ("a b@mail.example", false), ("a@b@mail.example", false),
         (".a@mail.example", false), ("<a>@mail.example", false), ("jane@[127.0.0.1]", false),

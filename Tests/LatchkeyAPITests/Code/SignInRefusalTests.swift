@@ -100,7 +100,7 @@ struct SignInRefusalTests {
         Row(
             what: "metadata on a strange host",
             script: { $0.discovery = answer(#"{"issuer":"https://evil.example"}"#) }, status: 502,
-            error: "carrier_error", type: "serverError", says: "metadata, issuer is missing or not acceptable"),
+            error: "carrier_error", type: "configurationError", says: "metadata, issuer is missing or not acceptable"),
         Row(
             what: "no keys", script: { $0.keys = answer("{}", 500) }, status: 502, error: "carrier_error",
             type: "serverError", says: "key set, of status 500, cannot be read"),
@@ -147,6 +147,24 @@ struct SignInRefusalTests {
         #expect(line.metadata["outcome"] == row.error)
         #expect(line.metadata["correlation_id"] == "corr-1")
         #expect(app.log.signIns.count == 1)
+    }
+
+    @Test("Only a fault that may pass by itself is a reason to try again")
+    func persistence() async throws {
+        let scripts: [(mayPass: Bool, script: (inout FakeCarrier.Script) -> Void)] = [
+            (false, { $0.discovery = Self.answer(#"{"issuer":"https://evil.example"}"#) }),
+            (false, { $0.token = Self.answer(#"{"error":"invalid_client"}"#, 401) }),
+            (true, { $0.token = Self.answer("oops", 500) }), (true, { $0.keys = Self.answer("{}", 500) }),
+        ]
+        for (mayPass, script) in scripts {
+            let app = try TestApp()
+            app.carrier.script(script)
+            let answer = try await app.signIn()
+            #expect(answer.error == "carrier_error")
+            let message = try #require(answer.text("message"))
+            #expect(message.contains("try again") == mayPass, "\(message)")
+            #expect((answer.text("error_type") == "configurationError") != mayPass)
+        }
     }
 
     @Test("The server's faults are logged as errors, the carrier's as warnings, refusals as info")

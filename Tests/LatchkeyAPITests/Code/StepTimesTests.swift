@@ -161,9 +161,9 @@ struct StepTimesTests {
         #expect(try steps(line) == ["discovery"])
     }
 
-    @Test("docs/logs.md describes each step, and no other")
+    @Test("docs/observability.md describes each step, and no other")
     func document() throws {
-        let text = try String(contentsOfFile: "docs/logs.md", encoding: .utf8)
+        let text = try String(contentsOfFile: "docs/observability.md", encoding: .utf8)
         let told = text.matches(of: /\| `([a-z]+)_ms` \|/).map { String($0.1) }
         #expect(told == SignInReport.Step.allCases.map(\.rawValue))
     }

@@ -162,7 +162,10 @@ import Testing
                 let isLink = path == "/users/me/identities" && field != "provider"
                 let provider = isLink ? [("provider", JSONValue.string("zenkey"))] : []
                 let answer = try await app.send(
-                    try #require(HTTPRequest.Method(method)), path.replacing("{provider}", with: "zenkey"),
+                    try #require(HTTPRequest.Method(method)),
+                    path.replacing(
+                        "{provider}", with: path.hasSuffix("/backchannel") ? TestApp.provider : "zenkey"
+                    ).replacing("{id}", with: "no-such-id"),
                     call["security"] == Self.cookieOnly
                         ? [
                             .contentType: "application/json", .cookie: "__Host-latchkey_session=\(token)",

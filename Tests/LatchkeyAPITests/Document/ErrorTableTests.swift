@@ -1,5 +1,6 @@
 import Foundation
 import OpenIDConnect
+import Primitives
 import SignIn
 import TestSupport
 import Testing
@@ -18,6 +19,26 @@ struct ErrorTableTests {
         }
         let other = "| `…` | 401 `…` | `unknownError` | \(CarrierErrorTable.unknownCause) |"
         #expect(lines == types + codes + [other])
+    }
+
+    /// The codes of the examples of a document.
+    private func codes(_ value: JSONValue) -> Set<String> {
+        let members = value.object?.members ?? []
+        let isError = members.contains { $0.name == "error_description" }
+        let own = isError ? members.filter { $0.name == "error" }.compactMap(\.value.string) : []
+        return (members.map(\.value) + (value.array ?? [])).reduce(into: Set(own)) { $0.formUnion(codes($1)) }
+    }
+
+    @Test("of Latchkey's own is documented if the OpenAPI document has an example of it, and no other")
+    func ownCodes() throws {
+        let page = try Repository.text("docs/errors.md")
+        let section = page.components(separatedBy: "\n## ").first { $0.hasPrefix("Codes of Latchkey") } ?? ""
+        let documented = Set(section.matches(of: /(?:\| |\b)\d{3}(?: \|)?\s`([a-z_]+)`/).map { String($0.1) })
+        let carriers = Set(CarrierErrorTable.rows.map(\.code)).subtracting(SignInError.Code.allCases.map(\.rawValue))
+            .subtracting(["unauthorized_client"])
+        #expect(codes(PublishedAPI.document).subtracting(carriers) == documented)
+        let own = SignInError.Code.allCases.filter { $0 != .refusedByCarrier }
+        #expect(documented.isSuperset(of: own.map(\.rawValue)))
     }
 
     @Test("has exactly one row for every code of a carrier")

@@ -79,4 +79,24 @@ struct BoundTokenTests {
         }
         #expect(PendingRedirect(plain + [0, 0]) == nil, "neither a key nor a required authentication")
     }
+
+    @Test("A verification of a number keeps its id, and is no sign-in without it")
+    func verification() throws {
+        var start = RedirectStart(
+            provider: "number/northwind", clientType: .ios, redirectURI: "com.example.app://cb",
+            callbackURL: "https://b.example/")
+        let id = Secret(RandomSource.system.token())
+        start.verification = id
+        var pending = PendingRedirect(
+            start: start, clientID: try #require(ClientID("client-1")), correlationID: .random(from: .system),
+            browserHash: nil)
+        pending.leg = .authorization(network: nil, nonce: Secret("nonce-1"), codeVerifier: .random(from: .system))
+        for key in [nil, DPoPKey()] {
+            pending.dpopKey = key
+            let bytes = pending.bytes
+            let read = try #require(PendingRedirect(bytes))
+            #expect(read.start.verification == id && read.dpopKey == key && read.authentication.isEmpty)
+            #expect(PendingRedirect(bytes + [0]) == nil && PendingRedirect(Array(bytes.dropLast())) == nil)
+        }
+    }
 }

@@ -340,6 +340,14 @@ struct ProviderRefreshTests {
             #expect(provider.sent.count == 2)
         }
     }
+
+    @Test("A fault of the provider's metadata does not pass by itself, so the error suggests no other try")
+    func permanentFault() {
+        let error = SignInError(ofResource: OIDCError(.metadataRefused, reason: "The metadata names another issuer."))
+        #expect(error.errorType == .configurationError)
+        #expect(error.description.contains("does not pass by itself"))
+        #expect(!error.description.lowercased().contains("again"))
+    }
 }
 
 extension Result {

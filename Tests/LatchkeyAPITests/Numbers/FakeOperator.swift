@@ -25,6 +25,12 @@ final class FakeOperator: Sendable {
         var share: Answer?
         var verify: Answer?
         var swap: Answer?
+        /// The operator of all numbers at Telco Finder; nil for none.
+        var owner: String? = "northwind"
+        /// More members of Telco Finder's answers, as JSON.
+        var ownerMembers = ""
+        var finderCacheControl: String?
+        var search: Answer?
     }
 
     private struct State {
@@ -43,6 +49,8 @@ final class FakeOperator: Sendable {
     var shareURL: String { api + "/number-verification/v2/device-phone-number" }
     var verifyURL: String { api + "/number-verification/v2/verify" }
     var swapURL: String { api + "/sim-swap/v2/check" }
+
+    var searchURL: String { api + "/telco-finder/v1/search" }
 
     private let state = Mutex(State())
     private let key: TestSigningKey
@@ -82,8 +90,17 @@ final class FakeOperator: Sendable {
         case verifyURL:
             return try script.verify?(request) ?? spend(request, .json(#"{"devicePhoneNumberVerified":true}"#))
         case swapURL: return try script.swap?(request) ?? spend(request, .json(#"{"swapped":\#(script.isSwapped)}"#))
+        case searchURL: return try script.search?(request) ?? owner(request, script)
         default: return nil
         }
+    }
+
+    /// Telco Finder's answer.
+    private func owner(_ request: OutboundRequest, _ script: Script) -> OutboundResponse {
+        guard let owner = script.owner else { return spend(request, Self.error(404, "IDENTIFIER_NOT_FOUND")) }
+        var response = OutboundResponse.json(#"{"operatorId":"\#(owner)"\#(script.ownerMembers)}"#)
+        response.cacheControl = script.finderCacheControl
+        return spend(request, response)
     }
 
     private func metadata(_ script: Script) -> String {

@@ -20,6 +20,8 @@ struct NumberApp: Sendable {
     let log = CapturedLog()
     let northwind: FakeOperator
     let southwind: FakeOperator
+    /// Telco Finder.
+    let finder: FakeOperator
     let http: ScriptedHTTPClient
     let useCases: UseCases
     let testStore: TestStore
@@ -36,12 +38,16 @@ struct NumberApp: Sendable {
 
     init(
         simSwap: SignInConfiguration.SIMSwapPolicy = .init(), registration: RegistrationRules = RegistrationRules(),
-        limits: RequestLimits = RequestLimits(), dpop: DPoPSetting = .auto
+        limits: RequestLimits = RequestLimits(), dpop: DPoPSetting = .auto, takesHashes: Bool = false,
+        pause: PollPauses? = nil, telcoFinder change: ((inout SignInConfiguration.TelcoFinderRules) -> Void)? = nil
     ) throws {
         let (northwind, southwind) = (FakeOperator("northwind", clock: clock), FakeOperator("southwind", clock: clock))
         (self.northwind, self.southwind) = (northwind, southwind)
+        let finder = FakeOperator("finder", clock: clock)
+        self.finder = finder
         http = ScriptedHTTPClient { request throws(OutboundError) in
             if let response = try northwind.answer(request) { return response }
+            if let response = try finder.answer(request) { return response }
             return try southwind.answer(request) ?? .json("{}", status: 404)
         }
         testStore = try TestStore()
@@ -49,7 +55,8 @@ struct NumberApp: Sendable {
         var parties: [String: RelyingParty] = [:]
         let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
         for (fake, networks) in [(northwind, ["310010", "310012"]), (southwind, ["310020"])] {
-            let mobileOperator = try Self.mobileOperator(fake, networks, simSwap)
+            var mobileOperator = try Self.mobileOperator(fake, networks, simSwap)
+            mobileOperator.takesHashes = takesHashes
             var client = SignInConfiguration.Client(
                 id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(key, audience: .endpoint))
             client.redirectURIs = [Self.redirectURI, "https://web.example/done"]
@@ -63,14 +70,27 @@ struct NumberApp: Sendable {
             party.dpop = dpop
             parties[mobileOperator.key] = RelyingParty(configuration: party, http: http, clock: clock.wallClock)
         }
+        if let change {
+            let client = SignInConfiguration.Client(
+                id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(key, audience: .endpoint))
+            var rules = SignInConfiguration.TelcoFinderRules(
+                finder: try #require(TelcoFinder(root: try Self.url(finder.api))), client: client)
+            change(&rules)
+            configuration.telcoFinders["number"] = rules
+            parties[SignInConfiguration.TelcoFinderRules.key(of: "number")] = RelyingParty(
+                configuration: RelyingParty.Configuration(issuer: try Self.url(finder.issuer)), http: http,
+                clock: clock.wallClock)
+        }
         configuration.registration = registration
         useCases = UseCases(
             configuration: configuration, relyingParties: parties, store: testStore.store, logger: log.logger,
             clock: clock.wallClock,
-            pause: { [waits] duration in
-                waits.pauses.withLock { $0.append(duration) }
-                return true
-            })
+            pause: pause
+                ?? PollPauses { [waits, clock] duration in
+                    waits.pauses.withLock { $0.append(duration) }
+                    clock.advance(bySeconds: duration.components.seconds)
+                    return true
+                })
         let api = LatchkeyAPI(
             useCases: useCases, apiKeys: APIKeys([(TokenHash(sha256Of: TestApp.apiKey), APIGrant())]),
             baseURL: BaseURL("https://login.example/base"), limits: limits, logger: log.logger)
@@ -92,10 +112,11 @@ struct NumberApp: Sendable {
     }
 
     func send(
-        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = ""
+        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "",
+        apiKey: String? = TestApp.apiKey
     ) async throws -> Answer {
         var headers = headers
-        headers[try #require(HTTPField.Name("X-API-KEY"))] = TestApp.apiKey
+        headers[try #require(HTTPField.Name("X-API-KEY"))] = apiKey
         if method == .post { headers[.contentType] = "application/json" }
         let response = try await handler(
             Request(

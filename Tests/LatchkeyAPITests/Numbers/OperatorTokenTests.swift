@@ -1,3 +1,4 @@
+import HTTPTypes
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -54,6 +55,29 @@ struct OperatorTokenTests {
         #expect(try await app.me(try await app.token())["user_id"] == me["user_id"])
     }
 
+    static let pages: [(origin: String?, clientType: String, status: Int)] = [
+        ("https://login.example", #","client_type":"web""#, 200), ("https://login.example", "", 401),
+        ("https://evil.example", #","client_type":"web""#, 403), (nil, #","client_type":"web""#, 403),
+    ]
+
+    @Test(
+        "A page of this server needs no API key, and gets cookies; a page of another origin gets none",
+        arguments: pages)
+    func page(origin: String?, clientType: String, status: Int) async throws {
+        let app = try NumberApp()
+        var headers: HTTPFields = [:]
+        headers[.origin] = origin
+        let answer = try await app.send(
+            .post, "/auth/number/sign-in", headers,
+            body: #"{"operator_token":"TS43-token","operator":"northwind"\#(clientType)}"#, apiKey: nil)
+        #expect(answer.status == status, "\(answer.body)")
+        let cookies = answer.headers[values: .setCookie]
+        #expect(cookies.count == (status == 200 ? 2 : 0))
+        #expect(cookies.allSatisfy { $0.contains("; HttpOnly; SameSite=Lax;") })
+        #expect(answer.text("token") == nil && answer.text("refresh_token") == nil)
+        #expect(app.http.requests(to: app.northwind.tokenURL).count == (status == 200 ? 1 : 0))
+    }
+
     @Test("Where the operator lists CIBA and no JWTs, it is asked so, with login_hint alone, and polled at its pace")
     func backchannel() async throws {
         let app = try NumberApp()
@@ -78,6 +102,7 @@ struct OperatorTokenTests {
         "An authentication that comes to nothing ends the sign-in",
         arguments: [
             (["access_denied"], "access_denied"), (["expired_token"], nil), (["invalid_grant"], "invalid_grant"),
+            (["invalid_request"], nil),
             (Array(repeating: "authorization_pending", count: 99), "carrier_timeout"),
             (Array(repeating: "slow_down", count: 99), "carrier_timeout"),
         ] as [([String], String?)])
@@ -90,7 +115,7 @@ struct OperatorTokenTests {
         if let expected { #expect(answer.error == expected, "\(answer.body)") }
         #expect(app.count(app.northwind.shareURL) == 0)
         #expect(app.pauses.reduce(.zero, +) <= .seconds(20))
-        #expect(app.count(app.northwind.tokenURL) <= 11)
+        #expect(app.count(app.northwind.tokenURL) <= (polls.count == 1 ? 1 : 11))
     }
 
     @Test("An operator token is posted once: a second use is refused without a request")
@@ -135,6 +160,28 @@ struct OperatorTokenTests {
         let answer = try await app.signIn(#""operator_token":"t","mccmnc":310020,"client_id":"latchkey""#)
         #expect(answer.status == 200, "\(answer.body)")
         #expect(app.count(app.southwind.tokenURL) == 1)
+    }
+
+    @Test(
+        "An unrecognised device and missing consent are told alike, wherever the operator says it",
+        arguments: [
+            ("login_required", "not_on_mobile_network"), ("interaction_required", "not_on_mobile_network"),
+            ("account_selection_required", "not_on_mobile_network"), ("consent_required", "consent_required"),
+        ])
+    func refusedTokens(_ code: String, _ expected: String) async throws {
+        let refusal: FakeOperator.Answer = { _ in .json(#"{"error":"\#(code)"}"#, status: 400) }
+        let byJWT = try NumberApp()
+        byJWT.northwind.script { $0.token = refusal }
+        let answer = try await byJWT.signIn()
+        #expect(answer.status == 401 && answer.error == expected, "\(answer.body)")
+        #expect(try await byJWT.outcome()["error"] == expected, "for a code")
+        let byBackchannel = try NumberApp()
+        Self.useBackchannel(byBackchannel.northwind)
+        byBackchannel.northwind.script { $0.polls = [code] }
+        #expect(try await byBackchannel.signIn().error == expected, "at a poll")
+        byBackchannel.northwind.script { $0.backchannel = refusal }
+        let again = try await byBackchannel.signIn(#""operator_token":"another","operator":"northwind""#)
+        #expect(again.error == expected, "\(again.body)")
     }
 
     @Test("What the operator refuses is told by its code", arguments: ["invalid_grant", "invalid_client"])

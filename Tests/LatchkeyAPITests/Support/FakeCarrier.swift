@@ -18,6 +18,8 @@ final class FakeCarrier: Sendable {
         var keys: Answer?
         var userInfo: Answer?
         var backchannelAuthentication: Answer?
+        /// At the endpoint of CIBA.
+        var providerBackchannel: Answer?
     }
 
     static let host = "https://oidc.test.xcijv.com"
@@ -25,6 +27,7 @@ final class FakeCarrier: Sendable {
     static let tokenURL = host + "/token"
     static let userInfoURL = host + "/userinfo"
     static let backchannelAuthenticationURL = host + "/async"
+    static let providerBackchannelURL = host + "/bc-authorize"
     static let discoveryURL = host + "/discovery"
 
     let http = ScriptedHTTPClient { _ throws(OutboundError) in .json("{}") }
@@ -53,14 +56,20 @@ final class FakeCarrier: Sendable {
         case Self.issuer + "/.well-known/openid-configuration": return .json(Self.metadata)
         case Self.discoveryURL: return try await script.discovery?(request) ?? .json(Self.metadata)
         case Self.tokenURL: return try await script.token?(request) ?? tokens()
-        case Self.host + "/keys": return try await script.keys?(request) ?? .json(#"{"keys":[\#(key.jwk)]}"#)
+        case Self.host + "/keys": return try await script.keys?(request) ?? keySet()
         case Self.backchannelAuthenticationURL:
             return try await script.backchannelAuthentication?(request)
                 ?? .json(#"{"auth_req_id":"CARRIER-request","expires_in":"300","correlation_id":"corr-1"}"#)
+        case Self.providerBackchannelURL:
+            return try await script.providerBackchannel?(request)
+                ?? .json(#"{"auth_req_id":"PROVIDER-request","expires_in":120,"interval":5}"#)
         case Self.userInfoURL: return try await script.userInfo?(request) ?? .json(Self.userInfo(of: script.subject))
         default: return .json("{}", status: 404)
         }
     }
+
+    /// The response of a conforming key set.
+    func keySet() -> OutboundResponse { .json(#"{"keys":[\#(key.jwk)]}"#) }
 
     /// The response of conforming discovery.
     func discovered() -> OutboundResponse { .json(Self.metadata) }
@@ -106,6 +115,8 @@ final class FakeCarrier: Sendable {
         {"issuer":"\#(issuer)","authorization_endpoint":"\#(host)/authorize","token_endpoint":"\#(tokenURL)",
         "userinfo_endpoint":"\#(userInfoURL)","jwks_uri":"\#(host)/keys",
         "server_initiated_authorization_endpoint":"\#(backchannelAuthenticationURL)",
+        "backchannel_authentication_endpoint":"\#(providerBackchannelURL)",
+        "backchannel_token_delivery_modes_supported":["poll","ping"],
         "response_types_supported":["code"],"id_token_signing_alg_values_supported":["RS256","ES256"]}
         """#
 }

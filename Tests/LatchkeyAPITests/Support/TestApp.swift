@@ -12,6 +12,8 @@ import Testing
 struct TestApp: Sendable {
     static let apiKey = "API-key-of-the-test"
     static let otherAPIKey = "API-key-of-somebody-else"
+    /// An OpenID provider, which is the carrier's issuer itself.
+    static let provider = "bank"
 
     let clock: ManualClock
     let uptime = ManualUptime()
@@ -35,6 +37,8 @@ struct TestApp: Sendable {
         vaultKeys: [EncryptionKey] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
         otherClients: [String] = [],
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
+        provider changeProvider: (inout SignInConfiguration.Provider) -> Void = { _ in },
+        party changeParty: (inout RelyingParty.Configuration) -> Void = { _ in },
         compatibility: Compatibility = Compatibility(), readinessPatience: Duration = .seconds(60),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
         backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }, pendingStarts: Int? = nil
@@ -52,11 +56,25 @@ struct TestApp: Sendable {
         backchannel(&configuration.backchannelAuthentication.limits)
         if let pendingStarts { configuration.maximumPendingStarts = pendingStarts }
         configuration.vaultKeys = vaultKeys
+        var client = SignInConfiguration.Client(
+            id: try #require(ClientID("client-1")), secret: Secret("CLIENT-secret"))
+        change(&client)
+        var bank = SignInConfiguration.Provider(kind: .oidc, name: "Bank", clients: [client])
+        bank.backchannelTokenDeliveryMode = .poll
+        changeProvider(&bank)
+        configuration.providers[Self.provider] = bank
+        let issuer = try #require(EndpointURL(FakeCarrier.issuer, policy: .httpsOnly))
+        var bankParty = RelyingParty.Configuration(issuer: issuer)
+        changeParty(&bankParty)
         let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
         let party = RelyingParty(
             configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)
         useCases = UseCases(
-            configuration: configuration, relyingParties: ["zenkey": party], store: testStore.store, logger: log.logger,
+            configuration: configuration,
+            relyingParties: [
+                "zenkey": party,
+                Self.provider: RelyingParty(configuration: bankParty, http: carrier.http, clock: clock.wallClock),
+            ], store: testStore.store, logger: log.logger,
             clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience)
         api = LatchkeyAPI(
             useCases: useCases,
@@ -64,7 +82,7 @@ struct TestApp: Sendable {
                 [Self.apiKey, Self.otherAPIKey].map { (TokenHash(sha256Of: $0), APIGrant()) }
                     + keys.map { (TokenHash(sha256Of: $0.key), $0.value) }),
             allowedOrigins: allowedOrigins, clientOrigins: clientOrigins,
-            files: StaticFiles(siteIn: site.path, logger: log.logger),
+            files: StaticFiles(siteIn: site.path, hasConsole: false, logger: log.logger),
             baseURL: BaseURL("https://login.example/base"), compatibility: compatibility, limits: limits,
             uptime: uptime.uptime,
             logger: log.logger)

@@ -80,7 +80,7 @@ struct ClientAuthenticationTests {
     }
 
     @Test(
-        "How ID tokens are encrypted fits the key",
+        "How responses are encrypted fits the key",
         arguments: [
             ("", nil, nil),
             ("id_token_encrypted_response_alg: ECDH-ES, decryption_key_file: key", ContentEncryption.a256GCM, nil),
@@ -117,6 +117,37 @@ struct ClientAuthenticationTests {
                     + "other_decryption_key_file: other, other_decryption_key_id: x", nil,
                 "has one kid for decryption_key"
             ),
+            (
+                "id_token_encrypted_response_alg: ECDH-ES, decryption_key_file: key, "
+                    + "userinfo_encrypted_response_enc: A128GCM", nil,
+                "has userinfo_encrypted_response_enc, but no userinfo_encrypted_response_alg"
+            ),
+            (
+                "userinfo_encrypted_response_enc: A256GCM, decryption_key_file: key", nil,
+                "but no userinfo_encrypted_response_alg"
+            ),
+            (
+                "userinfo_encrypted_response_alg: ECDH-ES", nil,
+                "has userinfo_encrypted_response_alg, but no decryption_key"
+            ),
+            (
+                "userinfo_encrypted_response_alg: RSA-OAEP-256, decryption_key_file: key", nil,
+                "has userinfo_encrypted_response_alg: RSA-OAEP-256, which its decryption_key is not for"
+            ),
+            (
+                "id_token_encrypted_response_alg: ECDH-ES, userinfo_encrypted_response_alg: RSA-OAEP-256, "
+                    + "decryption_key_file: key", nil, "has userinfo_encrypted_response_alg: RSA-OAEP-256, which its"
+            ),
+            ("userinfo_encrypted_response_alg: RSA1_5, decryption_key_file: key", nil, "is not one of its words"),
+            (
+                "userinfo_encrypted_response_alg: ECDH-ES, userinfo_encrypted_response_enc: A128CBC-HS256, "
+                    + "decryption_key_file: key", nil, "is not one of its words"
+            ),
+            (
+                "userinfo_encrypted_response_alg: ECDH-ES, decryption_key_file: key, decryption_key_id: x, "
+                    + "other_decryption_key_file: other, other_decryption_key_id: x", nil,
+                "has one kid for decryption_key"
+            ),
         ] as [(String, ContentEncryption?, String?)])
     func encryption(_ members: String, _ encryption: ContentEncryption?, _ problem: String?) throws {
         let text = "zenkey: {clients: [{id: one, secret: s, \(members)}]}"
@@ -130,6 +161,34 @@ struct ClientAuthenticationTests {
             #expect(client.idTokenDecryption?.encryption == encryption)
             #expect((client.idTokenDecryption?.otherKey != nil) == members.contains("other_"))
         }
+    }
+
+    @Test(
+        "Userinfo is encrypted with the key of ID tokens, or alone",
+        arguments: [
+            ("userinfo_encrypted_response_alg: ECDH-ES", ContentEncryption?.none, ContentEncryption?.some(.a256GCM)),
+            (
+                "userinfo_encrypted_response_alg: ECDH-ES, userinfo_encrypted_response_enc: A128GCM, "
+                    + "id_token_encrypted_response_alg: ECDH-ES", .a256GCM, .a128GCM
+            ),
+            ("id_token_encrypted_response_alg: ECDH-ES", .a256GCM, nil),
+        ])
+    func encryptedUserInfo(
+        _ members: String, _ idTokens: ContentEncryption?, _ userInfo: ContentEncryption?
+    ) throws {
+        let text = """
+            zenkey: {clients: [{id: one, secret: s, decryption_key_file: key, other_decryption_key_file: other,
+              decryption_key_id: enc-1, \(members)}]}
+            """
+        let configuration = try load(
+            text, environment: needed.with("LATCHKEY_ZENKEY_CLIENTS", nil),
+            files: ["key": Self.key, "other": Self.otherKey]
+        ).configuration
+        let client = configuration.zenkey.clients[0]
+        #expect(client.idTokenDecryption?.encryption == idTokens)
+        #expect(client.userInfoDecryption?.encryption == userInfo)
+        #expect(client.userInfoDecryption == nil || client.userInfoDecryption?.otherKey != nil)
+        #expect(configuration.publishedDecryptionKeys.map(\.keyID) == ["enc-1"])
     }
 
     @Test("A key beside a secret signs backchannel authentication requests; a world-readable key causes a warning")

@@ -77,8 +77,8 @@ struct ConfigurationProblemTests {
                     + "info, verbose, trace, debug, notice, warning, critical [test.yaml line 1]"
             ),
             (
-                "rate_limits: maybe",
-                "rate_limits: maybe is neither on nor off; give on or off [test.yaml line 1]"
+                "rate_limits: {enabled: maybe}",
+                "rate_limits.enabled: maybe is neither on nor off; give on or off [test.yaml line 1]"
             ),
             (
                 "database: {url: 'postgres://user:pass word@db/latchkey'}",
@@ -417,18 +417,18 @@ struct ConfigurationProblemTests {
         "A bad rate or address range is reported",
         arguments: [
             (
-                "rate_limit_rules: {per_address: 5}",
-                "rate_limit_rules.per_address: 5 is not a rate; give a number and a duration such as 600/1m, or 0 "
+                "rate_limits: {per_address: 5}",
+                "rate_limits.per_address: 5 is not a rate; give a number and a duration such as 600/1m, or 0 "
                     + "for no limit"
             ),
             (
-                "rate_limit_rules: {per_address: 0/1s}",
-                "rate_limit_rules.per_address: 0 is out of range; give a number and a duration such as 600/1m, or 0 "
+                "rate_limits: {per_address: 0/1s}",
+                "rate_limits.per_address: 0 is out of range; give a number and a duration such as 600/1m, or 0 "
                     + "for no limit"
             ),
             (
-                "rate_limit_rules: {per_api_key: 5/2d}",
-                "rate_limit_rules.per_api_key: 2d is out of range; give a number and a duration such as 600/1m, or 0 "
+                "rate_limits: {per_api_key: 5/2d}",
+                "rate_limits.per_api_key: 2d is out of range; give a number and a duration such as 600/1m, or 0 "
                     + "for no limit"
             ),
             (
@@ -447,9 +447,9 @@ struct ConfigurationProblemTests {
                 "api_keys: is missing; without it no app can call the API; set LATCHKEY_API_KEYS, or the key in the "
                     + "file",
                 "zenkey.discovery_url: is missing; without it no carrier can be found; "
-                    + "set LATCHKEY_ZENKEY_DISCOVERY_URL, or the key in the file",
+                    + "set LATCHKEY_ZENKEY_DISCOVERY_URL, or the key in the file; or configure providers",
                 "zenkey.clients: is missing; without it no user can sign in; "
-                    + "set LATCHKEY_ZENKEY_CLIENTS, or the key in the file",
+                    + "set LATCHKEY_ZENKEY_CLIENTS, or the key in the file; or configure providers",
             ])
     }
 

@@ -30,7 +30,7 @@ struct ConfigurationWarningTests {
         "A setting that removes a defence causes a warning",
         arguments: [
             ("allow_loopback_http: true", "allow_loopback_http", "plain HTTP"),
-            ("rate_limits: off", "rate_limits", "are off"),
+            ("rate_limits: {enabled: off}", "rate_limits.enabled", "are off"),
             ("http: {host: 0.0.0.0}", "http.host", "other machines"),
             ("http: {host: '::'}\npublic_url: http://127.0.0.1:8080", "http.host", "other machines"),
             ("outbound: {allow_private_networks: true}", "outbound.allow_private_networks", "private network"),
@@ -63,18 +63,18 @@ struct ConfigurationWarningTests {
                 "http: {trusted_proxies: [10.0.0.2], limits: {max_connections_per_address: 9}}",
                 "http.limits.max_connections_per_address", "of a proxy"
             ),
-            ("rate_limit_rules: {per_address: 0}", "rate_limit_rules.per_address", "any number of requests"),
+            ("rate_limits: {per_address: 0}", "rate_limits.per_address", "any number of requests"),
             (
-                "rate_limit_rules: {sign_ins_per_address: 0}", "rate_limit_rules.sign_ins_per_address",
+                "rate_limits: {sign_ins_per_address: 0}", "rate_limits.sign_ins_per_address",
                 "any number of sign-ins"
             ),
             (
-                "rate_limit_rules: {starts_per_address: 0}", "rate_limit_rules.starts_per_address",
+                "rate_limits: {starts_per_address: 0}", "rate_limits.starts_per_address",
                 "any number of starts"
             ),
-            ("rate_limit_rules: {starts_per_subnet: 0}", "rate_limit_rules.starts_per_subnet", "one subnet"),
+            ("rate_limits: {starts_per_subnet: 0}", "rate_limits.starts_per_subnet", "one subnet"),
             (
-                "rate_limit_rules: {prompts_per_user: 0}", "rate_limit_rules.prompts_per_user",
+                "rate_limits: {prompts_per_user: 0}", "rate_limits.prompts_per_user",
                 "one user may be prompted"
             ),
             ("sessions: {access_lifetime: 25h}", "sessions.access_lifetime", "stolen"),
@@ -175,18 +175,33 @@ struct ConfigurationWarningTests {
         "Private networks and values at their bounds cause no warning; disabled rate limits cause one",
         arguments: [
             ("http: {trusted_proxies: [10.0.0.0/8, 'fc00::/7', '::ffff:10.0.0.0/104']}", 0),
-            ("rate_limits: off\nrate_limit_rules: {per_address: 0, sign_ins_per_address: 0}", 1),
+            ("rate_limits: {enabled: off, per_address: 0, sign_ins_per_address: 0}", 1),
             ("sessions: {access_lifetime: 24h}\nid_token: {clock_skew: 5m}", 0),
         ])
     func bounds(text: String, count: Int) throws {
         #expect(try load(Self.client + text).warnings.count == count)
     }
 
+    @Test("API keys in a file of their own are not in the configuration file, whoever can read that")
+    func ownFile() throws {
+        let environment = needed.with("LATCHKEY_API_KEYS", nil)
+        let key = String(repeating: "k", count: 40)
+        let apart = try load("api_keys_file: keys", environment: environment, files: ["keys": key])
+        #expect(!apart.warnings.contains { $0.key.hasPrefix("api_keys") })
+        let readable = try load(
+            "api_keys_file: keys", environment: environment, files: ["keys": key], readableByAll: true)
+        let warnings = readable.warnings.filter { $0.key.hasPrefix("api_keys") }
+        #expect(warnings.map(\.reason) == ["every user of this machine can read the file keys"])
+        let within = try load("api_keys: [\(key)]", environment: environment, readableByAll: true)
+        #expect(within.warnings.count { $0.key == "api_keys" } == 2)
+    }
+
     @Test("An https public_url without trusted proxies causes a warning")
     func unknownProxy() throws {
         let text = "public_url: https://login.example.com\n"
         #expect(try load(Self.client + text).warnings.map(\.key) == ["http.trusted_proxies"])
-        #expect(try load(Self.client + text + "rate_limits: off").warnings.map(\.key) == ["rate_limits"])
+        #expect(
+            try load(Self.client + text + "rate_limits: {enabled: off}").warnings.map(\.key) == ["rate_limits.enabled"])
     }
 
     @Test("A sample secret from the documentation causes a warning, as text and as a hash")

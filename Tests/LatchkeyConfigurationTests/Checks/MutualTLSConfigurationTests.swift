@@ -81,6 +81,16 @@ struct MutualTLSConfigurationTests {
         #expect(warning.map { found.first?.contains($0) == true } ?? true, "\(found)")
     }
 
+    @Test("A half-written certificate or key is refused, wherever it ends", arguments: ["one.pem", "one.key"])
+    func halfWritten(_ name: String) throws {
+        let text = try #require(Self.files[name])
+        for length in stride(from: 0, to: text.utf8.count - 2, by: 7) {
+            var files = Self.files
+            files[name] = String(decoding: text.utf8.prefix(length), as: UTF8.self)
+            #expect(!problems(Self.text(Self.pair), files: files).isEmpty, "\(length) bytes")
+        }
+    }
+
     @Test("A provider without metadata authenticates a client by its certificate, but has no mtls")
     func oauth2() throws {
         func text(_ settings: String) -> String {

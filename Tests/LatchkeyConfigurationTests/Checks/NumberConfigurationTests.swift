@@ -85,6 +85,56 @@ struct NumberConfigurationTests {
         #expect(policy.maximumAge == hours && policy.ifSwapped == swapped && policy.ifUnknown == unknown)
     }
 
+    private static func finder(_ more: String = "", without name: String? = nil) -> String {
+        let members = [
+            ("issuer", "'https://auth.finder.example'"), ("api_root", "'https://api.finder.example'"),
+            ("client_id", "us"), ("private_key_file", "key.pem"),
+        ].filter { $0.0 != name }
+        return ", telco_finder: {" + members.map { "\($0.0): \($0.1)" }.joined(separator: ", ") + more + "}"
+    }
+
+    @Test("Telco Finder is an OpenID provider that every operator of the provider shares")
+    func telcoFinder() throws {
+        let southwind = Self.northwind().replacing("northwind", with: "southwind").replacing(
+            "['310010', '310012']", with: "[]")
+        let text = Self.provider([Self.northwind(", operator_id: NW.1"), southwind], Self.finder())
+        let configuration = try load("providers: {\(text)}", files: Self.files).configuration
+        #expect(configuration.providers.compactMap(\.mobileOperator?.finderID) == ["NW.1", "southwind"])
+        let finder = try #require(configuration.telcoFinders["number"])
+        #expect(finder.issuer.text == "https://auth.finder.example")
+        #expect(finder.apiRoot.text == "https://api.finder.example")
+        #expect(finder.rules.client.id.text == "us")
+        guard case .privateKeyJWT(_, .endpoint) = finder.rules.client.authentication else {
+            Issue.record("another method or audience")
+            return
+        }
+        #expect(finder.rules.finder.scopes == ["telcofinder"] && finder.rules.finder.portabilitySearch == .deep)
+        #expect(finder.rules.ifOtherOperator == .refuse && finder.rules.ifUnknown == .refuse)
+        let changed = Self.finder(
+            ", assertion_audience: issuer, scopes: [a, b], portability_search: shallow, if_other_operator: report, "
+                + "if_unknown: accept")
+        let rules = try #require(
+            try load("providers: {\(Self.provider([Self.northwind()], changed))}", files: Self.files).configuration
+                .telcoFinders["number"]?.rules)
+        #expect(rules.finder.scopes == ["a", "b"] && rules.finder.portabilitySearch == .shallow)
+        #expect(rules.ifOtherOperator == .report && rules.ifUnknown == .accept)
+        #expect(try load("providers: {\(Self.provider())}", files: Self.files).configuration.telcoFinders.isEmpty)
+    }
+
+    @Test(
+        "A provider without a check of the SIM is warned of, once",
+        arguments: [
+            ("", 1), (", sim_swap: {if_swapped: off}", 1), (", sim_swap: {if_swapped: report}", 0),
+            (", sim_swap: {max_age_hours: 24}", 0),
+        ])
+    func simSwapWarning(_ more: String, _ count: Int) throws {
+        let southwind = Self.northwind().replacing("northwind", with: "southwind").replacing(
+            "['310010', '310012']", with: "[]")
+        let loaded = try load(
+            "providers: {\(Self.provider([Self.northwind(), southwind], more))}", files: Self.files)
+        #expect(loaded.warnings.count { "\($0)".contains("number has no sim_swap") } == count)
+    }
+
     @Test(
         "An invalid provider of numbers is reported with the reason",
         arguments: [
@@ -114,6 +164,24 @@ struct NumberConfigurationTests {
                 "has a query"
             ),
             (provider([northwind()], ", sim_swap: {max_age_hours: 2401}"), "2401"),
+            (provider([northwind()], finder(without: "issuer")), "has no telco_finder.issuer"),
+            (provider([northwind()], finder(without: "api_root")), "has no telco_finder.api_root"),
+            (provider([northwind()], finder(without: "client_id")), "has no telco_finder.client_id"),
+            (provider([northwind()], finder(without: "private_key_file")), "has no telco_finder.private_key"),
+            (provider([northwind()], finder(", portability_search: far")), "is not one of its words"),
+            (provider([northwind()], finder(", if_unknown: report")), "is not one of its words"),
+            (
+                provider([
+                    northwind(),
+                    northwind(", operator_id: northwind").replacing("name: northwind", with: "name: other").replacing(
+                        "auth.northwind", with: "auth.other"
+                    ).replacing("['310010', '310012']", with: "[]"),
+                ]), "has the operator_id of another"
+            ),
+            (
+                "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b'\(finder())}",
+                "has telco_finder, which is for providers of kind camara"
+            ),
             (provider([northwind()], ", sim_swap: {if_swapped: maybe}"), "is not one of its words"),
             (provider([northwind()], ", issuer: 'https://a.example'"), "has issuer"),
             (provider([northwind()], ", clients: 'a:b'"), "has clients"),

@@ -61,7 +61,9 @@ struct ConfigurationLoaderTests {
                 #expect(lists.contains { key.name.hasPrefix($0) }, "\(key.name)")
                 continue
             }
-            #expect(name == "LATCHKEY_" + key.name.uppercased().split(separator: ".").joined(separator: "_"))
+            // The switch of a group has the group's variable.
+            let words = key.name.uppercased().split(separator: ".").filter { $0 != "ENABLED" }
+            #expect(name == "LATCHKEY_" + words.joined(separator: "_"))
             // A list of two line breaks is invalid for every type.
             let found = problems(environment: needed.with(name, "\n,\n"))
             #expect(found.contains { $0.hasPrefix(key.name) && $0.hasSuffix("[\(name)]") }, "\(name): \(found)")
@@ -186,8 +188,8 @@ struct ConfigurationLoaderTests {
             ("http: {limits: {max_body_bytes: 48KiB}}", "http.limits.max_body_bytes", "48KiB"),
             ("http: {host: [127.0.0.1, '::1']}", "http.host", "127.0.0.1,::1"),
             ("http: {host: '[::1]'}", "http.host", "::1"),
-            ("rate_limits: off", "rate_limits", "off"),
-            ("rate_limits: false", "rate_limits", "off"),
+            ("rate_limits: {enabled: off}", "rate_limits.enabled", "off"),
+            ("rate_limits: {enabled: false}", "rate_limits.enabled", "off"),
             ("registration: required", "registration", "required"),
             ("database: {url: 'sqlite:////var/lib/latchkey/a.db'}", "database.url", "sqlite:////var/lib/latchkey/a.db"),
             ("database: {url: 'sqlite:///data/a.db'}", "database.url", "sqlite:///data/a.db"),

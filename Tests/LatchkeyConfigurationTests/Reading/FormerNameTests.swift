@@ -6,11 +6,17 @@ import Testing
 
 @Suite("The former name of a key")
 struct FormerNameTests {
-    private static let names = [
-        ("http.limits.max_requests_under_way", "http.limits.max_concurrent_requests", "7"),
-        ("outbound.per_host_connections", "outbound.max_connections_per_host", "7"),
-        ("outbound.per_carrier_requests", "outbound.max_requests_per_carrier", "7"),
-    ]
+    private static let limits = [
+        "per_address", "sign_ins_per_address", "starts_per_address", "starts_per_subnet", "per_api_key",
+        "changes_per_user", "prompts_per_user",
+    ].map { ("rate_limit_rules.\($0)", "rate_limits.\($0)", "7/1h") }
+
+    private static let names =
+        limits + [
+            ("http.limits.max_requests_under_way", "http.limits.max_concurrent_requests", "7"),
+            ("outbound.per_host_connections", "outbound.max_connections_per_host", "7"),
+            ("outbound.per_carrier_requests", "outbound.max_requests_per_carrier", "7"),
+        ]
 
     /// A text with a value at a key.
     private func yaml(_ key: String, _ value: String) -> String {
@@ -35,6 +41,26 @@ struct FormerNameTests {
         let warning = try #require(loaded.warnings.first { $0.key == former })
         #expect(
             "\(warning)" == "\(former): is the former name of a key; write \(present) [test.yaml line 1]")
+    }
+
+    @Test(
+        "of a switch was that of its group: a single value, with the variable that the switch has",
+        arguments: ["on", "off"])
+    func ofSwitch(text: String) throws {
+        let loaded = try load("rate_limits: \(text)")
+        #expect(value(of: "rate_limits.enabled", in: loaded) == text)
+        #expect(
+            loaded.warnings.contains {
+                "\($0)" == "rate_limits: is the former name of a key; write rate_limits.enabled [test.yaml line 1]"
+            })
+        let set = try load(environment: needed.with("LATCHKEY_RATE_LIMITS", text))
+        #expect(value(of: "rate_limits.enabled", in: set) == text)
+        #expect(!set.warnings.contains { $0.reason.contains("former") })
+        let group = try load("rate_limits: {enabled: \(text), per_address: 7/1h}")
+        #expect(value(of: "rate_limits.enabled", in: group) == text)
+        #expect(value(of: "rate_limits.per_address", in: group) == "7/1h")
+        #expect(!group.warnings.contains { $0.reason.contains("former") })
+        #expect(try load("rate_limits:\n").warnings.count == load("").warnings.count)
     }
 
     @Test("is accepted as a variable, with a warning that names the current one", arguments: names)
@@ -75,6 +101,7 @@ struct FormerNameTests {
     @Test("is in the reference, and is not suggested for a misspelled key")
     func reference() {
         let known = ConfigurationReference.keys.compactMap { key in key.formerName.map { ($0, key.name) } }
+            .filter { $0.0 != "rate_limits" }
         #expect(known.map(\.0) == Self.names.map(\.0) && known.map(\.1) == Self.names.map(\.1))
         #expect(problems("outbound: {per_host_connection: 7}").allSatisfy { !$0.contains("did you mean outbound.per") })
     }

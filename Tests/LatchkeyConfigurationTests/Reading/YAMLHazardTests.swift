@@ -7,8 +7,8 @@ struct YAMLHazardTests {
     @Test(
         "A file that is not plain YAML or JSON is refused with its line, without a crash",
         arguments: [
-            ("http: {port: 80}\nhttp: {port: 81}", "has the key http more than once in one group", 1),
-            ("http:\n  port: 80\n  \"port\": 81", "has the key port more than once in one group", 2),
+            ("http: {port: 80}\nhttp: {port: 81}", "has the key http more than once in one group", 2),
+            ("http:\n  port: 80\n  \"port\": 81", "has the key port more than once in one group", 3),
             ("log: {level: &level info}", "has an anchor or alias (&, *), which are not supported", 1),
             ("log: &log {level: info}\nhttp: *log", "has an anchor or alias (&, *), which are not supported", 1),
             ("log: *log", "has a value that starts with * and is not in quotes", 1),
@@ -20,7 +20,7 @@ struct YAMLHazardTests {
             ("just text", "has no keys at its top", 1),
             (
                 "a: 1\n---\nb: 2",
-                "is not YAML or JSON (expected a single document in the stream, but found another document)", 2
+                "is not YAML or JSON (expected a single document in the stream, but found another document)", 3
             ),
         ])
     func refused(text: String, reason: String, line: Int) throws {
@@ -36,7 +36,8 @@ struct YAMLHazardTests {
 
     @Test("A word that YAML 1.1 reads as a Boolean or a number is read as text")
     func plainWords() throws {
-        let configuration = try load("rate_limits: off\nzenkey: {issuers: {001010: 'https://a.att.com'}}").configuration
+        let configuration = try load("rate_limits: {enabled: off}\nzenkey: {issuers: {001010: 'https://a.att.com'}}")
+            .configuration
         #expect(!configuration.rateLimits)
         #expect(configuration.zenkey.issuers.keys.map(\.text) == ["001010"])
     }
@@ -65,8 +66,8 @@ struct YAMLHazardTests {
             values += "a\(level): &a\(level) [*a\(level - 1), *a\(level - 1)]\n"
             keys += "? &a\(level) [*a\(level - 1), *a\(level - 1)]\n: 1\n"
         }
-        #expect(problems(values).first?.contains("more than 20 values that start with *") == true)
-        #expect(problems(keys).first?.contains("more than 20 values that start with *") == true)
+        #expect(problems(values).first?.contains("has an anchor or alias") == true)
+        #expect(problems(keys).first?.contains("has an anchor or alias") == true)
         let comment = String(repeating: "  # * item\n", count: 30)
         #expect(problems(comment) == [])
     }

@@ -40,10 +40,10 @@ struct ConfigurationDocumentTests {
         }
         #expect(
             names(.value) == [
-                "rate_limits", "rate_limit_rules.per_address", "rate_limit_rules.sign_ins_per_address",
-                "rate_limit_rules.starts_per_address", "rate_limit_rules.starts_per_subnet",
-                "rate_limit_rules.per_api_key",
-                "rate_limit_rules.changes_per_user", "rate_limit_rules.prompts_per_user", "http.trusted_proxies",
+                "rate_limits.enabled", "rate_limits.per_address", "rate_limits.sign_ins_per_address",
+                "rate_limits.starts_per_address", "rate_limits.starts_per_subnet",
+                "rate_limits.per_api_key",
+                "rate_limits.changes_per_user", "rate_limits.prompts_per_user", "http.trusted_proxies",
                 "http.forwarded_field", "http.limits.max_concurrent_requests",
                 "zenkey.clients[].certificate_file", "zenkey.clients[].certificate_key",
                 "zenkey.clients[].other_private_key", "zenkey.clients[].other_private_key_id",
@@ -113,6 +113,10 @@ enum ConfigurationDocument {
         keys are named in the log and take effect at the next start. A configuration with a problem changes nothing.
 
         `latchkey check-config` prints all problems, and warnings for settings that remove a defence.
+
+        [`configuration.schema.json`](configuration.schema.json) is the JSON Schema of the file, for editors: it
+        completes keys, shows their meanings, and marks wrong names and values. The first line of the example names it
+        for the YAML language server; `latchkey check-config --schema` prints it.
 
         `make configuration-reference` writes this file from the program; `make test` fails if the two differ.
 

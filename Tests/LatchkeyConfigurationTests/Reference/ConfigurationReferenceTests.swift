@@ -16,25 +16,6 @@ struct ConfigurationReferenceTests {
             .split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// The lines with every setting uncommented: those that begin, after their indentation, with `#` and no space or,
-    /// within a list or group that is commented out, `#` and the list's indentation.
-    private var uncommented: String {
-        var isInBlock = false
-        return lines.map { (line) -> String in
-            let indentation = line.prefix { $0 == " " }
-            let rest = line.dropFirst(indentation.count)
-            guard rest.hasPrefix("#") else {
-                isInBlock = false
-                return String(line)
-            }
-            let text = rest.dropFirst()
-            let isSetting = !text.isEmpty && !text.hasPrefix(" ")
-            guard isSetting || (isInBlock && text.hasPrefix("  ")) else { return String(line) }
-            if isSetting { isInBlock = text.hasSuffix(":") }
-            return String(indentation + text)
-        }.joined(separator: "\n")
-    }
-
     @Test("The unchanged example sets no key")
     func asItIs() throws {
         let loaded = try load(lines.joined(separator: "\n"))
@@ -47,8 +28,10 @@ struct ConfigurationReferenceTests {
             "/etc/ssl/certs/ca-certificates.crt": "-----BEGIN CERTIFICATE-----\n",
             "/etc/latchkey/tls/fullchain.pem": TLSTexts.chain, "/etc/latchkey/tls/privkey.pem": TLSTexts.key,
             "/run/secrets/northwind.pem": P256.Signing.PrivateKey().pemRepresentation,
+            "/run/secrets/finder.pem": P256.Signing.PrivateKey().pemRepresentation,
         ]
-        let loaded = try load(uncommented, environment: [:], files: bundle)
+        let loaded = try load(
+            ExampleText.uncommented(lines.joined(separator: "\n")), environment: [:], files: bundle)
         let values = ConfigurationReference.values(of: loaded.configuration)
         for key in ConfigurationReference.keys where key.environmentName != nil {
             #expect(loaded.origins[key.name] != nil, "\(key.name) is missing")
@@ -107,7 +90,7 @@ struct ConfigurationReferenceTests {
                 "zenkey.clients[].certificate_key", "zenkey.clients[].private_key",
                 "zenkey.clients[].other_private_key",
                 "zenkey.clients[].decryption_key", "zenkey.clients[].other_decryption_key", "providers",
-                "providers[].clients", "providers[].operators[].private_key",
+                "providers[].clients", "providers[].telco_finder.private_key", "providers[].operators[].private_key",
                 "providers[].operators[].other_private_key", "vault.encryption_keys",
                 "transactions.encryption_keys", "outbound.proxy",
             ])

@@ -5,72 +5,82 @@ import Testing
 
 /// What the CAMARA Security and Interoperability Profile r4.2 demands of API consumers.
 enum CAMARARequirements {
-    static let all: [CAMARAScenario] = [
+    static let all: [CAMARAScenario] = general + ofDPoP
+    static var checked: [CAMARAScenario] { all.filter { $0.check != nil } }
+
+    private static let general: [CAMARAScenario] = [
         CAMARAScenario(
             id: "Transport Security", what: "all connections use TLS",
             verdict: "an operator without https is refused when the configuration is read",
-            check: allConnectionsUseTls),
+            check: refusesPlainHTTP),
         CAMARAScenario(
             id: "Signed Authentication Requests", what: "the mandatory parameters are outside, too, and match",
             verdict: "`scope`, `response_type`, `client_id` and `redirect_uri` have the same values in both places",
-            check: theMandatoryParametersAreOutsideToo),
+            check: repeatsTheMandatoryParametersOutside),
         CAMARAScenario(
             id: "Signed Authentication Requests", what: "the object has `iss`, `aud`, `iat`, `exp` and `jti`",
-            verdict: "it has them, is valid for at most 300 seconds, and has no `sub`", check: theObjectHasIssAudIat),
+            verdict: "it has them, is valid for at most 300 seconds, and has no `sub`",
+            check: requestObjectHasItsClaims),
         CAMARAScenario(
             id: "Cross-Site Request Forgery Protection", what: "CSRF protection is required, by PKCE",
             verdict: "every authorization request has a challenge, `state` and `nonce` of its own",
-            check: csrfProtectionIsRequiredByPkce),
+            check: everyRequestHasValuesOfItsOwn),
         CAMARAScenario(
             id: "CIBA: Authentication Request", what: "`login_hint` is required, and the only hint",
             verdict: "sends `login_hint` alone, with `operatortoken:` before the token, and authenticates",
-            check: loginHintIsRequiredAndThe),
+            check: sendsLoginHintAlone),
         CAMARAScenario(
             id: "Refresh Token Usage", what: "other flows must not use refresh tokens",
             verdict: "neither asks for a refresh token nor uses one", simSwap: "{if_swapped: report}",
-            check: otherFlowsMustNotUseRefresh),
+            check: usesNoRefreshTokens),
         CAMARAScenario(
             id: "Access Token Request", what: "client credentials need a scope",
             verdict: "sends the scope of the one API that it calls, and the purpose", simSwap: "{if_swapped: report}",
-            check: clientCredentialsNeedAScope),
+            check: clientCredentialsHaveAScope),
         CAMARAScenario(
             id: "JWT Bearer Flow", what: "no `scope` parameter, but a `scope` claim",
-            verdict: "the scope is in the assertion only, with one purpose", check: noScopeParameterButAScope),
+            verdict: "the scope is in the assertion only, with one purpose", check: scopeIsInTheAssertionOnly),
         CAMARAScenario(
             id: "JWT Bearer Flow", what: "the claims of the assertion",
             verdict: "`iss` is the client, `sub` the operator token, `aud` the endpoint; 300 seconds; fresh `jti`",
-            check: theClaimsOfTheAssertion),
+            check: assertionHasItsClaims),
         CAMARAScenario(
             id: "Handling of acr_values", what: "consumers should not use `acr_values`",
-            verdict: "sends none", check: consumersShouldNotUseAcrValues),
+            verdict: "sends none", check: sendsNoACRValues),
         CAMARAScenario(
             id: "Missing openid scope", what: "consumers should send `openid`",
-            verdict: "sends it where a user is authenticated", check: consumersShouldSendOpenid),
+            verdict: "sends it where a user is authenticated", check: sendsOpenID),
         CAMARAScenario(
             id: "Purpose as a scope", what: "there is exactly one purpose, `dpv:` and its name",
             verdict: "every request has the configured purpose once; others are refused in the configuration",
-            simSwap: "{if_swapped: report}", check: thereIsExactlyOnePurposeDpv),
+            simSwap: "{if_swapped: report}", check: sendsOnePurpose),
         CAMARAScenario(
             id: "Client Authentication", what: "`private_key_jwt`, for at most 300 seconds",
             verdict: "every token request has a fresh assertion for its endpoint, for at most 300 seconds",
-            simSwap: "{if_swapped: report}", check: privateKeyJwtForAtMost),
+            simSwap: "{if_swapped: report}", check: authenticatesByFreshAssertions),
         CAMARAScenario(
             id: "Appendix A", what: "`consent_required`", verdict: "refuses the sign-in with `consent_required`",
-            check: consentRequired),
+            check: tellsThatConsentIsRequired),
         CAMARAScenario(
             id: "Appendix A", what: "CIBA: `access_denied`, `expired_token`",
-            verdict: "ends the sign-in, and polls no more", check: cibaAccessDeniedExpiredToken),
+            verdict: "ends the sign-in, and polls no more", check: pollsNoMoreAfterARefusal),
+        CAMARAScenario(
+            id: "Appendix A", what: "CIBA: `slow_down`", verdict: "waits 5 seconds longer before every further poll",
+            otherTest: "LatchkeyAPITests/OperatorTokenTests.backchannel"),
+        CAMARAScenario(
+            id: "Appendix A", what: "CIBA: `invalid_request`", verdict: "ends the sign-in, and polls no more",
+            otherTest: "LatchkeyAPITests/OperatorTokenTests.ended"),
     ]
 }
 
 /// What shows them.
 extension CAMARARequirements {
-    @Sendable fileprivate static func allConnectionsUseTls(_: NumberWalk) async throws {
+    @Sendable fileprivate static func refusesPlainHTTP(_: NumberWalk) async throws {
         _ = try NumberWalk.configuration(nil)
         #expect(throws: (any Error).self) { try NumberWalk.configuration(nil, allowsHTTP: false) }
     }
 
-    @Sendable fileprivate static func theMandatoryParametersAreOutsideToo(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func repeatsTheMandatoryParametersOutside(_ walk: NumberWalk) async throws {
         walk.set([.requestObjectRequired])
         #expect(try await walk.signIn().result == "success")
         let request = try walk.last(.authorization)
@@ -81,7 +91,7 @@ extension CAMARARequirements {
         }
     }
 
-    @Sendable fileprivate static func theObjectHasIssAudIat(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func requestObjectHasItsClaims(_ walk: NumberWalk) async throws {
         walk.set([.requestObjectRequired])
         #expect(try await walk.signIn().result == "success")
         let claims = try NumberWalk.claims(try walk.last(.authorization)["request"])
@@ -93,7 +103,7 @@ extension CAMARARequirements {
         #expect(claims["sub"] == nil)
     }
 
-    @Sendable fileprivate static func csrfProtectionIsRequiredByPkce(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func everyRequestHasValuesOfItsOwn(_ walk: NumberWalk) async throws {
         for _ in 0..<2 { #expect(try await walk.signIn().result == "success") }
         let requests = walk.all(.authorization)
         #expect(requests.count == 2)
@@ -103,7 +113,7 @@ extension CAMARARequirements {
         }
     }
 
-    @Sendable fileprivate static func loginHintIsRequiredAndThe(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func sendsLoginHintAlone(_ walk: NumberWalk) async throws {
         walk.simulator.update("northwind") { $0.operatorProfile?.acceptsJWTBearer = false }
         #expect(try await walk.signInByToken(of: "ravi").result == "success")
         let request = try walk.last(.backchannelAuthentication)
@@ -117,14 +127,14 @@ extension CAMARARequirements {
         #expect(request["client_assertion"] != nil)
     }
 
-    @Sendable fileprivate static func otherFlowsMustNotUseRefresh(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func usesNoRefreshTokens(_ walk: NumberWalk) async throws {
         #expect(try await walk.signIn().result == "success")
         #expect(try await walk.signInByToken().result == "success")
         #expect(walk.all(.token).allSatisfy { $0["grant_type"] != "refresh_token" })
         #expect(walk.all(.authorization).allSatisfy { !($0["scope"] ?? "").contains("offline_access") })
     }
 
-    @Sendable fileprivate static func clientCredentialsNeedAScope(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func clientCredentialsHaveAScope(_ walk: NumberWalk) async throws {
         #expect(try await walk.signIn().result == "success")
         let request = try walk.last(.token)
         #expect(request["grant_type"] == "client_credentials")
@@ -132,7 +142,7 @@ extension CAMARARequirements {
         #expect(scopes == ["dpv:FraudPreventionAndDetection", "sim-swap:check"])
     }
 
-    @Sendable fileprivate static func noScopeParameterButAScope(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func scopeIsInTheAssertionOnly(_ walk: NumberWalk) async throws {
         #expect(try await walk.signInByToken().result == "success")
         let request = try walk.last(.token)
         #expect(request["scope"] == nil)
@@ -141,7 +151,7 @@ extension CAMARARequirements {
         #expect(scope.contains("number-verification:device-phone-number:read"))
     }
 
-    @Sendable fileprivate static func theClaimsOfTheAssertion(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func assertionHasItsClaims(_ walk: NumberWalk) async throws {
         for _ in 0..<2 { #expect(try await walk.signInByToken().result == "success") }
         let all = try walk.all(.token).map { try NumberWalk.claims($0["assertion"]) }
         for claims in all {
@@ -153,17 +163,17 @@ extension CAMARARequirements {
         #expect(Set(all.map { $0["jti"]?.string }).count == 2)
     }
 
-    @Sendable fileprivate static func consumersShouldNotUseAcrValues(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func sendsNoACRValues(_ walk: NumberWalk) async throws {
         #expect(try await walk.signIn().result == "success")
         #expect(try walk.last(.authorization)["acr_values"] == nil)
     }
 
-    @Sendable fileprivate static func consumersShouldSendOpenid(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func sendsOpenID(_ walk: NumberWalk) async throws {
         #expect(try await walk.signIn().result == "success")
         #expect(try walk.last(.authorization)["scope"]?.hasPrefix("openid ") == true)
     }
 
-    @Sendable fileprivate static func thereIsExactlyOnePurposeDpv(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func sendsOnePurpose(_ walk: NumberWalk) async throws {
         #expect(try await walk.signIn().result == "success")
         let scopes = [try walk.last(.authorization)["scope"], try walk.last(.token)["scope"]]
         for scope in scopes {
@@ -172,7 +182,7 @@ extension CAMARARequirements {
         }
     }
 
-    @Sendable fileprivate static func privateKeyJwtForAtMost(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func authenticatesByFreshAssertions(_ walk: NumberWalk) async throws {
         for _ in 0..<2 { #expect(try await walk.signIn().result == "success") }
         let requests = walk.all(.token)
         #expect(requests.count == 4)
@@ -185,13 +195,13 @@ extension CAMARARequirements {
         #expect(requests.allSatisfy { $0["client_secret"] == nil && $0.authorization == nil })
     }
 
-    @Sendable fileprivate static func consentRequired(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func tellsThatConsentIsRequired(_ walk: NumberWalk) async throws {
         walk.set([.operatorConsentRequired])
         #expect(try await walk.signIn().result == "consent_required")
         #expect(walk.count(.token) == 0)
     }
 
-    @Sendable fileprivate static func cibaAccessDeniedExpiredToken(_ walk: NumberWalk) async throws {
+    @Sendable fileprivate static func pollsNoMoreAfterARefusal(_ walk: NumberWalk) async throws {
         walk.simulator.update("northwind") { $0.operatorProfile?.acceptsJWTBearer = false }
         for fault: CarrierSimulator.Fault in [.operatorBackchannelDenied, .operatorBackchannelExpired] {
             walk.set([fault])

@@ -14,8 +14,12 @@ struct CAMARAScenario: Sendable, CustomTestStringConvertible {
     let verdict: String
     /// The value of `sim_swap`.
     var simSwap = "{if_swapped: off}"
-    /// Shows the verdict; nil for the operator's own business.
+    /// The value of `hashed_phone_number`.
+    var hashed = false
+    /// Shows the verdict; nil for the operator's own business, and for what needs a clock of its own.
     var check: Check?
+    /// The test that shows the verdict with a clock of its own, as `Target/Suite.function`.
+    var otherTest: String?
 
     var testDescription: String { "\(id): \(what)" }
 }

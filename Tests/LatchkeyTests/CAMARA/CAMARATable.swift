@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// `docs/camara.md`: the scenarios and requirements, with what Latchkey does.
+/// `docs/reports/camara.md`: the scenarios and requirements, with what Latchkey does.
 enum CAMARATable {
     /// With the value `write`, the tests write the page.
     static let variable = "LATCHKEY_CAMARA_TABLE"
 
-    static let path = "docs/camara.md"
+    static let path = "docs/reports/camara.md"
 
     static var isToBeWritten: Bool { ProcessInfo.processInfo.environment[variable] == "write" }
 
@@ -32,9 +32,10 @@ enum CAMARATable {
         # CAMARA's scenarios
 
         The test definitions of CAMARA's Number Verification r3.2 and SIM Swap r3.3 say how an operator answers. Each
-        scenario here is a sign-in through Latchkey's HTTP API at a simulated operator that answers so
-        ([verified-numbers.md](verified-numbers.md) explains the sign-in). `shown`: a test named by the scenario passes;
-        the last column says what Latchkey does. `–`: the scenario is the operator's own business, for the reason given.
+        scenario here is a sign-in, or a verification of a signed-in user's number, through Latchkey's HTTP API at a
+        simulated operator that answers so ([verified numbers](../verified-numbers.md) explains both). `shown`: a test
+        named by the scenario passes; the last column says what Latchkey does. `–`: the scenario is the operator's own
+        business, for the reason given.
 
         `Tests/LatchkeyTests/CAMARA` has the tests, and `make camara-table` writes this page.
 
@@ -44,7 +45,8 @@ enum CAMARATable {
         ## What the profile demands of API consumers
 
         The CAMARA Security and Interoperability Profile r4.2. Each row is a test of `CAMARAScenarioTests`, against a
-        simulated operator that refuses requests which break the rule, where it can see that.
+        simulated operator that refuses requests which break the rule, where it can see that. Tests of polls are in
+        `OperatorTokenTests`, with a clock of their own.
 
         """
 }

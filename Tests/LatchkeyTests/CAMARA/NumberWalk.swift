@@ -19,16 +19,26 @@ struct NumberWalk: Sendable {
     /// The provider `number` with both operators, in the words of an operator of Latchkey.
     /// - Parameters:
     ///   - simSwap: The value of `sim_swap`.
+    ///   - hashed: The value of `hashed_phone_number`.
     ///   - more: More lines of the provider.
+    ///   - finder: More lines of the provider's Telco Finder, which is that of `harbor`; nil for none.
     static func configuration(
-        _ simulator: CarrierSimulator?, simSwap: String = "{if_swapped: off}", more: [String] = [],
-        allowsHTTP: Bool = true
+        _ simulator: CarrierSimulator?, simSwap: String = "{if_swapped: off}", hashed: Bool = false,
+        more: [String] = [], finder: [String]? = nil, allowsHTTP: Bool = true
     ) throws -> Configuration {
         var lines = [
             "allow_loopback_http: \(allowsHTTP)", "providers:", "  number:", "    kind: camara",
             "    purpose: dpv:FraudPreventionAndDetection", "    sim_swap: \(simSwap)",
             "    redirect_uris: [\"\(redirectURI)\"]",
         ]
+        if let finder {
+            lines += [
+                "    telco_finder:", "      issuer: \(simulator?.issuer(of: "harbor") ?? "")",
+                "      api_root: \(simulator?.apiRoot(of: "harbor") ?? "")",
+                "      client_id: \(SignInHarness.clientID)", "      private_key_file: key",
+            ]
+            lines += finder.map { "      " + $0 }
+        }
         lines += more.map { "    " + $0 } + ["    operators:"]
         for (name, networks) in [("northwind", "\"310010\", \"310012\""), ("harbor", "\"310260\"")] {
             lines += [
@@ -36,6 +46,7 @@ struct NumberWalk: Sendable {
                 "        issuer: \(simulator?.issuer(of: name) ?? "http://127.0.0.1:1/\(name)")",
                 "        api_root: \(simulator?.apiRoot(of: name) ?? "http://127.0.0.1:1/\(name)/api")",
                 "        client_id: \(SignInHarness.clientID)", "        private_key_file: key",
+                "        hashed_phone_number: \(hashed)",
             ]
         }
         let contents = ["latchkey.yaml": lines.joined(separator: "\n") + "\n", "key": key.pemRepresentation]
@@ -50,10 +61,12 @@ struct NumberWalk: Sendable {
     }
 
     static func with(
-        simSwap: String = "{if_swapped: off}", more: [String] = [], _ body: (NumberWalk) async throws -> Void
+        simSwap: String = "{if_swapped: off}", hashed: Bool = false, more: [String] = [], finder: [String]? = nil,
+        _ body: (NumberWalk) async throws -> Void
     ) async throws {
         try await SignInHarness.with(register: register) { harness in
-            let ofOperators = try configuration(harness.simulator, simSwap: simSwap, more: more)
+            let ofOperators = try configuration(
+                harness.simulator, simSwap: simSwap, hashed: hashed, more: more, finder: finder)
             var configuration = harness.configuration
             configuration.providers += ofOperators.providers
             try await SignInHarness.withServer(configuration) { app in

@@ -5,6 +5,7 @@ import Testing
 /// A module of a certification plan: what the provider does, and what Latchkey must do.
 struct CertificationModule: Sendable, CustomTestStringConvertible {
     typealias Steps = @Sendable (CertificationRun) async throws -> Observation
+    typealias BackchannelSteps = @Sendable (BackchannelCertificationRun) async throws -> Observation
     typealias Change = ConformanceCase.Change
 
     /// What a relying party does, as a provider and a user see it.
@@ -23,6 +24,12 @@ struct CertificationModule: Sendable, CustomTestStringConvertible {
         case refreshed
         /// The refresh was made, and its tokens are not used.
         case refreshRefused
+        /// The authentication request failed, and no tokens were asked for. The error is the app's.
+        case notStarted(_ error: String)
+        /// A poll ended the sign-in, and no other one was sent. The error is the app's.
+        case ended(_ error: String)
+        /// The provider's notification was refused, and no tokens were asked for.
+        case pingRefused
         /// None of these.
         case other(String)
 
@@ -37,6 +44,9 @@ struct CertificationModule: Sendable, CustomTestStringConvertible {
             case .logoutRefused: "responds with 400, and keeps the session"
             case .refreshed: "uses the new tokens"
             case .refreshRefused: "uses none of the new tokens"
+            case .notStarted(let error): "starts no sign-in, and asks for no tokens: `\(error)`"
+            case .ended(let error): "ends the sign-in, and polls no more: `\(error)`"
+            case .pingRefused: "responds with 401, and asks for no tokens"
             case .other(let text): text
             }
         }
@@ -53,6 +63,8 @@ struct CertificationModule: Sendable, CustomTestStringConvertible {
     var behaviour: ConformanceCase
     var expected: Observation
     var steps: Steps = CertificationRun.signIn
+    /// The steps of a plan without browsers.
+    var backchannelSteps: BackchannelSteps = BackchannelCertificationRun.signIn
     /// The errors of the requests that the provider refuses because of the module, not because of Latchkey.
     var refusals: Set<String> = []
 
@@ -91,6 +103,12 @@ struct CertificationModule: Sendable, CustomTestStringConvertible {
     func by(_ steps: @escaping Steps) -> Self {
         var module = self
         module.steps = steps
+        return module
+    }
+
+    func asking(_ steps: @escaping BackchannelSteps) -> Self {
+        var module = self
+        module.backchannelSteps = steps
         return module
     }
 

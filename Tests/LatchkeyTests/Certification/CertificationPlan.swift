@@ -1,4 +1,6 @@
 import CarrierSimulator
+import OpenIDConnect
+import TestSupport
 
 /// A plan of the OpenID Foundation's relying-party certification, with all of its modules.
 struct CertificationPlan: Sendable {
@@ -8,6 +10,28 @@ struct CertificationPlan: Sendable {
         case secret = "rp-secret"
         /// Authenticates with a key.
         case key = "rp-key"
+        /// Authenticates with a key; its tokens are bound to its TLS certificate.
+        case boundKey = "rp-bound-key"
+        /// Authenticates with a TLS certificate of an authority.
+        case certificate = "rp-certificate"
+        /// Authenticates with a self-signed TLS certificate.
+        case selfSigned = "rp-self-signed"
+
+        /// Whose certificate it presents; nil for none.
+        var holder: IssuedCertificates.Holder? {
+            switch self {
+            case .secret, .key: nil
+            case .boundKey, .certificate: .one
+            case .selfSigned: .selfSigned
+            }
+        }
+    }
+
+    /// Where the plan's provider is.
+    struct Address: Sendable {
+        let issuer: String
+        /// The same provider where TLS asks for certificates.
+        let certified: String
     }
 
     /// Modules that do not apply, with the reason.
@@ -27,7 +51,7 @@ struct CertificationPlan: Sendable {
     let summary: String
     var client = Client.secret
     /// The settings of the provider in Latchkey's configuration beside `kind`, `issuer` and `clients`.
-    var settings: @Sendable (_ issuer: String) -> Settings = { _ in [:] }
+    var settings: @Sendable (_ address: Address) -> Settings = { _ in [:] }
     /// The settings of the client beside its credentials.
     var clientSettings: Settings = ["id_token_signed_response_alg": "RS256"]
     /// The provider that the plan demands.
@@ -35,12 +59,21 @@ struct CertificationPlan: Sendable {
     var modules: [CertificationModule] = []
     var others: [Others] = []
     var postsForms = false
+    /// The mode of a plan without browsers; nil for the others.
+    var backchannel: BackchannelTokenDeliverySetting?
 
     /// All plans, in the order of the page.
     static let all = [
         basic, formPost, configuration, dynamic, loginInitiation, refreshToken, initiatedLogout, backChannelLogout,
-        frontChannelLogout, sessionManagement, securityProfile, messageSigning, comprehensive,
+        frontChannelLogout, sessionManagement, securityProfile, securityProfileMutualTLS, securityProfileBoundKey,
+        securityProfileCertificate, messageSigning, messageSigningMutualTLS, messageSigningBoundKey,
+        messageSigningCertificate, comprehensive, comprehensiveCertificate, comprehensiveSelfSigned,
+        backchannelPoll, backchannelPollMutualTLS, backchannelPollBoundKey, backchannelPing, backchannelPingMutualTLS,
+        backchannelPingBoundKey,
     ]
+
+    /// The plans in which browsers sign in.
+    static let ofBrowsers = all.filter { $0.backchannel == nil }
 
     /// The name of a module's provider, in Latchkey's configuration and in paths.
     func provider(of module: CertificationModule) -> String {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/certification.md`: the modules of all plans, and what was seen.
+/// `docs/reports/certification.md`: the modules of all plans, and what was seen.
 enum CertificationTable {
     struct Row: Hashable, Sendable {
         let plan: String
@@ -12,7 +12,7 @@ enum CertificationTable {
     /// With the value `write`, a run of all plans writes the page.
     static let variable = "LATCHKEY_CERTIFICATION_TABLE"
 
-    private static let path = Repository.path("docs/certification.md")
+    private static let path = Repository.path("docs/reports/certification.md")
 
     static var isToBeWritten: Bool { ProcessInfo.processInfo.environment[variable] == "write" }
 
@@ -39,7 +39,8 @@ enum CertificationTable {
         if isToBeWritten { return try Data(seen.utf8).write(to: URL(fileURLWithPath: path)) }
         let committed = try String(contentsOfFile: path, encoding: .utf8)
         let changes = seen.split(separator: "\n").difference(from: committed.split(separator: "\n"))
-        #expect(changes.isEmpty, "docs/certification.md differs from the run; make certification-table writes it")
+        #expect(
+            changes.isEmpty, "docs/reports/certification.md differs from the run; make certification-table writes it")
     }
 
     private static func text(_ results: [Row: String]) -> String {
@@ -68,15 +69,17 @@ enum CertificationTable {
         description as a test. Latchkey is not certified: this page is what a run of the Foundation's own suite is
         expected to show.
 
-        One server process, configured by a file, runs all plans. Each module has a provider of its own: a simulated one
-        that shares no check with Latchkey. It verifies what the suite's provider verifies: the client's authentication
-        by the one registered method, with the audience, times and single use of an assertion; the redirect URI, byte by
-        byte; PKCE; that a code is redeemed once; pushed requests; DPoP proofs with their nonce, hash and single use;
-        request objects; the access token's place. A module fails if the provider refuses a request that the module does
-        not make it refuse. After each module the user signs in at the same provider without the module's defect, so
-        that nothing but the defect can be the reason.
+        One server process, configured by a file, runs the plans in which browsers sign in. The modules of FAPI-CIBA
+        last up to two minutes, so each has a server inside the test, whose clocks the test moves. Each module has a
+        provider of its own: a simulated one that shares no check with Latchkey. It verifies what the suite's provider
+        verifies: the client's authentication by the one registered method, with the audience, times and single use of
+        an assertion; the redirect URI, byte by byte; PKCE; that a code is redeemed once; pushed requests; DPoP proofs
+        with their nonce, hash and single use; request objects; the pace of polls; the access token's place. A module
+        fails if the provider refuses a request that the module does not make it refuse. After each module the user
+        signs in at the same provider without the module's defect, so that nothing but the defect can be the reason.
 
-        The plan of FAPI-CIBA and the variants with mutual TLS are not here.
+        FAPI-CIBA demands access tokens that are bound to the client's TLS certificate. Its plans are here with them,
+        for both ways in which a client authenticates, and with DPoP, which FAPI 2.0 allows in their place.
 
         A browser signs in by redirects, as in the suite. A refusal names the check that failed. No refused token is
         used for another request.

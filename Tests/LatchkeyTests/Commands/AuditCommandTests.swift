@@ -57,6 +57,34 @@ import Testing
         #expect(try await lines({ $0.limit = 1 }, as: .json) == [line])
     }
 
+    @Test("A kind that is neither known nor recorded is an error that lists the kinds; a known one may have no event")
+    func kinds() async throws {
+        try await fill()
+        #expect(try await lines { $0.kind = "identity.moved" }.isEmpty)
+        #expect(try await lines { $0.kind = "user.made" }.count == 2, "of another version")
+        let error = try await #require(throws: OperatorFailure.self) { try await lines { $0.kind = "nosuch" } }
+        #expect(error.description.hasPrefix("there is no kind of event “nosuch”; the kinds are api_key.created, "))
+        // Also if nothing matches for another reason.
+        await #expect(throws: OperatorFailure.self) {
+            try await lines {
+                $0.kind = "nosuch"
+                $0.user = 99
+            }
+        }
+    }
+
+    @Test("The list of kinds has those of the sources")
+    func listedKinds() throws {
+        var names: Set<String> = []
+        let folder = Repository.path("Sources")
+        for path in try #require(FileManager.default.enumerator(atPath: folder)) {
+            guard let path = path as? String, path.hasSuffix(".swift") else { continue }
+            let text = try String(contentsOfFile: folder + "/" + path, encoding: .utf8)
+            for match in text.matches(of: /AuditEvent\.Kind\("([a-z_.]+)"\)/) { names.insert(String(match.1)) }
+        }
+        #expect(AdminService.auditKinds == names.sorted())
+    }
+
     @Test("A selection excludes events that do not match it")
     func selected() async throws {
         try await fill()

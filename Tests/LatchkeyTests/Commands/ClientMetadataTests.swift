@@ -93,6 +93,26 @@ struct ClientMetadataTests {
         Row("client_secret_post", ["token_endpoint_auth_method": #""client_secret_post""#]) {
             $0.providers[0].clients[0].authentication = .clientSecretPost(Secret(secret))
         },
+        Row(
+            "CIBA in the mode poll",
+            [
+                "grant_types": #"["authorization_code","urn:openid:params:grant-type:ciba"]"#,
+                "backchannel_token_delivery_mode": #""poll""#,
+            ]
+        ) { $0.providers[0].backchannelTokenDelivery = .poll },
+        Row(
+            "CIBA in the mode ping, with a key",
+            [
+                "grant_types": #"["authorization_code","urn:openid:params:grant-type:ciba"]"#,
+                "backchannel_token_delivery_mode": #""ping""#,
+                "backchannel_client_notification_endpoint": #""\#(base)/auth/acme/backchannel/notification""#,
+                "backchannel_authentication_request_signing_alg": #""ES256""#, "jwks_uri": keySet,
+                "request_object_signing_alg": #""ES256""#,
+            ]
+        ) {
+            $0.providers[0].backchannelTokenDelivery = .ping
+            $0.providers[0].clients[0].signingKey = try signingKey()
+        },
         Row("a public client", ["token_endpoint_auth_method": #""none""#]) {
             $0.providers[0].clients[0].authentication = .publicClient
         },
@@ -132,8 +152,18 @@ struct ClientMetadataTests {
                 "id_token_encrypted_response_enc": #""A256GCM""#,
             ]
         ) {
-            $0.providers[0].clients[0].idTokenDecryption = IDTokenDecryption(
+            $0.providers[0].clients[0].idTokenDecryption = ResponseDecryption(
                 key: try DecryptionKey(parsing: Secret(key)), encryption: .a256GCM)
+        },
+        Row(
+            "userinfo_encrypted_response_alg",
+            [
+                "jwks_uri": keySet, "userinfo_encrypted_response_alg": #""ECDH-ES""#,
+                "userinfo_encrypted_response_enc": #""A128GCM""#,
+            ]
+        ) {
+            $0.providers[0].clients[0].userInfoDecryption = ResponseDecryption(
+                key: try DecryptionKey(parsing: Secret(key)), encryption: .a128GCM)
         },
         Row("response_mode: jwt", ["authorization_signed_response_alg": #""RS256""#]) {
             $0.providers[0].responseMode = .jwt
@@ -192,6 +222,29 @@ struct ClientMetadataTests {
         let members = try Self.members(configuration, at: "zenkey")
         #expect(members["redirect_uris"] == #"["\#(Self.base)/auth/zenkey/callback"]"#)
         #expect(members["backchannel_logout_uri"] == nil && members["post_logout_redirect_uris"] == nil)
+    }
+
+    @Test("Telco Finder's client gets tokens for itself only, with a scope and no redirect URI")
+    func telcoFinder() throws {
+        var configuration = try Self.configuration()
+        let root = try #require(EndpointURL("https://finder.example", policy: .httpsOnly))
+        var finder = try #require(TelcoFinder(root: root))
+        finder.scopes = ["telcofinder", "extra"]
+        var client = Configuration.Client(
+            id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(try Self.signingKey()))
+        client.signingKey = try Self.signingKey()
+        configuration.providers[0].telcoFinder = .init(
+            issuer: root, apiRoot: root, rules: .init(finder: finder, client: client))
+        #expect(
+            try Self.members(configuration, at: "acme/telco_finder") == [
+                "client_id": #""latchkey""#, "response_types": "[]", "grant_types": #"["client_credentials"]"#,
+                "scope": #""telcofinder extra""#, "token_endpoint_auth_method": #""private_key_jwt""#,
+                "token_endpoint_auth_signing_alg": #""ES256""#, "jwks_uri": Self.keySet,
+            ])
+        #expect(throws: OperatorFailure.self) { try Self.members(configuration, at: "globex/telco_finder") }
+        #expect(throws: OperatorFailure.self) {
+            try Self.members(configuration, client: "client-1", at: "acme/telco_finder")
+        }
     }
 
     @Test("A client is named where there are several; what is unknown or missing is said")

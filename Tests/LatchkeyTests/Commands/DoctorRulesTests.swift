@@ -136,9 +136,12 @@ struct DoctorRulesTests {
         /// In how many days the client's certificate expires; nil if it has none.
         var certificateDays: Int64?
         var mutualTLS = MutualTLSSetting.auto
+        /// Whether the client's ID tokens and userinfo are encrypted, with ECDH-ES and A128GCM.
+        var isEncrypted = false
         var testDescription: String {
             "\(metadata) \(requests.rawValue) \(responseMode.rawValue) \(dpop.rawValue) \(signed.rawValue) \(hasKey) "
-                + "\(requiresIssuer) \(profile?.rawValue ?? "") \(mutualTLS.rawValue) \(certificateDays ?? 0)"
+                + "\(requiresIssuer) \(profile?.rawValue ?? "") \(mutualTLS.rawValue) \(certificateDays ?? 0) "
+                + "\(isEncrypted)"
         }
 
         init(
@@ -146,12 +149,12 @@ struct DoctorRulesTests {
             par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
             dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false,
             requiresIssuer: Bool = false, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
-            mtls mutualTLS: MutualTLSSetting = .auto
+            mtls mutualTLS: MutualTLSSetting = .auto, isEncrypted: Bool = false
         ) {
             self.init(
                 metadata, [severity].compactMap(\.self), says, par: requests, responseMode, dpop: dpop, signed: signed,
                 hasKey: hasKey, requiresIssuer: requiresIssuer, profile: profile, certificateDays: certificateDays,
-                mtls: mutualTLS)
+                mtls: mutualTLS, isEncrypted: isEncrypted)
         }
 
         init(
@@ -159,10 +162,11 @@ struct DoctorRulesTests {
             par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
             dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false,
             requiresIssuer: Bool = false, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
-            mtls mutualTLS: MutualTLSSetting = .auto
+            mtls mutualTLS: MutualTLSSetting = .auto, isEncrypted: Bool = false
         ) {
             self.certificateDays = certificateDays
             self.mutualTLS = mutualTLS
+            self.isEncrypted = isEncrypted
             self.requiresIssuer = requiresIssuer
             self.profile = profile
             self.signed = signed
@@ -217,6 +221,24 @@ struct DoctorRulesTests {
         Demand(
             #""dpop_signing_alg_values_supported":["PS256"]"#, .problem, "set dpop of providers.acme to auto",
             dpop: .always),
+        Demand(none, [.ok, .ok], "ID tokens must be encrypted with ECDH-ES and A128GCM", isEncrypted: true),
+        Demand(
+            #""userinfo_encryption_alg_values_supported":["ECDH-ES"],"#
+                + #""userinfo_encryption_enc_values_supported":"A128GCM""#,
+            [.ok, .ok], "userinfo responses must be encrypted with ECDH-ES and A128GCM", isEncrypted: true),
+        Demand(
+            #""userinfo_encryption_alg_values_supported":["RSA-OAEP-256"]"#, [.ok, .problem],
+            "does not list ECDH-ES in userinfo_encryption_alg_values_supported", isEncrypted: true),
+        Demand(
+            #""userinfo_encryption_enc_values_supported":["A256GCM"]"#, [.ok, .problem],
+            "set userinfo_encrypted_response_enc of the client", isEncrypted: true),
+        Demand(
+            #""id_token_encryption_alg_values_supported":[]"#, [.problem, .ok],
+            "does not list ECDH-ES in id_token_encryption_alg_values_supported", isEncrypted: true),
+        Demand(
+            #""id_token_encryption_enc_values_supported":["A128CBC-HS256"]"#, [.problem, .ok],
+            "does not list A128GCM in id_token_encryption_enc_values_supported", isEncrypted: true),
+        Demand(#""id_token_encryption_alg_values_supported":["RSA1_5"]"#, nil),
         Demand(requiresSigned, .ok, "signed, as the provider demands", hasKey: true),
         Demand(requiresSigned, .problem, "give the client a private_key_file"),
         Demand(requiresSigned, .problem, "request_object is never", signed: .never, hasKey: true),
@@ -264,16 +286,7 @@ struct DoctorRulesTests {
     @Test("What a provider demands and Latchkey lacks is a problem, in plain words", arguments: demands)
     func demand(row: Demand) async throws {
         let issuer = "https://op.example"
-        let key = TestSigningKey(keyID: "k1")
-        let http = ScriptedHTTPClient { request throws(OutboundError) in
-            request.url.text == issuer + "/jwks"
-                ? .json("{\"keys\":[\(key.jwk)]}")
-                : .json(
-                    """
-                    {"issuer":"\(issuer)","authorization_endpoint":"\(issuer)/a","token_endpoint":"\(issuer)/t",\
-                    "jwks_uri":"\(issuer)/jwks",\(row.metadata)}
-                    """)
-        }
+        let http = ScriptedHTTPClient.provider(row.metadata)
         let url = try #require(EndpointURL(issuer, policy: .httpsOnly))
         var client = Configuration.Client(id: try #require(ClientID("client-1")), secret: Secret("s3cret"))
         if row.hasKey {
@@ -285,6 +298,13 @@ struct DoctorRulesTests {
                 chain: Array(TLSTexts.clientCertificate.utf8), privateKey: Secret(TLSTexts.clientKey), subject: "CN=a",
                 validity: Timestamp(secondsSinceEpoch: 0)...end, isSelfIssued: false)
             client.clientTLS = ClientTLS(try #require(certificate))
+        }
+        if row.isEncrypted {
+            let pem = P256.Signing.PrivateKey().pemRepresentation
+            let decryption = ResponseDecryption(
+                key: try DecryptionKey(parsing: Secret(pem)), encryption: .a128GCM)
+            client.idTokenDecryption = decryption
+            client.userInfoDecryption = decryption
         }
         var provider = Configuration.Provider(id: "acme", issuer: url, clients: [client])
         provider.pushedAuthorizationRequests = row.requests

@@ -1,6 +1,7 @@
 import CarrierSimulator
 import Crypto
 import Foundation
+import Primitives
 import TestSupport
 import Testing
 
@@ -59,6 +60,36 @@ import Testing
         }
     }
 
+    @Test("What has no expected value is not compared, and the report says so")
+    func notCompared() async throws {
+        try await AdminHarness.with { harness in
+            let token = try await harness.tokens(mccmnc: "310260").idToken
+            let arguments = ["explain-token", "--mccmnc", "310260"]
+            let names = ["nonce", "acr", "auth_time", "at_hash", "context"]
+            let ending = try await harness.run(arguments, input: token)
+            #expect(ending.status == 0)
+            for name in names {
+                #expect(ending.output.contains(try Regex("(?m)^  -   \(name) +not compared: ")), "\(ending.output)")
+            }
+            #expect(ending.output.contains("no expected value was given: \(names.joined(separator: ", "))."))
+            let given = try await harness.run(
+                arguments + ["--nonce", AdminHarness.nonce, "--acr-values", "a3"], input: token)
+            for name in ["nonce", "acr"] {
+                #expect(given.output.contains(try Regex("(?m)^pass  \(name)")), "\(given.output)")
+            }
+
+            let printed = try await harness.run(arguments + ["--format", "json", "--nonce", "other"], input: token)
+            #expect(printed.status == 1)
+            let report = try #require(try JSONValue(parsing: Array(printed.output.utf8)).object)
+            #expect(report["outcome"] == "refused" && report["claims"] == nil)
+            let checks = (report["checks"]?.array ?? []).compactMap(\.object)
+            func verdict(_ name: String) -> JSONValue? { checks.first { $0["check"] == .string(name) }?["verdict"] }
+            #expect(verdict("nonce") == "failed" && verdict("acr") == "not_compared" && verdict("issuer") == "passed")
+            let shown = try await harness.run(arguments + ["--format", "json", "--show-claims"], input: token)
+            #expect(try JSONValue(parsing: Array(shown.output.utf8)).object?["claims"]?.object?["sub"] != nil)
+        }
+    }
+
     /// The names of the checks on the lines marked FAIL.
     private func failed(_ output: String) -> [String] {
         output.split(separator: "\n").filter { $0.hasPrefix("FAIL") }.compactMap {
@@ -97,7 +128,7 @@ import Testing
     @Test("An encrypted token is opened first; one that is not, where it must be, is refused before any check")
     func encrypted() async throws {
         let key = P256.Signing.PrivateKey()
-        let encryption = CarrierSimulator.Client.IDTokenEncryption(
+        let encryption = CarrierSimulator.Client.ResponseEncryption(
             .ecdhES, .a256GCM, publicKeyPEM: key.publicKey.pemRepresentation)
         for isEncrypted in [true, false] {
             try await AdminHarness.with(register: { if isEncrypted { $0.idTokenEncryption = encryption } }) { harness in
@@ -253,7 +284,9 @@ import Testing
             let later = try await harness.run(arguments + ["\(now + 86_400)"], input: token)
             #expect(later.status == 1)
             #expect(failed(later.output) == ["expiry", "issued_at"])
-            #expect(later.output.split(separator: "\n").filter { $0.hasPrefix("pass") }.count == 19)
+            #expect(
+                later.output.split(separator: "\n").count { $0.hasPrefix("pass") || $0.contains("not compared: ") }
+                    == 19)
             let time = ISO8601DateFormatter().string(from: Date())
             #expect(try await harness.run(arguments + [time], input: token).status == 0)
         }

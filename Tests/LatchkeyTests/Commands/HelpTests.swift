@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import TestSupport
 import Testing
 
@@ -46,6 +47,25 @@ import Testing
         "Wrong options exit with status 64", arguments: ["serve", "doctor", "health", "audit"])
     func usage(command: String) async throws {
         #expect(await (try LatchkeyProcess([command, "--no-such-option"])).ending().status == 64)
+    }
+
+    @Test("check-config prints its result, the keys and the schema as JSON")
+    func checkConfigJSON() async throws {
+        let directory = try TemporaryDirectory()
+        func run(_ arguments: [String]) async throws -> (status: Int32, json: JSONObject) {
+            let ending = await (try LatchkeyProcess(["check-config"] + arguments, directory: directory.path)).ending()
+            return (ending.status, try #require(try JSONValue(parsing: Array(ending.output.utf8)).object))
+        }
+        let invalid = try await run(["--format", "json", "--http-port=70000"])
+        #expect(invalid.status == 78 && invalid.json["valid"] == false)
+        let keys = (invalid.json["problems"]?.array ?? []).compactMap { $0.object?["key"]?.string }
+        #expect(keys.contains("http.port") && keys.contains("api_keys"))
+        #expect(invalid.json["keys"] == nil && invalid.json["warnings"]?.array != nil)
+        let all = try await run(["--format", "json", "--keys"])
+        let port = all.json["keys"]?.array?.compactMap(\.object).first { $0["key"] == "http.port" }
+        #expect(port?["variable"] == "LATCHKEY_HTTP_PORT" && port?["option"] == "--http-port")
+        let schema = try await run(["--schema"])
+        #expect(schema.status == 0 && schema.json["properties"]?.object?["http"] != nil)
     }
 
     @Test("A setting may be an option", arguments: ["serve", "check-config", "doctor"])

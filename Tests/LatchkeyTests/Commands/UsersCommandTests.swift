@@ -7,16 +7,6 @@ import Testing
 
 /// Operators find, show and repair users while a server runs on the same database.
 @Suite(.serialized) struct UsersCommandTests {
-    private func runAdminCommand(
-        _ harness: SignInHarness, _ command: (AdminService) async throws -> [String]
-    ) async throws -> [String] {
-        let admin = try AdminService(harness.configuration)
-        let result: Result<[String], any Error>
-        do { result = .success(try await command(admin)) } catch { result = .failure(error) }
-        await admin.close()
-        return try result.get()
-    }
-
     private func user(_ harness: SignInHarness, _ mccmnc: String) async throws -> (token: String, number: Int64) {
         let fields = try harness.authorizedResponse(mccmnc: mccmnc, scope: "openid email phone")
         let token = try #require(
@@ -34,11 +24,11 @@ import Testing
                 selection { $0.email = "Jane.Doe@Example.com" }, selection { $0.phone = "+12025550123" },
             ]
             for selection in selections {
-                let lines = try await runAdminCommand(harness) { try await $0.find(selection) }
+                let lines = try await harness.runAdminCommand { try await $0.find(selection) }
                 #expect(lines.count == 1)
                 #expect(lines.first?.hasPrefix("user \(number) public_id=\(publicID) created=20") == true)
             }
-            let shown = try await runAdminCommand(harness) { try await $0.show(number, personal: false) }.joined(
+            let shown = try await harness.runAdminCommand { try await $0.show(number, personal: false) }.joined(
                 separator: "\n")
             #expect(shown.contains("sessions 1"))
             #expect(shown.contains("/carriers/310410"))
@@ -46,7 +36,7 @@ import Testing
                 #expect(shown.contains(try Regex("(?m)^\(name) verified since 20.* by http.*/carriers/310410$")))
             }
             for personal in ["Jane", "jane", "+1202", "310410-"] { #expect(!shown.contains(personal), "\(personal)") }
-            let all = try await runAdminCommand(harness) { try await $0.show(number, personal: true) }.joined(
+            let all = try await harness.runAdminCommand { try await $0.show(number, personal: true) }.joined(
                 separator: "\n")
             for personal in ["jane.doe@example.com", "+12025550123", "310410-"] {
                 #expect(all.contains(personal), "\(personal)")
@@ -56,7 +46,7 @@ import Testing
                 $0.issuer = (harness.simulator.baseURL ?? "") + "/carriers/310410"
                 $0.subject = String(subject)
             }
-            #expect(try await runAdminCommand(harness) { try await $0.find(byIdentity) }.count == 1)
+            #expect(try await harness.runAdminCommand { try await $0.find(byIdentity) }.count == 1)
         }
     }
 
@@ -80,14 +70,14 @@ import Testing
             ]
             for selection in selections {
                 await #expect(throws: OperatorFailure.self) {
-                    try await runAdminCommand(harness) { try await $0.find(selection) }
+                    try await harness.runAdminCommand { try await $0.find(selection) }
                 }
             }
             await #expect(throws: OperatorFailure.self) {
-                try await runAdminCommand(harness) { try await $0.show(7, personal: false) }
+                try await harness.runAdminCommand { try await $0.show(7, personal: false) }
             }
             await #expect(throws: OperatorFailure.self) {
-                try await runAdminCommand(harness) {
+                try await harness.runAdminCommand {
                     try await $0.undoMigration(of: 7, move: nil, reason: nil, applies: true)
                 }
             }
@@ -102,7 +92,7 @@ import Testing
             let moved = try await user(harness, "310410")
             #expect(moved.number == former.number)
 
-            let tried = try await runAdminCommand(harness) {
+            let tried = try await harness.runAdminCommand {
                 try await $0.undoMigration(of: former.number, move: nil, reason: nil, applies: false)
             }
             #expect(tried.last?.contains("--apply") == true)
@@ -110,7 +100,7 @@ import Testing
             #expect(tried.joined().contains("sessions ended: 2"))
             #expect(try await harness.app.signIn(try harness.authorizedResponse(mccmnc: "310010")).status == 401)
 
-            let done = try await runAdminCommand(harness) {
+            let done = try await harness.runAdminCommand {
                 try await $0.undoMigration(of: former.number, move: 1, reason: "not Jane", applies: true)
             }
             #expect(done.joined().contains("was undone"))
@@ -128,13 +118,13 @@ import Testing
             #expect(other.number != former.number)
 
             await #expect(throws: OperatorFailure.self) {
-                try await runAdminCommand(harness) {
+                try await harness.runAdminCommand {
                     try await $0.undoMigration(of: former.number, move: 1, reason: nil, applies: true)
                 }
             }
             var selection = AdminService.AuditSelection()
             selection.kind = "identity.move_undone"
-            let events = try await runAdminCommand(harness) { [selection] in try await $0.audit(selection, as: .text) }
+            let events = try await harness.runAdminCommand { [selection] in try await $0.audit(selection, as: .text) }
             #expect(events.count == 1)
             #expect(events.first?.contains("by=operator:") == true)
             #expect(events.first?.contains("not Jane") == true)
@@ -148,7 +138,7 @@ import Testing
 
     /// A user's subject at a network.
     private func subject(_ harness: SignInHarness, _ number: Int64, _ mccmnc: String) async throws -> String {
-        let shown = try await runAdminCommand(harness) { try await $0.show(number, personal: true) }.joined(
+        let shown = try await harness.runAdminCommand { try await $0.show(number, personal: true) }.joined(
             separator: " ")
         return String(try #require(shown.split(separator: " ").first { $0.hasPrefix(mccmnc + "-") }))
     }
@@ -161,12 +151,12 @@ import Testing
             let subject = try await subject(harness, second.number, "310410")
             // Another user's identity is refused.
             await #expect(throws: OperatorFailure.self) {
-                try await runAdminCommand(harness) {
+                try await harness.runAdminCommand {
                     try await $0.relink(first.number, to: newIdentity(harness, subject), reason: nil, applies: true)
                 }
             }
             for applies in [false, true] {
-                let lines = try await runAdminCommand(harness) {
+                let lines = try await harness.runAdminCommand {
                     try await $0.merge(second.number, into: first.number, reason: "one Jane", applies: applies)
                 }
                 #expect(lines.joined().contains("sessions ended: 1"))
@@ -179,7 +169,7 @@ import Testing
             #expect(try await user(harness, "310410").number == first.number)
             #expect(try await user(harness, "310010").number == first.number)
             await #expect(throws: OperatorFailure.self) {
-                try await runAdminCommand(harness) {
+                try await harness.runAdminCommand {
                     try await $0.merge(second.number, into: first.number, reason: nil, applies: true)
                 }
             }
@@ -192,9 +182,9 @@ import Testing
             let jane = try await user(harness, "310010")
             let stranger = try await user(harness, "310410")
             let subject = try await subject(harness, stranger.number, "310410")
-            _ = try await runAdminCommand(harness) { try await $0.erase(stranger.number, reason: nil, applies: true) }
+            _ = try await harness.runAdminCommand { try await $0.erase(stranger.number, reason: nil, applies: true) }
             for applies in [false, true] {
-                let lines = try await runAdminCommand(harness) {
+                let lines = try await harness.runAdminCommand {
                     try await $0.relink(
                         jane.number, to: newIdentity(harness, subject), reason: "new phone", applies: applies)
                 }
@@ -208,7 +198,7 @@ import Testing
             #expect(try await user(harness, "310010").number > stranger.number)
             var selection = AdminService.AuditSelection()
             selection.kind = "identity.relinked"
-            let events = try await runAdminCommand(harness) { [selection] in try await $0.audit(selection, as: .text) }
+            let events = try await harness.runAdminCommand { [selection] in try await $0.audit(selection, as: .text) }
             #expect(events.count == 1)
             #expect(events.first?.contains("by=operator:") == true)
             #expect(events.first?.contains("new phone") == true)
@@ -221,7 +211,7 @@ import Testing
         try await SignInHarness.with { harness in
             let jane = try await user(harness, "310010")
             for applies in [false, true] {
-                _ = try await runAdminCommand(harness) {
+                _ = try await harness.runAdminCommand {
                     try await $0.erase(jane.number, reason: "asked to", applies: applies)
                 }
                 try await harness.alongside { (harness: SignInHarness) async throws in
@@ -229,11 +219,11 @@ import Testing
                 }
             }
             await #expect(throws: OperatorFailure.self) {
-                try await runAdminCommand(harness) { try await $0.erase(jane.number, reason: nil, applies: true) }
+                try await harness.runAdminCommand { try await $0.erase(jane.number, reason: nil, applies: true) }
             }
             var selection = AdminService.AuditSelection()
             selection.kind = "user.erased"
-            let events = try await runAdminCommand(harness) { [selection] in try await $0.audit(selection, as: .text) }
+            let events = try await harness.runAdminCommand { [selection] in try await $0.audit(selection, as: .text) }
             #expect(events.count == 1)
             #expect(events.first?.contains("asked to") == true)
         }
@@ -253,17 +243,17 @@ import Testing
             ]
             for identity in identities {
                 await #expect(throws: OperatorFailure.self) {
-                    try await runAdminCommand(harness) {
+                    try await harness.runAdminCommand {
                         try await $0.relink(jane.number, to: identity, reason: nil, applies: true)
                     }
                 }
             }
             let long = String(repeating: "r", count: 281)
             await #expect(throws: OperatorFailure.self) {
-                try await runAdminCommand(harness) { try await $0.erase(jane.number, reason: long, applies: true) }
+                try await harness.runAdminCommand { try await $0.erase(jane.number, reason: long, applies: true) }
             }
             await #expect(throws: OperatorFailure.self) {
-                try await runAdminCommand(harness) {
+                try await harness.runAdminCommand {
                     try await $0.merge(jane.number, into: jane.number, reason: nil, applies: true)
                 }
             }

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/conformance.md`: the cases and their observed results.
+/// `docs/reports/conformance.md`: the cases and their observed results.
 enum ConformanceTable {
     /// With the value `write`, a run of all cases writes the table.
     static let variable = "LATCHKEY_CONFORMANCE_TABLE"
 
-    private static let path = Repository.path("docs/conformance.md")
+    private static let path = Repository.path("docs/reports/conformance.md")
 
     static var isToBeWritten: Bool { ProcessInfo.processInfo.environment[variable] == "write" }
 
@@ -34,7 +34,7 @@ enum ConformanceTable {
         if isToBeWritten { return try Data(seen.utf8).write(to: URL(fileURLWithPath: path)) }
         let committed = try String(contentsOfFile: path, encoding: .utf8)
         let changes = seen.split(separator: "\n").difference(from: committed.split(separator: "\n"))
-        #expect(changes.isEmpty, "docs/conformance.md differs from the run; make conformance-table writes it")
+        #expect(changes.isEmpty, "docs/reports/conformance.md differs from the run; make conformance-table writes it")
     }
 
     private static func text(_ outcomes: [String: Outcome]) -> String {

@@ -44,11 +44,16 @@ import Testing
     @Test("Every fault of the simulator that affects a sign-in has a case")
     func faults() {
         let used = ConformanceCases.all.reduce(into: Set<CarrierSimulator.Fault>()) { $0.formUnion($1.faults) }
+        // Only OpenID providers send such notifications: BackchannelPingTests.
+        let ofProviders: Set<CarrierSimulator.Fault> = [
+            .notificationMissingToken, .notificationLost, .notificationWithTokens,
+        ]
         let missing = CarrierSimulator.Fault.allCases.filter { fault in
-            // Those of signed requests and responses, and of assertions, need settings of a provider:
-            // SignedAuthorizationTests, CertificationTests. Operators with CAMARA's APIs have scenarios of their own.
-            !used.contains(fault)
-                && !["refresh-", "resource-", "request-object-", "jarm-", "client-assertion-", "operator-"]
+            // Those of signed requests and responses, of assertions and of backchannel authentication need settings of
+            // a provider: SignedAuthorizationTests, CertificationTests, BackchannelPollTests. Operators with CAMARA's
+            // APIs have scenarios of their own.
+            !used.union(ofProviders).contains(fault)
+                && !["refresh-", "resource-", "request-object-", "jarm-", "client-assertion-", "ciba-", "operator-"]
                     .contains(where: fault.rawValue.hasPrefix)
         }
         #expect(missing.isEmpty)

@@ -31,7 +31,7 @@ import Testing
         return String(decoding: data, as: UTF8.self)
     }
 
-    @Test("The README's curl commands sign a user in, show the session, and end it")
+    @Test("The curl commands of the README and the quick start sign a user in, show the session, and end it")
     func readme() async throws {
         let directory = try TemporaryDirectory()
         let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
@@ -47,35 +47,49 @@ import Testing
         let token = try #require(response["token"] as? String)
         #expect(response["new_user"] as? Bool == true)
 
-        let session = try shell(here(try snippet("session")), token: token)
+        let commands = here(try snippet("session", of: "docs/README.md"))
+        let session = try shell(commands, token: token)
         #expect(session.contains("user_id"))
         #expect(session.hasSuffix("{}"))
-        #expect(try shell(here(try snippet("session")), token: token).contains("invalid_token"))
+        #expect(try shell(commands, token: token).contains("invalid_token"))
 
         // The demonstration prints the same command.
         let printed = demo.said
         #expect(printed.contains("/demo/codes"))
         #expect(printed.contains("/auth/zenkey-signin"))
+        #if DEBUG
+            #expect(printed.contains("This is a debug build"))
+            #expect(try shell("latchkey --version").contains(" (debug build, commit "))
+        #endif
         demo.send(SIGINT)
         #expect(await demo.ending().status == 0)
     }
 
-    @Test("The demonstration refers to a browser only if it serves pages")
+    @Test("The demonstration has the console in every directory, and the files of files.directory in its place")
     func pages() async throws {
-        for hasPages in [false, true] {
-            let directory = try TemporaryDirectory()
-            if hasPages {
-                try FileManager.default.createDirectory(
-                    atPath: directory.file("Public"), withIntermediateDirectories: false)
-                try Data("<!DOCTYPE html>".utf8).write(to: URL(fileURLWithPath: directory.file("Public/index.html")))
-            }
-            let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let directory = try TemporaryDirectory(files: ["own/index.html": "<p>own</p>"])
+        for (folder, content) in [("", "id=\"console\""), ("own", "<p>own</p>")] {
+            let demo = try LatchkeyProcess(
+                ["demo", "--port", "0", "--simulator-port", "0"], environment: ["LATCHKEY_FILES_DIRECTORY": folder],
+                directory: directory.path)
+            let port = try await demo.port(after: "Latchkey")
             _ = try await demo.wait { $0.contains("Bearer TOKEN") ? true : nil }
-            #expect(demo.said.contains("Open it in a browser") == hasPages)
-            #expect(demo.said.contains("no pages here") == !hasPages)
+            #expect(demo.said.contains("Open it in a browser"))
+            #expect(try await Browser().get("http://127.0.0.1:\(port)/").text.contains(content))
             demo.send(SIGINT)
             #expect(await demo.ending().status == 0)
         }
+    }
+
+    @Test("A folder of files that does not exist is refused at the start")
+    func noFolder() async throws {
+        let directory = try TemporaryDirectory()
+        let demo = try LatchkeyProcess(
+            ["demo", "--port", "0", "--simulator-port", "0"],
+            environment: ["LATCHKEY_FILES_DIRECTORY": "/nonexistent/files"], directory: directory.path)
+        let ending = await demo.ending()
+        #expect(ending.status == 1)
+        #expect(ending.output.contains("files.directory: there is no folder /nonexistent/files"), "\(ending.output)")
     }
 
     @Test("A demonstration whose port is in use names the option for another port")
@@ -104,9 +118,9 @@ import Testing
         #expect(await demo.ending().status == 0)
     }
 
-    @Test("The commands of docs/backchannel-authentication.md ask a user, approve, and get the session")
+    @Test("The commands of docs/approvals.md ask a user, approve, and get the session")
     func backchannelAuthentication() async throws {
-        let document = "docs/backchannel-authentication.md"
+        let document = "docs/approvals.md"
         try await withDemo { _, here in
             let started = try shell(here(try snippet("start", of: document)))
             let response = try #require(
@@ -118,9 +132,9 @@ import Testing
         }
     }
 
-    @Test("The commands of docs/migration.md move an account and show it to the operator")
+    @Test("The commands of docs/accounts.md move an account and show it to the operator")
     func migration() async throws {
-        let document = "docs/migration.md"
+        let document = "docs/accounts.md"
         try await withDemo { directory, here in
             let moved = try shell(here(try snippet("port", of: document)))
             #expect(moved.components(separatedBy: "\"new_user\":true").count == 2, "\(moved)")
@@ -132,18 +146,20 @@ import Testing
         }
     }
 
-    @Test("The commands under “Run it” are valid: the server would start with a key, a client and a database")
+    @Test("The first configuration of docs/operations.md is valid: the server would start with it")
     func serve() async throws {
         let directory = try TemporaryDirectory()
-        var environment: [String: String] = [:]
-        for line in try snippet("serve").split(separator: "\n") where line.hasPrefix("export ") {
-            let pair = line.dropFirst("export ".count).split(separator: "=", maxSplits: 1)
-            let value = pair[1].prefix { $0 != " " }
-            let hash = String(repeating: "ab", count: 32)
-            environment[String(pair[0])] = value.replacingOccurrences(of: "sha256:…", with: "sha256:" + hash)
+        let example = try #require(
+            try Example.all().first { $0.document == "docs/operations.md" && $0.language == "yaml" })
+        let text = example.text.replacing("id: …", with: "id: client-1")
+            .replacing("/run/secrets/", with: directory.path + "/")
+            .replacing("//var/lib/latchkey", with: directory.path)
+        for (file, content) in [("latchkey.yaml", text), ("latchkey-api-keys", "test-api-key"), ("acme", "secret")] {
+            try Data(content.utf8).write(to: URL(fileURLWithPath: directory.file(file)))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.file(file))
         }
-        environment["LATCHKEY_DATABASE_URL"] = "sqlite:///\(directory.path)/latchkey.db"
-        let ending = await (try LatchkeyProcess(["check-config", "--keys"], environment: environment)).ending()
+        let arguments = ["check-config", "--config", directory.file("latchkey.yaml"), "--keys"]
+        let ending = await (try LatchkeyProcess(arguments)).ending()
         #expect(ending.status == 0, "\(ending.output)")
         #expect(ending.output.contains("LATCHKEY_HTTP_PORT"))
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Links between `README.md`, `docs/` and the other files.
+/// Links between `README.md`, `docs/` and the other files, and the pages of `docs/` that other files name.
 @Suite struct DocumentLinkTests {
     private struct Link {
         let document: String
@@ -15,12 +15,7 @@ import Testing
 
     private static let root = Repository.root
 
-    private static func documents() throws -> [String] {
-        let files = FileManager.default
-        let guides = try files.contentsOfDirectory(atPath: root.appendingPathComponent("docs").path)
-        return ["README.md", "Benchmarks/README.md"]
-            + guides.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
-    }
+    private static func documents() throws -> [String] { try Example.documents() + ["Benchmarks/README.md"] }
 
     private static func lines(of document: String) throws -> [Substring] {
         try String(contentsOf: root.appendingPathComponent(document), encoding: .utf8)
@@ -83,11 +78,61 @@ import Testing
         #expect(count > 100)
     }
 
-    @Test("The list of guides links every guide")
-    func guides() throws {
+    @Test("The list of pages links every page")
+    func list() throws {
         let listed = Set(try Self.links(of: "docs/README.md").map(\.path))
         for document in try Self.documents() where document.hasPrefix("docs/") && document != "docs/README.md" {
             #expect(listed.contains(String(document.dropFirst("docs/".count))), "\(document) is not in docs/README.md")
         }
+    }
+
+    @Test("Every source, test and script that a page names exists")
+    func files() throws {
+        var count = 0
+        for document in try Self.documents() {
+            for (line, text) in try Self.prose(of: document) {
+                for match in text.matches(of: /`((?:Sources|Tests|Config|scripts|Benchmarks|Examples)\/[^`\s…]+)`/) {
+                    count += 1
+                    let exists = FileManager.default.fileExists(atPath: Repository.path(String(match.1)))
+                    #expect(exists, "\(document):\(line): there is no \(match.1)")
+                }
+            }
+        }
+        #expect(count > 50)
+    }
+
+    /// The texts in which operators and developers find the name of a page: comments, error messages, help.
+    private static func sources() throws -> [(path: String, text: String)] {
+        let folders = [
+            "Sources", "Clients", "Tests", "Public", "Config", "scripts", "Benchmarks", "Examples", "Fuzz", ".ci",
+        ]
+        let files = folders.flatMap { folder in
+            let names = FileManager.default.enumerator(
+                at: root.appendingPathComponent(folder), includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
+            return names?.compactMap { $0 as? URL } ?? []
+        }
+        let single = ["README.md", "Makefile", "Dockerfile", "Package.swift", "compose.yaml"]
+        return (files + single.map(root.appendingPathComponent)).compactMap { file in
+            guard !file.hasDirectoryPath, let text = try? String(contentsOf: file, encoding: .utf8) else { return nil }
+            return (String(file.path.dropFirst(root.path.count + 1)), text)
+        }
+    }
+
+    @Test("Every page of docs that a file names exists, with its heading")
+    func named() throws {
+        var count = 0
+        for (path, text) in try Self.sources() {
+            for match in text.matches(of: /docs\/[A-Za-z0-9_\/-]+\.(?:md|png)(#[a-z0-9_-]+)?/) {
+                count += 1
+                let page = String(match.0.prefix { $0 != "#" })
+                guard FileManager.default.fileExists(atPath: Repository.path(page)) else {
+                    Issue.record("\(path) names \(page), which does not exist")
+                    continue
+                }
+                guard let anchor = match.1?.dropFirst() else { continue }
+                #expect(try Self.anchors(of: page).contains(String(anchor)), "\(path): \(match.0)")
+            }
+        }
+        #expect(count > 100)
     }
 }

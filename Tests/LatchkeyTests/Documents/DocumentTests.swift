@@ -13,36 +13,36 @@ import Testing
     private static let exceptions = [
         "docs/providers.md: pip install oidc-provider-mock && oidc-provider-mock    # listens on port 9400":
             "it installs a package; Tests/ThirdParty does the same, with the configuration above it",
-        "docs/openapi.md: openapi-python-client generate --url http://127.0.0.1:8080/openapi.json":
+        "docs/api.md: openapi-python-client generate --url http://127.0.0.1:8080/openapi.json":
             "it needs a package; Tests/OpenAPI/run.py does the same",
-        "docs/containers.md: docker build -t latchkey --build-arg VERSION=1.0.0 "
-            + "--build-arg REVISION=$(git rev-parse HEAD) .":
+        "docs/operations.md: docker build -t latchkey:0.1.0 --build-arg REVISION=$(git rev-parse HEAD) .":
             "it needs a container engine; scripts/image-check and scripts/deployment-check run the files",
     ]
 
     /// Examples that other tests run: by document, name, and the test's source, which contains the name in quotes.
     private static let runElsewhere = [
         ("README.md", "demo", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
-        ("README.md", "session", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
-        ("README.md", "serve", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
-        ("docs/backchannel-authentication.md", "start", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
-        ("docs/backchannel-authentication.md", "approve", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
-        ("docs/backchannel-authentication.md", "poll", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
-        ("docs/migration.md", "port", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
-        ("docs/migration.md", "operator", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/README.md", "session", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/approvals.md", "start", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/approvals.md", "approve", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/approvals.md", "poll", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/accounts.md", "port", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/accounts.md", "operator", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/web-frontends.md", "first-page", "Tests/Browser/clients.py"),
         ("docs/sessions.md", "js-refresh", "Tests/Browser/console.py"),
-        ("docs/linking.md", "js-link", "Tests/Browser/console.py"),
+        ("docs/accounts.md", "js-link", "Tests/Browser/console.py"),
     ]
 
     /// Examples that are run here, in this order against one demonstration, with the expected responses.
     private static let runHere: [(document: String, name: String, answers: [String])] = [
-        ("docs/quick-start.md", "code", ["\"code_verifier\"", "\"mccmnc\":\"310010\""]),
-        ("docs/quick-start.md", "sign-in", ["\"name\":\"Ravi Okafor\""]),
-        ("docs/quick-start.md", "fault", ["\"error\":\"invalid_id_token\"", "exp"]),
+        ("docs/README.md", "code", ["\"code_verifier\"", "\"mccmnc\":\"310010\""]),
+        ("docs/README.md", "sign-in", ["\"name\":\"Ravi Okafor\""]),
+        ("docs/README.md", "fault", ["\"error\":\"invalid_id_token\"", "exp"]),
         ("docs/mobile-apps.md", "form", ["\"refresh_token\"", "\"new_user\":true"]),
         ("docs/sessions.md", "introspect", ["\"active\":true"]),
         ("docs/sessions.md", "refresh", ["\"refresh_token\"", "\"new_user\":false"]),
-        ("docs/linking.md", "link", ["\"issuer\"", "/providers/acme"]),
+        ("docs/accounts.md", "link", ["\"issuer\"", "/providers/acme"]),
+        ("docs/verified-numbers.md", "number", ["\"refresh_token\"", "\"new_user\":true"]),
     ]
 
     @Test("Every example has a test, or a reason among the exceptions")
@@ -56,7 +56,7 @@ import Testing
             case "sh" where example.isOfMake || example.note == "commands": continue
             case "json" where example.note?.hasPrefix("schema: ") == true: continue
             case "json" where example.note?.hasPrefix("answer: ") == true: continue
-            case "js", "swift", "sh":
+            case "js", "html", "swift", "sh":
                 if let name = example.name, try isTied(example, name) { continue }
             case "json": break
             default: continue
@@ -317,12 +317,14 @@ struct Example {
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    /// The examples of the README and of all guides.
-    static func all() throws -> [Example] {
-        let guides = try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("docs").path)
-            .filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
-        return try (["README.md"] + guides).flatMap { try examples(of: $0) }
+    /// The README and all pages of `docs/`, relative to the root.
+    static func documents() throws -> [String] {
+        let pages = try FileManager.default.subpathsOfDirectory(atPath: root.appendingPathComponent("docs").path)
+        return ["README.md"] + pages.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
     }
+
+    /// The examples of the README and of all pages.
+    static func all() throws -> [Example] { try documents().flatMap { try examples(of: $0) } }
 
     private static func examples(of document: String) throws -> [Example] {
         let lines = try text(document).split(separator: "\n", omittingEmptySubsequences: false)
@@ -350,8 +352,11 @@ struct Example {
     /// indentation.
     static func sources() throws -> [String: String] {
         var found: [String: String] = [:]
-        for path in ["Tests/LatchkeyTests/SwiftClient/SwiftClientSnippets.swift", "Tests/Browser/frontend/frontend.js"]
-        {
+        for path in [
+            "Tests/LatchkeyTests/SwiftClient/SwiftClientSnippets.swift", "Tests/Browser/frontend/frontend.js",
+            "Tests/LatchkeyTests/SwiftClient/NumberClientSnippets.swift", "Tests/Browser/frontend/number.js",
+            "Tests/Browser/frontend/verify.js",
+        ] {
             var name: String?
             var lines: [Substring] = []
             for line in try text(path).split(separator: "\n", omittingEmptySubsequences: false) {

@@ -150,6 +150,10 @@ import Testing
                     base + "/auth/zenkey/start?"
                     + App.form(["client_type": type, "redirect_uri": uri, "mccmnc": SignInHarness.mccmnc])
                 #expect(try await browser.get(start, headers: ["Accept: application/json"]).status == 200)
+                if type == "ios" {
+                    let fields = ["client_type": type, "redirect_uri": uri, "mccmnc": SignInHarness.mccmnc]
+                    #expect(try await harness.app.post("/auth/zenkey/start", fields).status == 200)
+                }
                 let asked = try await browser.get(start)
                 var form: [String: String] = [:]
                 for item in asked.parameters.items { form[item.name] = item.value }
@@ -174,8 +178,11 @@ import Testing
 
     /// Backchannel authentication, with the result as 200 and as 302.
     private func phones() async throws {
-        for isFound in [false, true] {
+        let paths = [BackchannelHarness.path, "/auth/zenkey/backchannel"]
+        for (isFound, path) in [false, true].flatMap({ isFound in paths.map { (isFound, $0) } }) {
             try await BackchannelHarness.with(configure: { $0.compatibility.async302 = isFound }) { harness in
+                var harness = harness
+                harness.path = path
                 let cancelled = try await harness.handle()
                 #expect(try await harness.poll(cancelled).token == nil)
                 _ = try await harness.send("POST", cancelled)
@@ -187,6 +194,7 @@ import Testing
                 #expect(told == [204])
                 // The carrier gets this response.
                 Tour.current?.saw("POST /auth/zenkey-async-signin/notification", told)
+                Tour.current?.saw("POST /auth/{provider}/backchannel/notification", told)
                 #expect(try await harness.poll(handle).status == (isFound ? 302 : 200))
             }
         }

@@ -17,7 +17,8 @@ import Testing
             #expect(text.firstMatch(of: /<script(?![^>]*\ssrc=)/) == nil, "\(page)")
             for match in text.matches(of: /(?:src|href)="([^"#]*)/) {
                 let name = match.1.hasPrefix("/") ? match.1.dropFirst() : match.1
-                let isRoute = ["", "./", "healthz", "readyz", "openapi.json", "metrics", "sign-in"].contains(name)
+                let routes = ["", "./", "healthz", "readyz", "openapi.json", "metrics", "sign-in", "status"]
+                let isRoute = routes.contains(String(name))
                 #expect(isRoute || files.contains(String(name)), "\(page) names \(name)")
             }
         }

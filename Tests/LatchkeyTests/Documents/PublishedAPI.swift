@@ -15,8 +15,8 @@ enum PublishedAPI {
     static func contract() throws -> APIContract { try made.get() }
 
     static func hold(_ response: RawClient.Response, to method: String, _ target: String) throws {
-        // Zephr's own documents describe Zephr's paths.
-        guard !["/zephr/", "/blaize/"].contains(where: target.hasPrefix) else { return }
+        // Zephr's own documents describe Zephr's paths, and those of the demonstration are no part of the API.
+        guard !["/zephr/", "/blaize/", "/demo/"].contains(where: target.hasPrefix) else { return }
         let exchange = APIContract.Exchange(
             method, target, status: response.status, fields: response.fields.map { ($0.name, $0.value) },
             body: response.body)

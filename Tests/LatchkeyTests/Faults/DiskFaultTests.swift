@@ -37,7 +37,7 @@ import Testing
             disk.set(.init())
             let began = ContinuousClock.now
             try await until { try await signIn().status == 200 }
-            // For docs/resilience.md.
+            // For docs/reports/faults.md.
             print(
                 "disk, \(fault): the first sign-in succeeded \(ContinuousClock.now - began) after the fault's end"
             )

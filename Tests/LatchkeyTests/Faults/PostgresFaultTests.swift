@@ -26,7 +26,7 @@ import Testing
                 token = try await signIn().token
                 return token != nil
             }
-            // For docs/resilience.md.
+            // For docs/reports/faults.md.
             print(
                 "PostgreSQL, \(fault): the first sign-in came \(ContinuousClock.now - began) after the fault's end"
             )

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// `docs/guides.md`: the statements of the guides, with the tests that show each.
+/// `docs/reports/guides.md`: the statements of the guides, with the tests that show each.
 struct GuidesDocument {
-    static let path = "docs/guides.md"
+    static let path = "docs/reports/guides.md"
     /// With the value `write`, the test writes the page.
     static let variable = "LATCHKEY_GUIDES"
 
@@ -29,7 +29,7 @@ struct GuidesDocument {
             let test = catalog.tests[proof.test]
             let name = proof.test.split(separator: "/").last ?? ""
             let row = proof.row.map { ", “\($0)”" } ?? ""
-            return "\(test?.title ?? "")\(row) ([`\(name)`](../\(test?.file ?? "")))"
+            return "\(test?.title ?? "")\(row) ([`\(name)`](../../\(test?.file ?? "")))"
         }
         let verdict = statement.setting.map { "yes, with `\($0)`" } ?? "yes"
         return

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/guides.md` is complete and current.
+/// `docs/reports/guides.md` is complete and current.
 @Suite struct GuidesDocumentTests {
     private let statements: GuideStatements
     private let catalog: TestCatalog
@@ -12,13 +12,13 @@ import Testing
         catalog = try TestCatalog()
     }
 
-    @Test("docs/guides.md is current (make guides writes it)")
+    @Test("docs/reports/guides.md is current (make guides writes it)")
     func current() throws {
         let text = GuidesDocument(statements: statements, catalog: catalog).text
         if ProcessInfo.processInfo.environment[GuidesDocument.variable] == "write" {
             return try Data(text.utf8).write(to: Repository.root.appendingPathComponent(GuidesDocument.path))
         }
-        #expect(try Repository.text(GuidesDocument.path) == text, "make guides writes docs/guides.md")
+        #expect(try Repository.text(GuidesDocument.path) == text, "make guides writes docs/reports/guides.md")
     }
 
     @Test("Every test that a statement names exists, and so does the row of its table")

@@ -75,6 +75,34 @@ import Testing
         }
     }
 
+    @Test("The shipped nginx file logs requests without codes and handles, also those that no instance answers")
+    func accessLog() async throws {
+        try await InstancesHarness.with(database: try PostgresCluster.shared().makeSchema()) { harness in
+            let targets = [
+                "/auth/zenkey/callback?code=SECRET-1&state=SECRET-2", "/auth/zenkey-async-signin/SECRET-3",
+                "/auth/acme/backchannel/SECRET-4?x=SECRET-5", "/users/me", "/?a=SECRET-6",
+                // Mistyped. Such a request is refused, and the handle stays valid.
+                "/auth/zenkey-async-signin//SECRET-8", "/api//auth/ZenKey-Async-Signin/SECRET-9/",
+                "/auth/zenkey%2Dasync-signin/SECRET-10", "/auth/acme/backchannel/notification/SECRET-11",
+                "/auth/acme/backchannel/notification", "/auth/acme/backchannel-logout",
+            ]
+            var client = AppConnection(to: harness.proxy.address)
+            for target in targets { _ = try await client.send("GET", target) }
+            for number in harness.addresses.indices { _ = await harness.end(number, SIGKILL) }
+            #expect(try await client.send("GET", "/auth/acme/callback?code=SECRET-7").status == 503)
+            await client.close()
+            let paths = [
+                "/auth/zenkey/callback", "/auth/zenkey-async-signin/-", "/auth/acme/backchannel/-", "/users/me", "/",
+                "/auth/acme/callback", "/api//auth/ZenKey-Async-Signin/-", "/auth/zenkey-",
+                "/auth/acme/backchannel/notification", "/auth/acme/backchannel-logout",
+            ]
+            try await until { harness.proxy.accessLog.split(separator: "\n").count > targets.count }
+            let lines = harness.proxy.accessLog.split(separator: "\n")
+            for path in paths { #expect(lines.contains { $0.contains("\"GET \(path) HTTP/1.1\"") }, "\(path)") }
+            #expect(!(harness.proxy.accessLog + harness.proxy.log).contains("SECRET"))
+        }
+    }
+
     @Test("Without a running instance, nginx responds as Latchkey would, until one is back")
     func noInstance() async throws {
         try await InstancesHarness.with(database: try PostgresCluster.shared().makeSchema()) { harness in

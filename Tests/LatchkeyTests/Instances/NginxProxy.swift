@@ -38,8 +38,13 @@ final class NginxProxy: Sendable {
         process.waitUntilExit()
     }
 
-    /// Its error log.
-    var log: String { (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? "" }
+    /// The access log of the shipped configuration.
+    var accessLog: String { (try? String(contentsOfFile: directory.file("access.log"), encoding: .utf8)) ?? "" }
+
+    /// Its error logs.
+    var log: String {
+        ["log", "error.log"].compactMap { try? String(contentsOfFile: directory.file($0), encoding: .utf8) }.joined()
+    }
 
     private var frame: String {
         let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -66,6 +71,7 @@ final class NginxProxy: Sendable {
         try replace("listen [::]:") { _ in [] }
         try replace("listen 80;") { _ in ["listen \(redirectAddress);"] }
         try replace("listen 443 ssl http2;") { _ in ["listen \(secureAddress) ssl http2; listen \(address);"] }
+        try replace("/var/log/nginx") { [$0.replacing("/var/log/nginx", with: directory.path)] }
         try replace("/etc/nginx/tls") { [$0.replacing("/etc/nginx/tls", with: directory.file("tls"))] }
         var rest = instances
         try replace("    server latchkey") { line in

@@ -226,7 +226,10 @@ import Testing
             Row("", .app { $0["correlation_id"] = "verbose-bad" }, .raw(.token, Scripts.closeAtOnce)))
         #expect(try await bad.signIn().status == 502)
         let said = try await Self.harness.process.wait { said in
-            said.contains("sign-in refused") && said.contains("correlation_id=verbose-bad") ? said : nil
+            let isRefused = LogLine.all(in: said).contains {
+                $0.text.contains("sign-in refused") && $0["correlation_id"] == "verbose-bad"
+            }
+            return isRefused ? said : nil
         }
         let host = try Self.carriersHost
         let lines = LogLine.all(in: said).filter { $0.text.contains(" verbose outbound request ") }

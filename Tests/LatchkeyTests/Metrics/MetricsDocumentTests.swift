@@ -6,7 +6,7 @@ import OpenIDConnect
 import TestSupport
 import Testing
 
-/// docs/metrics.md, the dashboard and the alerts match the existing metrics.
+/// docs/observability.md, the dashboard and the alerts match the existing metrics.
 @Suite(.serialized) struct MetricsDocumentTests {
     private func text(_ path: String) throws -> String {
         try Repository.text(path)
@@ -24,7 +24,7 @@ import Testing
         return descriptions
     }
 
-    /// The table of docs/metrics.md.
+    /// The table of docs/observability.md.
     private func table(_ descriptions: [MetricDescription]) -> String {
         let rows = descriptions.map { metric in
             let labels = metric.labels.map { "`\($0.name)`: \($0.meaning)" }.joined(separator: "<br>")
@@ -33,9 +33,9 @@ import Testing
         return (["| metric | type | what it is | labels |", "|---|---|---|---|"] + rows).joined(separator: "\n")
     }
 
-    @Test("docs/metrics.md lists exactly the existing metrics, with their types, meanings and labels")
+    @Test("docs/observability.md lists exactly the existing metrics, with their types, meanings and labels")
     func document() async throws {
-        let path = "docs/metrics.md"
+        let path = "docs/observability.md"
         let (begin, end) = ("<!-- metrics -->\n", "\n<!-- end of metrics -->")
         let now = try text(path)
         let from = try #require(now.range(of: begin))

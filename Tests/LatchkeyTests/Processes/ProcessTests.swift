@@ -1,6 +1,7 @@
 import CarrierSimulator
 import Crypto
 import Foundation
+import LatchkeyService
 import Primitives
 import TestSupport
 import Testing
@@ -66,6 +67,37 @@ import Testing
             #expect((reader.terminationStatus == 0) == isAllowed)
             process.send(SIGTERM)
             #expect(await process.ending().status == 0)
+        }
+    }
+
+    @Test("The log says what each port serves, and its JSON has numbers as numbers")
+    func listeningLines() async throws {
+        try await withSimulator { simulator, directory in
+            var environment = environment(simulator, database: directory.path + "/latchkey.db")
+            environment.merge([
+                "LATCHKEY_METRICS_PORT": "0", "LATCHKEY_LOG_FORMAT": "json", "LATCHKEY_LOG_LEVEL": "verbose",
+                "LATCHKEY_TLS_CERTIFICATE_FILE": directory.file("chain.pem"),
+                "LATCHKEY_TLS_PRIVATE_KEY_FILE": directory.file("key.pem"), "LATCHKEY_TLS_PORT": "0",
+                "LATCHKEY_TLS_REDIRECT_PORT": "0", "LATCHKEY_PUBLIC_URL": "https://login.example.com",
+            ]) { $1 }
+            try directory.write(TLSTexts.chain, as: "chain.pem")
+            try directory.write(TLSTexts.key, as: "key.pem")
+            let process = try LatchkeyProcess(["serve"], environment: environment)
+            let app = App(port: try await process.port(after: #""serves":"api""#))
+            _ = try await app.send("GET", "/healthz")
+            process.send(SIGTERM)
+            let ending = await process.ending()
+            #expect(ending.status == 0)
+            let lines = ending.output.split(separator: "\n").compactMap {
+                try? JSONValue(parsing: Array($0.utf8)).object
+            }
+            let listening = lines.filter { $0["message"] == "listening" }
+            let served = listening.map { line in
+                "\(line["serves"]?.string ?? "") \(line["url"]?.string?.prefix { $0 != ":" } ?? "")"
+            }
+            #expect(served == ["api http", "api https", "redirects http", "metrics http"], "\(ending.output)")
+            let request = try #require(lines.first { $0["message"] == "request" }, "\(ending.output)")
+            #expect(request["status"] == 200 && request["ms"]?.double != nil)
         }
     }
 
@@ -202,7 +234,6 @@ import Testing
             var environment = environment(simulator, database: directory.path + "/latchkey.db")
             let process = try LatchkeyProcess(["serve"], environment: environment, directory: directory.path)
             environment["LATCHKEY_HTTP_PORT"] = "\(try await process.port(after: "listening"))"
-            #expect(process.said.contains("there are no pages to serve"))
             let second = await (try LatchkeyProcess(["serve"], environment: environment)).ending()
             #expect(second.status == 1)
             #expect(second.output.contains("Stop the other server, or choose another port with http.port"))
@@ -291,6 +322,13 @@ import Testing
         #expect(!ending.output.isEmpty)
     }
 
+    @Test(
+        "health requests the port of LATCHKEY_HTTP_PORT, or 8080",
+        arguments: [([:], "8080"), (["LATCHKEY_HTTP_PORT": ""], "8080"), (["LATCHKEY_HTTP_PORT": "9000"], "9000")])
+    func healthURL(environment: [String: String], port: String) {
+        #expect(HealthCheck.url(in: environment) == "http://127.0.0.1:\(port)/healthz")
+    }
+
     @Test("check-config accepts a configuration that serve accepts, and health reports whether the server runs")
     func checkAndHealth() async throws {
         try await withSimulator { simulator, directory in
@@ -299,6 +337,8 @@ import Testing
             let process = try LatchkeyProcess(["serve"], environment: environment)
             let port = try await process.port(after: "listening")
             #expect(await (try LatchkeyProcess(["health", "http://127.0.0.1:\(port)/healthz"])).ending().status == 0)
+            let variables = ["LATCHKEY_HTTP_PORT": String(port)]
+            #expect(await (try LatchkeyProcess(["health"], environment: variables)).ending().status == 0)
             process.send(SIGTERM)
             #expect(await process.ending().status == 0)
             #expect(await (try LatchkeyProcess(["health", "http://127.0.0.1:\(port)/healthz"])).ending().status == 1)

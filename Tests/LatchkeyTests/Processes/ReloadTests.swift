@@ -23,9 +23,9 @@ import Testing
             try await log("reloaded log_level=verbose")
             try await log("keys=id_token.clock_skew")
 
-            try write("log: {level: verbose}\nrate_limit_rules: {per_api_key: 1/1h}\nid_token: {clock_skew: 5s}\n")
+            try write("log: {level: verbose}\nrate_limits: {per_api_key: 1/1h}\nid_token: {clock_skew: 5s}\n")
             process.send(SIGHUP)
-            try await log("taken_over=rate_limit_rules.per_api_key")
+            try await log("taken_over=rate_limits.per_api_key")
             let keyed = App(port: app.port, apiKey: AdminHarness.apiKey)
             #expect(try await keyed.send("GET", "/users/me").status == 401, "let in, and nobody is signed in")
             #expect(try await keyed.send("GET", "/users/me").status == 429)

@@ -1,6 +1,4 @@
 import CarrierSimulator
-import Crypto
-import CryptoExtras
 import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
@@ -11,27 +9,12 @@ import Testing
 
 /// Sign-ins whose ID tokens are encrypted for the client, over real sockets.
 @Suite(.serialized) struct EncryptedIDTokenTests {
-    private typealias Encryption = CarrierSimulator.Client.IDTokenEncryption
+    private typealias Encryption = CarrierSimulator.Client.ResponseEncryption
 
-    private struct Pair: Sendable {
-        let privatePEM: String
-        let publicPEM: String
-
-        static func rsa() throws -> Pair {
-            let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
-            return Pair(privatePEM: key.pemRepresentation, publicPEM: key.publicKey.pemRepresentation)
-        }
-
-        static func p256() -> Pair {
-            let key = P256.Signing.PrivateKey()
-            return Pair(privatePEM: key.pemRepresentation, publicPEM: key.publicKey.pemRepresentation)
-        }
-
-        func key(_ id: String) throws -> DecryptionKey { try DecryptionKey(parsing: Secret(privatePEM)).named(id) }
-    }
+    private typealias Pair = ResponseKeyPair
 
     private func with(
-        _ decryption: IDTokenDecryption?, _ encryption: Encryption?,
+        _ decryption: ResponseDecryption?, _ encryption: Encryption?,
         _ configure: (inout Configuration) -> Void = { _ in }, _ body: (ProviderWalk) async throws -> Void
     ) async throws {
         try await ProviderWalk.with(
@@ -50,7 +33,7 @@ import Testing
         ] {
             let ours = ContentEncryption(rawValue: content.rawValue) ?? .a256GCM
             try await with(
-                IDTokenDecryption(key: try pair.key("enc-1"), encryption: ours),
+                ResponseDecryption(key: try pair.key("enc-1"), encryption: ours),
                 Encryption(management, content, publicKeyPEM: pair.publicPEM, keyID: "enc-1")
             ) { walk in
                 let browser = Browser()
@@ -78,7 +61,7 @@ import Testing
     func refreshed() async throws {
         let pair = Pair.p256()
         try await with(
-            IDTokenDecryption(key: try pair.key("enc-1"), encryption: .a256GCM),
+            ResponseDecryption(key: try pair.key("enc-1"), encryption: .a256GCM),
             Encryption(.ecdhES, .a256GCM, publicKeyPEM: pair.publicPEM)
         ) { configuration in
             configuration.vaultKeys = EncryptionKey.of(ResourceHarness.key)
@@ -103,7 +86,7 @@ import Testing
         let (old, new) = (Pair.p256(), Pair.p256())
         for (encrypting, id) in [(old, "old"), (new, "new")] {
             try await with(
-                IDTokenDecryption(key: try new.key("new"), otherKey: try old.key("old"), encryption: .a128GCM),
+                ResponseDecryption(key: try new.key("new"), otherKey: try old.key("old"), encryption: .a128GCM),
                 Encryption(.ecdhES, .a128GCM, publicKeyPEM: encrypting.publicPEM, keyID: id)
             ) { walk in
                 #expect(try await walk.signIn(Browser(), at: "acme").parameters["status"] == "success")
@@ -119,7 +102,7 @@ import Testing
         var isRegistered = true
         var isEncrypted = true
         var isForOtherKey = false
-        var content = CarrierSimulator.Client.IDTokenEncryption.Content.a128GCM
+        var content = CarrierSimulator.Client.ResponseEncryption.Content.a128GCM
         var change: @Sendable (inout String) -> Void = { _ in }
         let check: String
     }
@@ -140,7 +123,7 @@ import Testing
         let encryption = Encryption(
             .ecdhES, row.content, publicKeyPEM: row.isForOtherKey ? other.publicPEM : pair.publicPEM)
         try await with(
-            row.isRegistered ? IDTokenDecryption(key: try pair.key("enc-1"), encryption: .a128GCM) : nil,
+            row.isRegistered ? ResponseDecryption(key: try pair.key("enc-1"), encryption: .a128GCM) : nil,
             row.isEncrypted ? encryption : nil
         ) { walk in
             walk.harness.simulator.update("acme") { $0.tampering.compactForms.append(row.change) }

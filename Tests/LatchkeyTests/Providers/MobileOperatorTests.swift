@@ -1,5 +1,6 @@
 import CarrierSimulator
 import Crypto
+import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
@@ -8,6 +9,8 @@ import TestSupport
 import Testing
 
 extension ProviderWalk {
+    static let appURI = "com.example.app:/signed-in"
+
     /// A harness whose provider `number` has the simulator's two operators.
     static func withOperators(
         simSwap: SignInConfiguration.SIMSwapPolicy = .init(), _ body: (ProviderWalk) async throws -> Void
@@ -40,7 +43,7 @@ extension ProviderWalk {
             purpose: purpose)
         mobileOperator.simSwap = simSwap
         var client = Configuration.Client(id: id, authentication: .privateKeyJWT(key, audience: .endpoint))
-        client.redirectURIs = [webURI]
+        client.redirectURIs = [webURI, appURI]
         client.scopes = mobileOperator.scopes
         client.signingKey = key
         var provider = Configuration.Provider(
@@ -129,7 +132,46 @@ extension ProviderWalk {
             let id = try #require(answer.json["verification_id"]?.string)
             let again = try await harness.app.asUser("GET", "/users/me/phone/verifications/\(id)", session)
             #expect(again.json["status"]?.string == status)
+            try await verifyByRedirect(session, asked, status)
             #expect(try await harness.app.me(session).json["phone_number"]?.string == number)
         }
+        let refused = try await harness.app.asUser(
+            "POST", "/users/me/phone/verifications", session,
+            ["phone_number": number, "operator": "northwind", "operator_token": "unknown"])
+        #expect(refused.json["status"]?.string == "failed", "\(refused.response)")
+        let malformed = try await harness.app.asUser(
+            "POST", "/users/me/phone/verifications", session,
+            ["phone_number": "none", "operator": "northwind", "operator_token": "unknown"])
+        #expect(malformed.error == "invalid_request", "\(malformed.response)")
+        let metrics = try await harness.app.metrics()
+        func count(_ name: String, _ outcome: String) -> Double {
+            metrics.sum("latchkey_phone_verifications_total", #"operator="\#(name)",outcome="\#(outcome)""#)
+        }
+        // Each number was verified by a token and by redirects, and the latter are confirmed.
+        #expect(count("northwind", "verified") == 2)
+        #expect(count("northwind", "mismatch") == 2)
+        #expect(count("northwind", "confirmed") == 2)
+        #expect(count("northwind", "invalid_grant") == 1)
+        #expect(count("", "invalid_request") == 1)
+        #expect(metrics.sum("latchkey_phone_verifications_total") == 8)
+    }
+
+    /// A verification of a number of jane's over the mobile network, in a browser without cookies of this server.
+    func verifyByRedirect(_ session: String, _ number: String, _ status: String) async throws {
+        let path = "/users/me/phone/verifications"
+        let started = try await harness.app.asUser(
+            "POST", path, session,
+            ["phone_number": number, "operator": "northwind", "redirect_uri": ProviderWalk.webURI])
+        try #require(started.status == 201, "\(started.response)")
+        let url = try #require(started.json["authorization_url"]?.string)
+        let back = try await Browser().get(url, headers: ["X-Simulated-Device: cellular:northwind:jane"])
+        try #require(back.status == 302, "\(back.text)")
+        let end = try await Browser().get(back.location)
+        try #require(end.location.hasPrefix(ProviderWalk.webURI), "\(end.text)")
+        let id = try #require(end.parameters["verification_id"])
+        let confirmation = try #require(end.parameters["confirmation"])
+        let answer = try await harness.app.asUser(
+            "POST", "\(path)/\(id)/confirmation", session, ["confirmation": confirmation])
+        #expect(answer.status == 200 && answer.json["status"]?.string == status, "\(answer.response)")
     }
 }

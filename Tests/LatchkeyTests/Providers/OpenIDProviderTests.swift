@@ -214,6 +214,11 @@ import Testing
             let done = try await start(Browser(), harness)
             #expect(done.location.hasPrefix(Self.webURI + "?action=login&status=failure&"))
             #expect(done.parameters["error"] == "carrier_error")
+            // Only the first one may pass by itself.
+            let mayPass = fault == .discovery500
+            #expect(done.parameters["message"]?.contains("try again") == mayPass, "\(done.location)")
+            let description = done.parameters["error_description"] ?? ""
+            #expect(description.contains("does not pass by itself") == !mayPass, "\(description)")
         }
     }
 

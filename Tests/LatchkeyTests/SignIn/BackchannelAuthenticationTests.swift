@@ -199,6 +199,7 @@ struct BackchannelHarness {
 
     let base: SignInHarness
     let app: App
+    var path = Self.path
 
     init(base: SignInHarness, app: App? = nil) {
         self.base = base
@@ -225,7 +226,7 @@ struct BackchannelHarness {
 
     func start(_ mccmnc: String = SignInHarness.mccmnc) async throws -> App.Answer {
         try await app.send(
-            "POST", Self.path, headers: ["Content-Type: application/json"],
+            "POST", path, headers: ["Content-Type: application/json"],
             body: App.json([
                 "login_hint": "+12025550123", "client_id": SignInHarness.clientID, "scope": "openid email",
                 "mccmnc": mccmnc,
@@ -238,7 +239,7 @@ struct BackchannelHarness {
     }
 
     func send(_ method: String, _ handle: String) async throws -> App.Answer {
-        try await app.send(method, Self.path + "/" + handle)
+        try await app.send(method, path + "/" + handle)
     }
 
     func poll(_ handle: String) async throws -> App.Answer { try await send("GET", handle) }

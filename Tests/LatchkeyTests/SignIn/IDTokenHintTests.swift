@@ -8,7 +8,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// The ID token in the request of a logout at the provider, over real sockets (docs/logout.md).
+/// The ID token in the request of a logout at the provider, over real sockets (docs/accounts.md).
 @Suite(.serialized) struct IDTokenHintTests {
     private static let appURI = "com.example.app://done"
     private let sameOrigin = ["Sec-Fetch-Site: same-origin"]

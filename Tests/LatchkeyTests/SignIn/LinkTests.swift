@@ -10,7 +10,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// Users who link identities, over real sockets (docs/linking.md).
+/// Users who link identities, over real sockets (docs/accounts.md).
 @Suite(.serialized) struct LinkTests {
     private func link(
         _ walk: ProviderWalk, _ token: String?, at provider: String, _ fields: [String: String]

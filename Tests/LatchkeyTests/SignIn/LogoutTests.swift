@@ -8,7 +8,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Logout at Latchkey and at the provider, over real sockets (docs/logout.md).
+/// Logout at Latchkey and at the provider, over real sockets (docs/accounts.md).
 @Suite(.serialized) struct LogoutTests {
     private typealias Defect = CarrierSimulator.LogoutDefect
 

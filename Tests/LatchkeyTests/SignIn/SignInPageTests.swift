@@ -1,6 +1,7 @@
 import CarrierSimulator
 import Foundation
 import LatchkeyConfiguration
+import Primitives
 import SignIn
 import TestSupport
 import Testing
@@ -60,10 +61,26 @@ import Testing
             let done = try await signIn(browser, url)
             #expect(done.text.contains("<h1>You are signed in</h1>"))
             #expect(done.text.contains("You are user 1 here"))
+            #expect(!done.text.contains("See your account"), "there is no console")
             #expect(!done.text.contains("/start"))
             let told = try await Browser().get(url + "/sign-in?action=login&status=success")
             #expect(told.text.contains("<h1>Sign in</h1>"))
             #expect(told.text.contains("has not stored the cookie"))
+        }
+    }
+
+    @Test("A failure shows the reference of the sign-in, and no other text of the URL")
+    func reference() async throws {
+        try await withHarness { _, url in
+            let failed = url + "/sign-in?action=login&status=failure&error=access_denied&correlation_id="
+            let page = try await Browser().get(failed + "vRylAv0XY8Mj8FpKas7MrQ").text
+            #expect(page.contains("Reference: <code>vRylAv0XY8Mj8FpKas7MrQ</code>"))
+            for forged in ["Call-1-900-555-0100-now!", "Call%201%20900%20555%200100.", "short"] {
+                let page = try await Browser().get(failed + forged).text
+                #expect(!page.contains("Reference"), "\(forged)")
+            }
+            let lost = try await Browser().get(url + "/auth/zenkey/callback?state=unknown&code=c")
+            #expect(lost.text.firstMatch(of: /Reference: <code>([^<]+)<\/code>/) != nil)
         }
     }
 
@@ -125,13 +142,96 @@ import Testing
     }
 }
 
+/// What the demonstration tells of sign-ins.
+@Suite(.serialized) struct SignInStoryTests {
+    private func json(_ text: String) throws -> JSONObject {
+        try #require(try JSONValue(parsing: Array(text.utf8)).object, "\(text)")
+    }
+
+    @Test("The demonstration tells each call to a carrier, each check with its verdict, and the times, but no secret")
+    func tells() async throws {
+        let directory = try TemporaryDirectory()
+        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let url = "http://127.0.0.1:\(try await demo.port(after: "Latchkey"))"
+        let carriers = "http://127.0.0.1:\(try await demo.port(after: "simulated carriers are at"))"
+        func signIn(_ change: (inout [String: String]) -> Void = { _ in }) async throws -> (
+            JSONObject, secrets: [String]
+        ) {
+            let code = try json(try await Browser().post(carriers + "/demo/codes", form: [:]).text)
+            var form = Dictionary(
+                uniqueKeysWithValues: code.members.compactMap { member in
+                    member.value.string.map { (member.name, $0) }
+                })
+            change(&form)
+            let answer = try await Browser().post(
+                url + "/auth/zenkey-signin", form: form, headers: ["X-API-KEY: demo-key"])
+            let secrets = ["code", "code_verifier", "nonce"].compactMap { form[$0] }
+            let signedIn = try json(answer.text)
+            return (signedIn, secrets + ["token", "refresh_token"].compactMap { signedIn[$0]?.string })
+        }
+        func story(after revision: Int64 = 0) async throws -> (JSONObject, revision: Int64, text: String) {
+            let text = try await Browser().get(url + "/demo/sign-ins?after=\(revision)").text
+            let answer = try json(text)
+            let stories = answer["sign_ins"]?.array ?? []
+            #expect(stories.count == 1)
+            return (try #require(stories.last?.object), try #require(answer["revision"]?.integer), text)
+        }
+
+        let (signedIn, secrets) = try await signIn()
+        let (first, revision, text) = try await story()
+        #expect(first["id"]?.string == signedIn["correlation_id"]?.string)
+        let calls = first["calls"]?.array?.compactMap(\.object) ?? []
+        #expect(calls.map { $0["step"]?.string } == ["discovery", "token", "keys", "userInfo"])
+        #expect(calls.allSatisfy { $0["status"]?.integer == 200 && ($0["ms"]?.double ?? 0) > 0 })
+        let checks = first["checks"]?.array?.compactMap(\.object) ?? []
+        #expect(checks.contains { $0["name"]?.string == "nonce" && $0["verdict"]?.string == "passed" })
+        #expect(checks.count > 15 && !checks.contains { $0["verdict"]?.string == "failed" })
+        let outcome = try #require(first["outcome"]?.object)
+        #expect(outcome["name"]?.string == "signed_up" && outcome["is_refused"]?.bool == false)
+        #expect(try #require(outcome["ms"]?.double) > 0)
+        #expect(outcome["steps"]?.array?.contains { $0.object?["name"]?.string == "token" } == true)
+        #expect(secrets.count == 5)
+        for secret in secrets + ["Jane", "jane.doe@example.com", "+12025550123", "eyJ"] {
+            #expect(!text.contains(secret), "\(secret)")
+        }
+
+        _ = try await signIn { $0["nonce"] = "another" }
+        let (second, _, _) = try await story(after: revision)
+        let failed = second["checks"]?.array?.compactMap(\.object).filter { $0["verdict"]?.string == "failed" } ?? []
+        #expect(failed.map { $0["name"]?.string } == ["nonce"])
+        #expect(second["outcome"]?.object?["check"]?.string == "nonce")
+        #expect(second["outcome"]?.object?["failed_step"]?.string == "validate")
+        #expect(second["outcome"]?.object?["is_refused"]?.bool == true)
+    }
+
+    @Test("The demonstration tells nothing to pages of other origins, and nothing under other host names")
+    func outsiders() async throws {
+        let directory = try TemporaryDirectory()
+        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let url = "http://127.0.0.1:\(try await demo.port(after: "Latchkey"))/demo/sign-ins"
+        #expect(try await Browser().get(url).status == 200)
+        for header in ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"] {
+            #expect(try await Browser().get(url, headers: [header]).status == 404, "\(header)")
+        }
+    }
+
+    @Test("Other servers tell nothing")
+    func others() async throws {
+        try await SignInHarness.with { harness in
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+            let told = try await Browser().get("http://127.0.0.1:\(harness.app.port)/demo/sign-ins")
+            #expect(told.status == 404)
+        }
+    }
+}
+
 /// The demonstration's information for its pages.
 @Suite(.serialized) struct DemonstrationTests {
     @Test(
         "The demonstration lists its providers and its carriers' URL, which its pages may request; other servers do not"
     )
     func demo() async throws {
-        let directory = try TemporaryDirectory(files: ["Public/index.html": "<p>front</p>"])
+        let directory = try TemporaryDirectory()
         let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
         let url = "http://127.0.0.1:\(try await demo.port(after: "Latchkey"))"
         let carriers = "http://127.0.0.1:\(try await demo.port(after: "simulated carriers are at"))"
@@ -154,7 +254,7 @@ import Testing
         try await SignInHarness.with { harness in
             let url = "http://127.0.0.1:\(harness.app.port)"
             #expect(!(try await Browser().get(url + "/auth/providers").text.contains("demo")))
-            let policy = try await Browser().get(url + "/").response["content-security-policy"] ?? "connect-src 'self';"
+            let policy = try await Browser().get(url + "/latchkey.js").response["content-security-policy"] ?? ""
             #expect(policy.contains("connect-src 'self';"))
         }
     }

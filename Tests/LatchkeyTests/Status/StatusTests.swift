@@ -1,4 +1,5 @@
 import CarrierSimulator
+import HTTPServer
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
@@ -38,6 +39,9 @@ import Testing
             let carriers = status["carriers"]?.array?.compactMap(\.object) ?? []
             let issuer = harness.simulator.issuer(of: SignInHarness.mccmnc)
             let carrier = try #require(carriers.first { $0["issuer"]?.string == issuer })
+            let host = issuer.flatMap { $0.split(separator: "/").dropFirst().first.map { String($0) } }
+            #expect(carrier["name"]?.string == host, "the issuer of no network is configured")
+            #expect(carriers.contains { $0["name"]?.string == "Carrier discovery" && $0["issuer"]?.string == "" })
             #expect(carrier["answered"]?.integer == 4)
             #expect(carrier["keys_fetched_at"]?.integer == clock.now.secondsSinceEpoch)
             let last = try #require(carrier["minutes"]?.array?.last?.object)
@@ -49,6 +53,34 @@ import Testing
             #expect(failure["outcome"]?.string == "invalid_id_token")
             #expect(failure["step"]?.string == "validate")
             #expect(failure["due_to"]?.string == "id_token")
+        }
+    }
+
+    @Test("A sign-in that the user denied is due to the user; what the carrier refused names the step that failed")
+    func denied() async throws {
+        try await SignInHarness.with(
+            configure: { configuration in
+                configuration.providers[0].clients[0].redirectURIs = ["http://127.0.0.1/sign-in"]
+            }
+        ) { harness in
+            let url = "http://127.0.0.1:\(harness.app.port)"
+            let browser = Browser()
+            let started = try await browser.get(
+                url + "/auth/acme/start?client_type=web&redirect_uri=%2Fsign-in")
+            let asked = try await browser.get(started.location)
+            #expect(asked.status == 200)
+            var form: [String: String] = [:]
+            for item in Browser.query(of: started.location).items { form[item.name] = item.value }
+            let back = try await browser.post(started.location.prefix { $0 != "?" } + "/deny", form: form)
+            #expect(try await browser.get(back.location).location.contains("error=access_denied"))
+            harness.simulator.setFaults([.tokenInvalidGrant], for: SignInHarness.mccmnc)
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+
+            let watching = try await StatusEvents(harness.app)
+            let failures = try await watching.next()["failures"]?.array?.compactMap(\.object) ?? []
+            await watching.close()
+            #expect(failures.map { $0["due_to"]?.string } == ["app", "user"])
+            #expect(failures.first?["step"]?.string == "token")
         }
     }
 
@@ -90,7 +122,7 @@ import Testing
             let page = try await App(port: harness.app.port, apiKey: nil).send("GET", "/status").response.text
             let issuer = try #require(harness.simulator.issuer(of: SignInHarness.mccmnc))
             for text in [
-                "Signed up</dt><dd>1</dd>", "<h3>\(issuer)</h3>", "<td>nonce</td>", "<td>\(SignInHarness.mccmnc)</td>",
+                "Signed up</dt><dd>1</dd>", ", \(issuer)</p>", "<td>nonce</td>", "<td>\(SignInHarness.mccmnc)</td>",
                 "<dt>Begun</dt><dd>1</dd>", "As it was at ", "<dt>Open connections</dt><dd>",
             ] {
                 #expect(page.contains(text), "\(text)")

@@ -34,7 +34,7 @@ struct SignInHarness: Sendable {
     ///   - pause: How slow endpoints wait: by default longer than every timeout, which ends the request first.
     ///   - encryption: Has the carriers served with TLS.
     static func with(
-        clock: WallClock = .system, configure: (inout Configuration) -> Void = { _ in },
+        clock: WallClock = .system, uptime: Uptime = .system, configure: (inout Configuration) -> Void = { _ in },
         register: (inout CarrierSimulator.Client) -> Void = { _ in },
         pause: @escaping CarrierSimulator.Pause = { try await Task.sleep(for: $0) },
         encryption: CarrierSimulator.Encryption? = nil,
@@ -53,7 +53,8 @@ struct SignInHarness: Sendable {
         let running = try encryption.map { try simulator.start(encryption: $0) } ?? simulator.start()
         var configuration = try configuration(simulator, directory)
         configure(&configuration)
-        let service = try LatchkeyService(configuration: configuration, clock: clock)
+        let service = try LatchkeyService(
+            configuration: configuration, demonstration: nil, clock: clock, uptime: uptime)
         let addresses = try service.start()
         let harness = SignInHarness(
             simulator: simulator, app: App(port: addresses[0].port), configuration: configuration, running: running,
@@ -70,9 +71,10 @@ struct SignInHarness: Sendable {
 
     /// Runs `body` with another instance on the same database.
     func withInstance(
-        clock: WallClock = .system, _ body: (App, LatchkeyService) async throws -> Void
+        clock: WallClock = .system, uptime: Uptime = .system, _ body: (App, LatchkeyService) async throws -> Void
     ) async throws {
-        let instance = try LatchkeyService(configuration: configuration, clock: clock)
+        let instance = try LatchkeyService(
+            configuration: configuration, demonstration: nil, clock: clock, uptime: uptime)
         let addresses = try instance.start()
         do {
             try await body(App(port: addresses[0].port), instance)

@@ -46,6 +46,9 @@ final class LossyNetwork: Transport {
     /// Loses the next `count` responses of a path.
     func lose(_ count: Int, from path: String) { state.withLock { $0.losses[path] = count } }
 
+    /// The number of requests.
+    var count: Int { state.withLock { $0.sent.count } }
+
     func sent(to path: String) -> [URLRequest] { state.withLock { $0.sent.filter { $0.url?.path == path } } }
 
     func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {

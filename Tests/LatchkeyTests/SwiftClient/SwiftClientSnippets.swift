@@ -10,13 +10,13 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The Swift code of docs/clients.md, which is copied from here.
+/// The Swift code of docs/mobile-apps.md, which is copied from here.
 @Suite(.serialized) struct SwiftClientSnippets {
     private let clientID = SignInHarness.clientID
     private let apiKey = "test-key"
     private let store = MemoryTokenStore()
 
-    @Test("A new user signs in, registers, reads the account and signs out as docs/clients.md says")
+    @Test("A new user signs in, registers, reads the account and signs out as docs/mobile-apps.md says")
     func signIn() async throws {
         try await SignInHarness.with(configure: { $0.registration.mode = .required }) { harness in
             let baseURL = try harness.url
@@ -52,7 +52,32 @@ import Testing
         }
     }
 
-    @Test("A user signs in through a browser and on the phone as docs/clients.md says")
+    @Test("A user manages the account as docs/mobile-apps.md says")
+    func account() async throws {
+        try await ProviderWalk.with { walk in
+            let latchkey = try walk.harness.client()
+            _ = try await walk.harness.client().signIn(with: try walk.harness.sdkResponse())
+            _ = try await latchkey.signIn(with: try walk.harness.sdkResponse())
+            let fields = try walk.code(at: "acme")
+            let other = AuthorizedResponse(
+                code: fields["code"] ?? "", redirectURI: SignInHarness.redirectURI,
+                codeVerifier: fields["code_verifier"], nonce: fields["nonce"])
+            // snippet: swift-account
+            let ended = try await latchkey.revokeOtherSessions()
+            let identity = try await latchkey.linkIdentity(with: other, at: "acme")
+            for known in try await latchkey.identities() where known != identity {
+                try await latchkey.unlinkIdentity(known.id)
+            }
+            try await latchkey.eraseAccount()
+            // end
+            #expect(ended == 1)
+            #expect(try await latchkey.isSignedIn() == false)
+            _ = try await latchkey.signIn(with: try walk.harness.sdkResponse())
+            #expect(try await latchkey.identities().count == 1, "of a new user")
+        }
+    }
+
+    @Test("A user signs in through a browser and on the phone as docs/mobile-apps.md says")
     func otherWays() async throws {
         try await BackchannelHarness.with(configure: { configuration in
             configuration.zenkey.clients[0].redirectURIs.append("com.example.app:/signed-in")
@@ -84,7 +109,7 @@ import Testing
     }
 }
 
-/// Compares docs/clients.md with the code above.
+/// Compares docs/mobile-apps.md with the code above.
 @Suite struct ClientDocumentTests {
     private func text(_ path: String) throws -> String {
         return try Repository.text(path)
@@ -112,10 +137,10 @@ import Testing
     }
 
     @Test(
-        "The code in docs/clients.md is the code of the tests",
+        "The code in docs/mobile-apps.md is the code of the tests",
         arguments: [("swift", "Tests/LatchkeyTests/SwiftClient/SwiftClientSnippets.swift")])
     func shown(language: String, path: String) throws {
-        let document = try text("docs/clients.md")
+        let document = try text("docs/mobile-apps.md")
         let snippets = try snippets(of: path)
         #expect(!snippets.isEmpty)
         for (name, code) in snippets {

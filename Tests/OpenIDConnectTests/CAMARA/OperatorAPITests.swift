@@ -91,6 +91,8 @@ struct OperatorAPITests {
             ("+12345", true), ("+123456789012345", true), ("+1234", false), ("+1234567890123456", false),
             ("+0123456789", false), ("123456789", false), ("+12345 6789", false), ("+1234567a9", false), ("", false),
             ("+", false), ("++123456789", false), ("+١٢٣٤٥٦", false), ("tel:+123456789", false),
+            ("+\u{301}123456789", false), ("+1\u{301}23456789", false), ("\u{FF0B}123456789", false),
+            ("+\u{FF11}23456789", false),
         ])
     func number(_ text: String, isValid: Bool) {
         #expect((MSISDN(text) != nil) == isValid)
@@ -230,7 +232,7 @@ struct OperatorAPITests {
         "What is no error of the APIs is not taken for one",
         arguments: [
             (500, #"{"status":500,"code":"INTERNAL","message":"m"}"#), (403, "{}"), (403, #"{"code":7}"#),
-            (403, #"{"code":"a b"}"#), (302, ""), (204, ""),
+            (403, #"{"code":"a b"}"#), (403, #"{"code":"14155550101"}"#), (302, ""), (204, ""),
             (201, #"{"devicePhoneNumber":"+14155550101"}"#),
         ])
     func noError(_ status: Int, _ body: String) async throws {

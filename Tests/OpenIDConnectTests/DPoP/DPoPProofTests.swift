@@ -12,12 +12,16 @@ struct DPoPProofTests {
 
     private func proof(
         _ method: OutboundRequest.Method = .post, _ url: String = "https://op.example/token",
-        accessToken: String? = nil, nonce: String? = nil
+        accessToken: String? = nil, nonce: String? = nil, demanding claims: Set<DPoPClaim> = [], body: String = ""
     ) throws -> SentProof {
+        let url = try #require(EndpointURL(url, policy: .httpsOnly))
+        let request = OutboundRequest(
+            method: method, url: url, body: Array(body.utf8), timeout: .seconds(1), maximumBodyBytes: 1)
         let proof = DPoPProof(
-            method: method, url: try #require(EndpointURL(url, policy: .httpsOnly)),
+            method: method, url: url,
             accessToken: accessToken.map { Secret($0) }, nonce: nonce.flatMap(DPoPNonce.init), id: "id-1",
-            issuedAt: Timestamp(secondsSinceEpoch: 1_800_000_000))
+            issuedAt: Timestamp(secondsSinceEpoch: 1_800_000_000),
+            contentClaims: DPoPContentClaims(claims, of: request))
         return try SentProof(try proof.text(signedWith: key).exposed)
     }
 
@@ -66,6 +70,31 @@ struct DPoPProofTests {
 
     @Test("nonce is the server's")
     func nonce() throws { #expect(try proof(nonce: "n-1").claims["nonce"]?.string == "n-1") }
+
+    /// The hash of no bytes.
+    private static let ofNothing = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+
+    @Test(
+        "camara:bh is the hash of the body, and camara:qh that of the query as it is sent, where they are demanded",
+        arguments: [
+            ([], "https://op.example/t?a=b%2Fc", "x", nil, nil),
+            (
+                [.bodyHash], "https://op.example/t?a=b%2Fc", "grant_type=x",
+                "0nJj1NqwmCv4m5KZx7yuaJZZYuZYOK6hbCyDVrNsCD8", nil
+            ),
+            ([.bodyHash, .queryHash], "https://op.example/t", "", ofNothing, nil),
+            ([.bodyHash, .queryHash], "https://op.example/t?", "", ofNothing, ofNothing),
+            (
+                [.queryHash], "https://op.example/t?a=b%2Fc", "grant_type=x", nil,
+                "0hp3cOF1Sit8Zf8ptnDMM1UYK9mytQS-yUFOVTkFqS4"
+            ),
+        ] as [(Set<DPoPClaim>, String, String, String?, String?)])
+    func content(_ demanded: Set<DPoPClaim>, _ url: String, _ body: String, _ bh: String?, _ qh: String?) throws {
+        let claims = try proof(.post, url, demanding: demanded, body: body).claims
+        #expect(claims["camara:bh"]?.string == bh)
+        #expect(claims["camara:qh"]?.string == qh)
+        #expect(claims["htu"]?.string == "https://op.example/t")
+    }
 
     @Test("A key that is stored and read again is the same, and prints nothing")
     func storage() throws {

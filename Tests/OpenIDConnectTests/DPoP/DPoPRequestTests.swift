@@ -32,14 +32,14 @@ struct DPoPRequestTests {
         let client: ClientCredentials
 
         init(
-            _ setting: DPoPSetting = .always, metadata: [(String, String)] = [], storesTokens: Bool = false,
+            _ setting: DPoPSetting = .always, metadata: [(String, String)] = [], prefersBoundTokens: Bool = false,
             authentication: ClientAuthentication = .clientSecretBasic(Secret("s"))
         ) throws {
             let document = DPoPRequestTests.metadata(metadata).text
             carrier = FakeCarrier { $0.discovery = .json(document, cacheControl: "max-age=86400") }
             relyingParty = try carrier.relyingParty {
                 $0.dpop = setting
-                $0.storesTokens = storesTokens
+                $0.prefersBoundTokens = prefersBoundTokens
                 $0.pushedAuthorizationRequests = .always
             }
             subjects = try SignInSubjects()
@@ -139,9 +139,9 @@ struct DPoPRequestTests {
             (.auto, [("dpop_bound_access_tokens", "\"true\"")], false, false), (.always, [], false, true),
             (.never, [es256, demanded], true, false),
         ] as [(DPoPSetting, [(String, String)], Bool, Bool)])
-    func setting(_ setting: DPoPSetting, _ metadata: [(String, String)], _ stores: Bool, _ hasProof: Bool) async throws
+    func setting(_ setting: DPoPSetting, _ metadata: [(String, String)], _ prefers: Bool, _ hasProof: Bool) async throws
     {
-        let stage = try Stage(setting, metadata: metadata, storesTokens: stores)
+        let stage = try Stage(setting, metadata: metadata, prefersBoundTokens: prefers)
         stage.respond(
             FakeCarrier.tokenURL, .json(hasProof ? Self.bound : FakeCarrier.tokens.text))
         let tokens = try await stage.exchange().get()
@@ -191,7 +191,7 @@ struct DPoPRequestTests {
             (.auto, [es256], "\"mac\"", nil), (.never, [es256], "\"DPoP\"", nil), (.never, [], "\"Bearer\"", false),
         ] as [(DPoPSetting, [(String, String)], String?, Bool?)])
     func type(_ setting: DPoPSetting, _ metadata: [(String, String)], _ type: String?, _ isBound: Bool?) async throws {
-        let stage = try Stage(setting, metadata: metadata, storesTokens: true)
+        let stage = try Stage(setting, metadata: metadata, prefersBoundTokens: true)
         stage.respond(FakeCarrier.tokenURL, .json(FakeCarrier.tokens.with("token_type", type).text))
         switch try await stage.exchange() {
         case .success(let tokens):

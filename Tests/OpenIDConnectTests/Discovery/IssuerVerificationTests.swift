@@ -120,14 +120,20 @@ struct IssuerVerificationTests {
         #expect(try await isRefused(stage.started(), Self.thief))
     }
 
-    @Test("An alias for requests with a certificate is an endpoint, too")
-    func aliases() async throws {
+    static let aliases = [
+        "token_endpoint", "userinfo_endpoint", "pushed_authorization_request_endpoint",
+        "backchannel_authentication_endpoint",
+    ]
+
+    @Test("An alias for requests with a certificate is an endpoint, too", arguments: aliases)
+    func alias(_ name: String) async throws {
         let stage = Stage()
-        let aliases = #"{"token_endpoint":"https://evil.carrier.example/token"}"#
-        stage.carrier.change {
-            $0.networks[Self.thief] = Self.response(Self.honest.with("mtls_endpoint_aliases", aliases))
-        }
+        let aliased = Self.honest.with("mtls_endpoint_aliases", #"{"\#(name)":"https://mtls.carrier.example/x"}"#)
+        stage.carrier.change { $0.networks[Self.thief] = Self.response(aliased) }
         #expect(try await isRefused(stage.started(), Self.thief))
+        // The issuer's own configuration confirms it.
+        stage.setOwn(Self.response(aliased))
+        #expect(try await error(stage.started(), Self.thief) == nil)
     }
 
     @Test("A path that differs on the same host is no other endpoint")
@@ -322,8 +328,11 @@ struct IssuerVerificationTests {
 
     @Test("Endpoints of another operator are refused, also if the issuer's own configuration has them")
     func operators() async throws {
-        for field in ["token_endpoint", "jwks_uri", "userinfo_endpoint"] {
-            let borrowed = Self.honest.with(field, "\"https://id.other.example/x\"")
+        let other = "\"https://id.other.example/x\""
+        let fields = ["token_endpoint", "jwks_uri", "userinfo_endpoint"].map { ($0, other) }
+        let aliases = Self.aliases.map { ("mtls_endpoint_aliases", "{\"\($0)\":\(other)}") }
+        for (field, value) in fields + aliases {
+            let borrowed = Self.honest.with(field, value)
             let stage = Stage(own: Self.response(borrowed))
             stage.carrier.change { $0.discovery = Self.response(borrowed) }
             let hosts = ["*.carrier.example", "*.other.example"].compactMap(TrustedHosts.Pattern.init)

@@ -216,7 +216,7 @@ struct BackchannelAuthenticationTests {
             (.always, "[\"PS256\"]", true, nil),
         ] as [(SignedRequestObjects, String?, Bool, Bool?)])
     func signing(_ setting: SignedRequestObjects, _ listed: String?, _ hasKey: Bool, _ isSigned: Bool?) async throws {
-        let stage = try Stage(Self.metadata.with(Self.algorithms, listed)) { $0.signedRequestObjects = setting }
+        let stage = try Stage(Self.metadata.with(Self.algorithms, listed)) { $0.signedBackchannelRequests = setting }
         let result = try await stage.authenticate(signedWith: hasKey ? try Self.key() : nil)
         guard let isSigned else {
             #expect(failureCode(result) == .clientRefused)

@@ -136,6 +136,16 @@ struct ClientKeyTests {
         #expect(key.named("k-2") != key)
     }
 
+    @Test("The algorithm that a JSON Web Key states is known until another one is chosen")
+    func statedAlgorithm() throws {
+        let jwk = PrivateKeyTexts.jwk(try #require(Self.rsa))
+        let stating = try ClientKey(parsing: Secret(jwk.with("alg", "\"RS256\"").text))
+        #expect(stating.statedAlgorithm == .rs256)
+        #expect(stating.named("k-1").statedAlgorithm == .rs256)
+        #expect(stating.signing(with: .ps256)?.statedAlgorithm == nil)
+        #expect(try ClientKey(parsing: Secret(jwk.text)).statedAlgorithm == nil)
+    }
+
     @Test("Without an id of its own, a key has its thumbprint, as the example of RFC 7638 section 3.1 computes it")
     func thumbprint() throws {
         for (jwk, members) in [

@@ -23,9 +23,8 @@ struct ProxyTests {
 
     @Test("Https goes through a tunnel, in which the server's certificate is verified")
     func tunnel() async throws {
-        let certificates = try await TestCertificates.make()
-        defer { certificates.remove() }
-        let peer = try await TLSPeer(certificate: certificates.certificate(.valid), key: certificates.key)
+        let certificates = try await IssuedCertificates.make([.server])
+        let peer = try await TLSPeer(certificate: certificates.certificate(.server), key: certificates.key(.server))
         defer { peer.stop() }
         // "user:p:ss word" in base64.
         let proxy = try await TunnelProxy(authorization: "Basic dXNlcjpwOnNzIHdvcmQ=")

@@ -1,4 +1,5 @@
 import Dispatch
+import EventLoops
 import OpenIDConnect
 import OutboundHTTP
 import Primitives
@@ -107,6 +108,25 @@ struct ResolverTests {
             }
             #expect(lookUps.load(ordering: .relaxed) == 1)
         }
+    }
+
+    @Test("A look-up that has ended serves whoever asks later, also if it was not known a moment before")
+    func asksLater() async throws {
+        let lookUps = Atomic(0)
+        let loopback = try #require(IPAddress("127.0.0.1"))
+        let resolver = Resolver { _ in
+            lookUps.add(1, ordering: .relaxed)
+            return [loopback]
+        }
+        let now = MonotonicTime.now()
+        let looked = await withCheckedContinuation { continuation in
+            let known = resolver.addresses(of: "name.example", at: now) { continuation.resume(returning: $0) }
+            #expect(known == nil)
+        }
+        #expect(try looked.get() == [loopback])
+        let again = resolver.addresses(of: "name.example", at: now) { _ in Issue.record("looked up again") }
+        #expect(again == [loopback])
+        #expect(lookUps.load(ordering: .relaxed) == 1)
     }
 
     // One less than may run at once. Dispatch's shared queues would need a second for most of them.

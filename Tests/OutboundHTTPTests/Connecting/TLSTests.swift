@@ -7,9 +7,11 @@ import TestSupport
 import Testing
 
 struct TLSTests {
+    typealias Holder = IssuedCertificates.Holder
+
     @Test("A certificate of a trusted authority for the host is accepted", arguments: ["TLSv1_2", "TLSv1_3"])
     func trusted(version: String) async throws {
-        try await withTLSPeer(.valid, newestVersion: version) { peer, certificates in
+        try await withTLSPeer(.server, newestVersion: version) { peer, certificates in
             try await withClient {
                 $0.caBundle = certificates.authority
             } _: { client in
@@ -25,15 +27,15 @@ struct TLSTests {
 
     @Test("A client that inspects certificates reports when one expires, and what is wrong with one")
     func inspection() async throws {
-        try await withTLSPeer(.valid) { peer, certificates in
+        try await withTLSPeer(.server) { peer, certificates in
             try await withClient {
                 $0.caBundle = certificates.authority
                 $0.inspectsCertificates = true
             } _: { client in
                 let expiry = try #require(try await client.send(.post(peer.url())).certificateExpiry)
                 let left = expiry.secondsSinceEpoch - Int64(Date().timeIntervalSince1970)
-                // It was made for two days, a moment ago.
-                #expect((2 * 86_400 - 600...2 * 86_400).contains(left))
+                // It was made for a hundred days, a moment ago.
+                #expect((100 * 86_400 - 600...100 * 86_400).contains(left))
             }
             try await withClient {
                 $0.caBundle = certificates.authority
@@ -42,7 +44,7 @@ struct TLSTests {
                 #expect(response.certificateExpiry == nil)
             }
         }
-        try await withTLSPeer(.expired) { peer, certificates in
+        try await withTLSPeer(.expiredServer) { peer, certificates in
             try await withClient {
                 $0.caBundle = certificates.authority
                 $0.inspectsCertificates = true
@@ -56,16 +58,16 @@ struct TLSTests {
 
     @Test("A certificate of an unknown authority is refused, and nothing is sent")
     func unknownAuthority() async throws {
-        try await withTLSPeer(.valid) { peer, _ in
+        try await withTLSPeer(.server) { peer, _ in
             try await withClient { try await Self.expectTLSFailure($0, peer) }
         }
     }
 
     @Test(
         "A certificate that is for another host, expired or not valid yet is refused",
-        arguments: [TestCertificates.Kind.otherHost, .expired])
-    func wrongCertificate(kind: TestCertificates.Kind) async throws {
-        try await withTLSPeer(kind) { peer, certificates in
+        arguments: [Holder.otherServer, .expiredServer])
+    func wrongCertificate(holder: Holder) async throws {
+        try await withTLSPeer(holder) { peer, certificates in
             try await withClient {
                 $0.caBundle = certificates.authority
             } _: {
@@ -82,7 +84,7 @@ struct TLSTests {
         ])
     func names(host: String, isAccepted: Bool) async throws {
         let resolver = Resolver { _ in [IPAddress("127.0.0.1")].compactMap(\.self) }
-        try await withTLSPeer(.wildcards) { peer, certificates in
+        try await withTLSPeer(.wildcardServer) { peer, certificates in
             try await withClient(resolvedBy: resolver) {
                 $0.caBundle = certificates.authority
             } _: { client in
@@ -99,7 +101,7 @@ struct TLSTests {
 
     @Test("A host name in the subject of a certificate does not count")
     func nameInSubject() async throws {
-        try await withTLSPeer(.nameInSubject) { peer, certificates in
+        try await withTLSPeer(.commonNameServer) { peer, certificates in
             try await withClient {
                 $0.caBundle = certificates.authority
             } _: { client in
@@ -114,11 +116,10 @@ struct TLSTests {
         "A cipher without forward secrecy is refused",
         arguments: [("ECDHE-ECDSA-AES128-SHA", true), ("AES128-SHA", false), ("AES256-GCM-SHA384", false)])
     func ciphers(names: String, isAccepted: Bool) async throws {
-        let certificates = try await TestCertificates.make(keyKind: isAccepted ? .p256 : .rsa)
-        defer { certificates.remove() }
+        let certificates = try await IssuedCertificates.make([.server], keyType: isAccepted ? .p256 : .rsa)
         let peer = try await TLSPeer(
-            certificate: certificates.certificate(.valid), key: certificates.key, newestVersion: "TLSv1_2",
-            ciphers: names)
+            certificate: certificates.certificate(.server), key: certificates.key(.server),
+            newestVersion: "TLSv1_2", ciphers: names)
         defer { peer.stop() }
         try await withClient {
             $0.caBundle = certificates.authority
@@ -130,7 +131,7 @@ struct TLSTests {
 
     @Test("No name is sent for an address")
     func noName() async throws {
-        try await withTLSPeer(.valid) { peer, certificates in
+        try await withTLSPeer(.server) { peer, certificates in
             try await withClient {
                 $0.caBundle = certificates.authority
             } _: { client in
@@ -144,11 +145,12 @@ struct TLSTests {
     @Test("TLS older than 1.2 is refused, even if the system allows it")
     func oldVersion() async {
         await #expect(processExitsWith: .success) {
-            let certificates = try await TestCertificates.make()
-            defer { certificates.remove() }
-            setenv("OPENSSL_CONF", try certificates.writeLenientConfiguration(), 1)
+            let certificates = try await IssuedCertificates.make([.server])
+            let lenient = try TemporaryDirectory(files: ["lenient.cnf": TLSTests.lenientConfiguration])
+            setenv("OPENSSL_CONF", lenient.file("lenient.cnf"), 1)
             let peer = try await TLSPeer(
-                certificate: certificates.certificate(.valid), key: certificates.key, newestVersion: "TLSv1_1")
+                certificate: certificates.certificate(.server), key: certificates.key(.server),
+                newestVersion: "TLSv1_1")
             defer { peer.stop() }
             try await withClient {
                 $0.caBundle = certificates.authority
@@ -212,14 +214,26 @@ struct TLSTests {
         #expect(error?.mayHaveBeenSent == false)
     }
 
+    /// A configuration of OpenSSL that allows what is long out of use.
+    fileprivate static let lenientConfiguration = """
+        openssl_conf = lenient
+        [lenient]
+        ssl_conf = modules
+        [modules]
+        system_default = defaults
+        [defaults]
+        MinProtocol = TLSv1
+        CipherString = ALL:@SECLEVEL=0
+        """
+
     private func withTLSPeer(
-        _ kind: TestCertificates.Kind, newestVersion: String = "TLSv1_3",
-        _ work: (TLSPeer, TestCertificates) async throws -> Void
+        _ holder: Holder, newestVersion: String = "TLSv1_3",
+        _ work: (TLSPeer, IssuedCertificates) async throws -> Void
     ) async throws {
-        let certificates = try await TestCertificates.make()
-        defer { certificates.remove() }
+        let certificates = try await IssuedCertificates.make([holder])
         let peer = try await TLSPeer(
-            certificate: certificates.certificate(kind), key: certificates.key, newestVersion: newestVersion)
+            certificate: certificates.certificate(holder), key: certificates.key(holder),
+            newestVersion: newestVersion)
         defer { peer.stop() }
         try await work(peer, certificates)
     }

@@ -8,10 +8,9 @@ struct EarlyResponseTests {
     private func withPeer(
         _ haste: HastyTLSPeer.Haste, _ work: (HastyTLSPeer, OutboundHTTPClient) async throws -> Void
     ) async throws {
-        let certificates = try await TestCertificates.make()
-        defer { certificates.remove() }
+        let certificates = try await IssuedCertificates.make([.server])
         let peer = try await HastyTLSPeer(
-            haste, certificate: certificates.certificate(.valid), key: certificates.key)
+            haste, certificate: certificates.certificate(.server), key: certificates.key(.server))
         defer { peer.stop() }
         try await withClient {
             $0.caBundle = certificates.authority

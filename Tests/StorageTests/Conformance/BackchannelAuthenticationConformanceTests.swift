@@ -63,6 +63,11 @@ struct BackchannelAuthenticationConformanceTests {
                 identity: Identity(issuer: "https://\(number).example", subject: #"a"b\ \#(number)"#),
                 issuedAt: now.advanced(bySeconds: -Int64(number)), token: Records.hash())
         }
+        var polling = TokenPolling(mode: .ping, interval: 7, nextAt: now.advanced(bySeconds: 8))
+        polling.sealedRequest = [0, 1, 255]
+        polling.busyUntil = now.advanced(bySeconds: 9)
+        polling.isNotified = true
+        record.polling = polling
         #expect(try await add(record, to: store) == .admitted)
         #expect(try await store.backchannelAuthentication(handle: record.handle, at: now) == record)
         #expect(try await store.backchannelAuthentication(notification: record.notification, at: now) == record)
@@ -73,6 +78,28 @@ struct BackchannelAuthenticationConformanceTests {
         #expect(try await store.backchannelAuthentication(handle: record.handle, at: record.removedAt) == nil)
         #expect(
             try await store.backchannelAuthentication(notification: record.notification, at: record.removedAt) == nil)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("How tokens are fetched is stored with each change, for each mode", arguments: StoreKind.all)
+    func polling(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        for mode in TokenPolling.Mode.allCases {
+            var record = try record()
+            record.polling = TokenPolling(mode: mode, interval: 5, nextAt: now)
+            _ = try await add(record, to: store)
+            #expect(try await store.backchannelAuthentication(handle: record.handle, at: now) == record)
+            record.polling?.sealedRequest = [1, 2]
+            record.polling?.interval = 10
+            record.polling?.busyUntil = now
+            record.polling?.isNotified = true
+            #expect(try await store.replaceBackchannelAuthentication(record))
+            let stored = try await store.backchannelAuthentication(handle: record.handle, at: now)
+            #expect(stored?.polling == record.polling)
+        }
+        let pushed = try record()
+        _ = try await add(pushed, to: store)
+        #expect(try await store.backchannelAuthentication(handle: pushed.handle, at: now)?.polling == nil)
         withExtendedLifetime(holding) {}
     }
 

@@ -24,13 +24,16 @@ struct PhoneVerificationConformanceTests {
         let session = try Records.session(lifetime: 200_000, refreshLifetime: 200_000)
         let user = try #require(try await store.signIn(Records.signIn(session: session))).user.id
         let verification = verification(user, session.id, status)
+        func read(_ id: TokenHash, _ session: String, _ now: Timestamp) async throws -> PhoneVerificationState? {
+            try await store.phoneVerification(id, in: session, expiredAs: "e", at: now)
+        }
         #expect(try await store.addPhoneVerification(verification, by: "https://op.example", requestID: "r") == [])
         let last = Records.now.advanced(bySeconds: PhoneVerification.retention - 1)
-        #expect(try await store.phoneVerification(verification.id, in: session.id, at: last) == verification)
-        #expect(try await store.phoneVerification(verification.id, in: "another", at: last) == nil)
-        #expect(try await store.phoneVerification(Records.hash(), in: session.id, at: last) == nil)
+        #expect(try await read(verification.id, session.id, last) == .ended(verification))
+        #expect(try await read(verification.id, "another", last) == nil)
+        #expect(try await read(Records.hash(), session.id, last) == nil)
         let end = last.advanced(bySeconds: 1)
-        #expect(try await store.phoneVerification(verification.id, in: session.id, at: end) == nil)
+        #expect(try await read(verification.id, session.id, end) == nil)
         let found = try #require(try await store.account(of: user)).user
         let isVerified = status == .verified
         #expect(found.profile[.phoneNumber] == (isVerified ? Self.number : nil))
@@ -50,7 +53,8 @@ struct PhoneVerificationConformanceTests {
         let verification = verification(user, "another", .verified)
         #expect(try await store.addPhoneVerification(verification, by: "https://op.example", requestID: nil) == nil)
         #expect(try await store.account(of: user)?.user.profile[.phoneNumber] == nil)
-        #expect(try await store.phoneVerification(verification.id, in: "another", at: Records.now) == nil)
+        #expect(
+            try await store.phoneVerification(verification.id, in: "another", expiredAs: "e", at: Records.now) == nil)
         withExtendedLifetime(holding) {}
     }
 

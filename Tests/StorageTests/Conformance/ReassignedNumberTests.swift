@@ -70,6 +70,40 @@ struct ReassignedNumberTests {
         withExtendedLifetime(holding) {}
     }
 
+    @Test(
+        "A number that another provider has written with separators is the same number", arguments: StoreKind.engines,
+        ["+1 (415) 555-0101", "+1.415.555.0101", "+1-415-555-0101"])
+    func withSeparators(kind: StoreKind, number: String) async throws {
+        let (store, holding) = try kind.open()
+        let former = try await owner(number: number, in: store)
+        #expect(try await prove(Records.identity(), by: .signIn, in: store) == [former.id])
+        #expect(try await isVerified(former.id, in: store) == false)
+        #expect(try await store.account(of: former.id)?.user.profile[.phoneNumber] == number)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "A registration that waits loses it as well, unless it is of the same identity",
+        arguments: StoreKind.engines, Arrival.allCases)
+    func waiting(kind: StoreKind, arrival: Arrival) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        var (former, own) = (
+            try Records.pending(Records.identity(), profile: [.phoneNumber: Self.number]),
+            try Records.pending(identity, profile: [.phoneNumber: Self.number])
+        )
+        (former.verified, own.verified) = (VerifiedFlags(phoneNumber: true), VerifiedFlags(phoneNumber: true))
+        _ = try await store.addPendingRegistration(former)
+        _ = try await store.addPendingRegistration(own)
+        _ = try await prove(identity, by: arrival, in: store)
+        let left = try await store.pendingRegistration(former.handle, at: Records.now)
+        #expect(left?.profile[.phoneNumber] == Self.number)
+        #expect(left?.verified.phoneNumber == nil)
+        let kept = try await store.pendingRegistration(own.handle, at: Records.now)
+        #expect(kept?.verified.phoneNumber == true)
+        withExtendedLifetime(holding) {}
+    }
+
     @Test("The number's own user keeps it verified, since the first time", arguments: StoreKind.engines)
     func again(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()

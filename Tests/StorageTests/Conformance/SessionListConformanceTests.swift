@@ -33,8 +33,10 @@ struct SessionListConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("All sessions but one are revoked, with an audit event if there were any", arguments: StoreKind.all)
-    func revokeOthers(kind: StoreKind) async throws {
+    @Test(
+        "All sessions of a user but the one that asks are revoked, with an audit event if there were any",
+        arguments: StoreKind.all, [nil, 1])
+    func revokeOthers(kind: StoreKind, kept: Int?) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
         let sessions = try (0..<3).map { _ in try Records.session() }
@@ -45,13 +47,14 @@ struct SessionListConformanceTests {
         let bystander = try Records.session()
         _ = try await store.signIn(Records.signIn(session: bystander))
         let event = AuditEvent(at: Records.now, AuditEvent.Kind("sessions.ended"), user: user, by: .user)
-        for count in [2, 0] {
-            #expect(try await store.revokeSessions(of: user, except: sessions[1].id, recording: event) == count)
+        let asking = kept.map { sessions[$0].id }
+        for count in [kept == nil ? 3 : 2, 0] {
+            #expect(try await store.revokeSessions(of: user, except: asking, recording: event) == count)
             #expect(try await store.auditEvents(AuditQuery()).map(\.event) == [event])
         }
         for (index, session) in (sessions + [bystander]).enumerated() {
             let isThere = try await store.session(session.tokenHash, at: Records.now) != nil
-            #expect(isThere == (index == 1 || index == 3))
+            #expect(isThere == (index == kept || index == 3))
         }
         withExtendedLifetime(holding) {}
     }

@@ -81,6 +81,40 @@ struct SignInConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    @Test(
+        "An operator token signs in once; a sign-in that is refused does not use it, and stores nothing",
+        arguments: StoreKind.all)
+    func operatorToken(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let use = OneTimeRecord(
+            handle: Records.hash(), purpose: "answered code", content: [],
+            expiresAt: Records.now.advanced(bySeconds: 600))
+        func signIn(_ identity: Identity, _ newcomers: SignInRecord.Newcomers) async throws -> (Bool, TokenHash) {
+            let token = Records.hash()
+            var record = try Records.signIn(
+                identity, session: Records.session(token: token), newcomers: newcomers)
+            record.operatorTokenUse = use
+            return (try await store.signIn(record) != nil, token)
+        }
+        let (identity, other) = (Records.identity("one"), Records.identity("other"))
+        #expect(try await !signIn(identity, .mustRegister).0)
+        #expect(try await store.oneTimeRecords(among: [use.handle], at: Records.now) == [])
+        let (isSignedIn, token) = try await signIn(identity, .welcome(publicID: "public-1"))
+        #expect(isSignedIn)
+        #expect(try await store.session(token, at: Records.now) != nil)
+        #expect(try await store.oneTimeRecords(among: [use.handle], at: Records.now) == [use.handle])
+        for (again, newcomers) in [(identity, .mustRegister), (other, .welcome(publicID: "public-2"))]
+            as [(Identity, SignInRecord.Newcomers)]
+        {
+            let (isSignedIn, token) = try await signIn(again, newcomers)
+            #expect(!isSignedIn)
+            #expect(try await store.session(token, at: Records.now) == nil)
+        }
+        #expect(try await store.statuses(of: [other]) == [.unknown])
+        #expect(try await store.oneTimeRecords(among: [use.handle], at: Records.now) == [use.handle])
+        withExtendedLifetime(holding) {}
+    }
+
     @Test("A session is found by its token's hash, unchanged, until it expires", arguments: StoreKind.all)
     func sessionLookup(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()

@@ -189,14 +189,12 @@ struct DatabaseTransferTests {
         try await make("first.db", rows: 2)
         try await open(sqlite("empty.db")).close()
         try directory.write("no database, whatever its name says", as: "text.db")
-        let names = Storage.Schema.migrator.migrations
+        let names = Storage.Schema.migrations.map(\.name)
         for (name, last) in [("old.db", names.dropLast().last), ("new.db", names.last)] {
-            let queue = try DatabaseQueue(path: directory.file(name))
-            try Storage.Schema.migrator.migrate(queue, upTo: try #require(last))
-            if name == "new.db" {
-                try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of the future')") }
-            }
-            try queue.close()
+            let connection = try Storage.SQLiteConnection(directory.file(name))
+            try Storage.Schema.migrate(connection, upTo: last)
+            if name == "new.db" { try connection.execute("INSERT INTO grdb_migrations VALUES ('of the future')") }
+            try connection.close()
         }
         for (source, target, words) in [
             ("old.db", "empty.db", "the source has the tables of an older version; run latchkey migrate"),

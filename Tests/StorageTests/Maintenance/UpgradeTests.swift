@@ -38,11 +38,10 @@ struct UpgradeTests {
             switch engine {
             case .sqlite:
                 url = ""
-                var settings = Configuration()
-                settings.journalMode = .wal
-                let queue = try DatabaseQueue(path: path, configuration: settings)
-                try Schema.migrator.migrate(queue, upTo: Schema.migrations[version - 1].name)
-                try queue.close()
+                let connection = try Storage.SQLiteConnection(path)
+                try connection.execute("PRAGMA journal_mode = WAL")
+                try Schema.migrate(connection, upTo: Schema.migrations[version - 1].name)
+                try connection.close()
             case .postgres:
                 url = try PostgresCluster.shared().makeSchema()
                 var sql = """
@@ -66,6 +65,8 @@ struct UpgradeTests {
             case .postgres: try PostgresCluster.shared().execute(sql, on: url)
             }
         }
+
+        func shapes() throws -> [TableShape] { try TableShape.all(in: Storage.SQLiteConnection(path)) }
 
         func open() throws -> SQLStore {
             switch engine {
@@ -127,11 +128,11 @@ struct UpgradeTests {
     @Test("An upgrade keeps every row of every table", arguments: versions)
     func kept(version: Int) async throws {
         let database = try Database(.sqlite, version: version)
+        let shapes = try database.shapes()
         let queue = try DatabaseQueue(path: database.path)
-        let (shapes, before) = try await queue.write { db in
-            let shapes = try TableShape.all(in: db)
+        let before = try await queue.write { db in
             try SampleRows.fill(db, rows: 6, shapes: shapes)
-            return (shapes, try counts(db, shapes))
+            return try counts(db, shapes)
         }
         try queue.close()
         try await database.open().close()
@@ -146,7 +147,7 @@ struct UpgradeTests {
         let (former, database) = (
             try Database(.sqlite, version: version), try Database(.sqlite, version: Schema.migrations.count)
         )
-        let shapes = try await DatabaseQueue(path: former.path).read { db in try TableShape.all(in: db) }
+        let shapes = try former.shapes()
         try await DatabaseQueue(path: database.path).write { db in
             try SampleRows.fill(db, rows: 6, shapes: shapes)
         }

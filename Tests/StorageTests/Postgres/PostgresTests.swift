@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 import StorageModel
 import TestSupport
@@ -166,24 +165,23 @@ struct PostgresTests {
 extension SQLStore {
     fileprivate func tableNames() async throws -> [String] {
         try await onSQLite { db in
-            try String.fetchAll(
-                db,
-                sql: """
-                    SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' \
-                    AND name <> 'grdb_migrations' ORDER BY name
-                    """)
+            try db.session.all(
+                """
+                SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' \
+                AND name <> 'grdb_migrations' ORDER BY name
+                """
+            ) { try $0.text(0) }
         }
     }
 
-    fileprivate func referenceCount() async throws -> Int {
+    fileprivate func referenceCount() async throws -> Int64 {
         try await onSQLite { db in
-            try Int.fetchOne(
-                db,
-                sql: """
-                    SELECT count(DISTINCT name || '/' || id) FROM \
-                    (SELECT tables.name AS name, keys.id AS id FROM sqlite_schema AS tables, \
-                    pragma_foreign_key_list(tables.name) AS keys WHERE tables.type = 'table')
-                    """) ?? -1
+            try db.session.number(
+                """
+                SELECT count(DISTINCT name || '/' || id) FROM \
+                (SELECT tables.name AS name, keys.id AS id FROM sqlite_schema AS tables, \
+                pragma_foreign_key_list(tables.name) AS keys WHERE tables.type = 'table')
+                """)
         }
     }
 }

@@ -1,3 +1,4 @@
+import CLatchkeySQLite
 import GRDB
 import Primitives
 import StorageModel
@@ -52,16 +53,39 @@ struct StartRaceTests {
         try await DatabaseQueue(path: configuration.path).writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA user_version = 0")
         }
-        var questions = 0
-        var other: SQLStore?
+        let interruption = Interruption(before: question) { try? SQLStore(configuration: configuration) }
         try SQLiteConnections.read(configuration.path, configuration) { db in
-            db.trace { _ in
-                questions += 1
-                guard questions == question else { return }
-                other = try? SQLStore(configuration: configuration)
-            }
+            interruption.watch(db)
             try Schema.validate(db)
         }
-        try await #require(other).close()
+        try await #require(interruption.other).close()
+    }
+}
+
+/// Opens another store when a connection begins a certain statement.
+private final class Interruption {
+    private var count = 0
+    private let last: Int
+    private let open: () -> SQLStore?
+    private(set) var other: SQLStore?
+
+    init(before last: Int, open: @escaping () -> SQLStore?) {
+        self.last = last
+        self.open = open
+    }
+
+    func watch(_ connection: Storage.SQLiteConnection) {
+        sqlite3_trace_v2(
+            connection.handle, UInt32(SQLITE_TRACE_STMT),
+            { _, context, _, _ in
+                guard let context else { return 0 }
+                Unmanaged<Interruption>.fromOpaque(context).takeUnretainedValue().begin()
+                return 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func begin() {
+        count += 1
+        if count == last { other = open() }
     }
 }

@@ -1,9 +1,10 @@
 import GRDB
 import Primitives
-import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import Storage
 
 @Suite("SQLite: writes that share a commit")
 struct GroupCommitTests {
@@ -83,9 +84,9 @@ struct GroupCommitTests {
         await #expect(throws: StorageError.self) {
             // Its statements all succeed: the constraint is checked by the commit.
             try await store.onSQLite { db in
-                try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-                try db.execute(sql: "INSERT INTO users (public_id, created_at) VALUES ('x', 0)")
-                try db.execute(sql: "INSERT INTO identities VALUES ('i', 's', 999, 0)")
+                try db.execute("PRAGMA defer_foreign_keys = ON")
+                try db.execute("INSERT INTO users (public_id, created_at) VALUES ('x', 0)")
+                try db.execute("INSERT INTO identities VALUES ('i', 's', 999, 0)")
             }
         }
         #expect(try count("users") == before)

@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
 import Primitives
-import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import Storage
 
 @Suite("SQLite: how writes reach the disk")
 struct SQLiteDurabilityTests {
@@ -21,7 +22,7 @@ struct SQLiteDurabilityTests {
         let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
         let found = try await store.onSQLite { db in
             try ["journal_mode", "synchronous", "foreign_keys", "secure_delete"].map { name in
-                try String.fetchOne(db, sql: "PRAGMA \(name)") ?? ""
+                try db.text("PRAGMA \(name)") ?? ""
             }
         }
         #expect(found == ["wal", synchronous == .full ? "2" : "1", "1", "1"])
@@ -31,7 +32,7 @@ struct SQLiteDurabilityTests {
     /// Writes about 17 MB, more than the log grows before it is moved.
     private func writeMuch(_ store: SQLStore) async throws {
         try await store.onSQLite { db in
-            try db.execute(sql: "INSERT INTO bulk VALUES (zeroblob(17000000))")
+            try db.execute("INSERT INTO bulk VALUES (zeroblob(17000000))")
         }
         // The log is moved after the callers are resumed: the next call runs after that.
         try await store.writes.submit { _ in }
@@ -50,18 +51,18 @@ struct SQLiteDurabilityTests {
     @Test("What a call has stored is in the files when it returns, however large", arguments: Synchronous.allCases)
     func commits(synchronous: Synchronous) async throws {
         let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
-        try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
+        try await store.onSQLite { db in try db.execute("CREATE TABLE bulk (content BLOB)") }
         // Around the capacity of the collected writes, 128 KiB.
         for count in [1, 100_000, 119_000, 123_000, 127_000, 140_000, 1_000_000, 1] {
             let session = try Records.session()
             _ = try await store.signIn(Records.signIn(session: session))
             try await store.onSQLite { db in
-                try db.execute(sql: "INSERT INTO bulk VALUES (randomblob(\(count)))")
+                try db.execute("INSERT INTO bulk VALUES (randomblob(\(count)))")
             }
             let copy = try SQLStore(configuration: filesNow())
             #expect(try await copy.session(session.tokenHash, at: Records.now) != nil)
             let last = try await copy.onSQLite { db in
-                try Int.fetchOne(db, sql: "SELECT length(content) FROM bulk ORDER BY rowid DESC")
+                try db.session.number("SELECT length(content) FROM bulk ORDER BY rowid DESC")
             }
             #expect(last == count)
             try await copy.close()
@@ -77,7 +78,7 @@ struct SQLiteDurabilityTests {
             let directory = try TemporaryDirectory()
             let configuration = SQLiteConfiguration(path: directory.file("store.db"))
             let store = try SQLStore(configuration: configuration)
-            try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
+            try await store.onSQLite { db in try db.execute("CREATE TABLE bulk (content BLOB)") }
             // No frame fits; the first one fits in part; more is written than is collected; some of that fits.
             for (room, bytes) in [(0, 1), (1_000, 1), (0, 300_000), (200_000, 300_000)] {
                 let sessions = try (0..<5).map { _ in try Records.session() }
@@ -85,7 +86,7 @@ struct SQLiteDurabilityTests {
                 let stored = await SQLiteDurabilityTests.signIn(sessions, in: store)
                 let failure = await #expect(throws: StorageError.self) {
                     try await store.onSQLite { db in
-                        try db.execute(sql: "INSERT INTO bulk VALUES (randomblob(\(bytes)))")
+                        try db.execute("INSERT INTO bulk VALUES (randomblob(\(bytes)))")
                     }
                 }
                 try limitFileSize(to: .max)
@@ -122,8 +123,8 @@ struct SQLiteDurabilityTests {
         }
         let found = try await store.onSQLite { db in
             (
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM bulk"),
-                try String.fetchOne(db, sql: "PRAGMA integrity_check")
+                try db.session.number("SELECT count(*) FROM bulk"),
+                try db.text("PRAGMA integrity_check")
             )
         }
         #expect(found == (0, "ok"))
@@ -133,21 +134,21 @@ struct SQLiteDurabilityTests {
     func spills(synchronous: Synchronous) async throws {
         let configuration = SQLiteConfiguration(path: path, synchronous: synchronous, pageCacheKiB: 64)
         let store = try SQLStore(configuration: configuration)
-        try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (id INTEGER PRIMARY KEY, content)") }
+        try await store.onSQLite { db in try db.execute("CREATE TABLE bulk (id INTEGER PRIMARY KEY, content)") }
         try await store.onSQLite { db in
             for id in 0..<2_000 {
-                try db.execute(sql: "INSERT INTO bulk VALUES (\(id), zeroblob(1000))")
+                try db.execute("INSERT INTO bulk VALUES (\(id), zeroblob(1000))")
             }
             // Pages of the beginning, which the small cache does not hold any more.
-            #expect(try Int.fetchOne(db, sql: "SELECT sum(length(content)) FROM bulk") == 2_000_000)
-            try db.execute(sql: "UPDATE bulk SET content = randomblob(900) WHERE id % 7 = 0")
-            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM bulk WHERE length(content) = 900") == 286)
+            #expect(try db.session.number("SELECT sum(length(content)) FROM bulk") == 2_000_000)
+            try db.execute("UPDATE bulk SET content = randomblob(900) WHERE id % 7 = 0")
+            #expect(try db.session.number("SELECT count(*) FROM bulk WHERE length(content) = 900") == 286)
         }
         let copy = try SQLStore(configuration: filesNow())
         let found = try await copy.onSQLite { db in
             (
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM bulk WHERE length(content) = 900"),
-                try String.fetchOne(db, sql: "PRAGMA integrity_check")
+                try db.session.number("SELECT count(*) FROM bulk WHERE length(content) = 900"),
+                try db.text("PRAGMA integrity_check")
             )
         }
         #expect(found == (286, "ok"))
@@ -165,31 +166,31 @@ struct SQLiteDurabilityTests {
                 try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: .full))
             )
             try await other.onSQLite { db in
-                try db.execute(sql: "CREATE TABLE bulk (id INTEGER PRIMARY KEY, content)")
+                try db.execute("CREATE TABLE bulk (id INTEGER PRIMARY KEY, content)")
             }
             await #expect(throws: StorageError.self) {
                 try await store.onSQLite { db in
                     // Fewer bytes than are collected, and more pages than the cache holds.
-                    for id in 0..<100 { try db.execute(sql: "INSERT INTO bulk VALUES (\(id), zeroblob(1000))") }
+                    for id in 0..<100 { try db.execute("INSERT INTO bulk VALUES (\(id), zeroblob(1000))") }
                     throw Stop()
                 }
             }
             for id in 1_000..<1_060 {
                 try await other.onSQLite { db in
-                    try db.execute(sql: "INSERT INTO bulk VALUES (\(id), randomblob(2000))")
+                    try db.execute("INSERT INTO bulk VALUES (\(id), randomblob(2000))")
                 }
             }
             if closes {
                 try await store.close()
             } else {
-                try await store.onSQLite { db in try db.execute(sql: "INSERT INTO bulk VALUES (2000, 'last')") }
+                try await store.onSQLite { db in try db.execute("INSERT INTO bulk VALUES (2000, 'last')") }
             }
             let copy = try SQLStore(configuration: filesNow())
             for reader in [copy, other] {
                 let found = try await reader.onSQLite { db in
                     (
-                        try Int.fetchOne(db, sql: "SELECT count(*) FROM bulk"),
-                        try String.fetchOne(db, sql: "PRAGMA integrity_check")
+                        try db.session.number("SELECT count(*) FROM bulk"),
+                        try db.text("PRAGMA integrity_check")
                     )
                 }
                 #expect(found == (closes ? 60 : 61, "ok"))
@@ -204,7 +205,7 @@ struct SQLiteDurabilityTests {
         arguments: Synchronous.allCases)
     func checkpoints(synchronous: Synchronous) async throws {
         let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: synchronous))
-        try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
+        try await store.onSQLite { db in try db.execute("CREATE TABLE bulk (content BLOB)") }
         try await writeMuch(store)
         #expect(try directory.size("store.db") > 16_000_000)
         try await writeMuch(store)
@@ -215,7 +216,7 @@ struct SQLiteDurabilityTests {
     @Test("A long read delays no write, and the log is moved after it")
     func longReader() async throws {
         let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
-        try await store.onSQLite { db in try db.execute(sql: "CREATE TABLE bulk (content BLOB)") }
+        try await store.onSQLite { db in try db.execute("CREATE TABLE bulk (content BLOB)") }
         let reader = try DatabaseQueue(path: path, configuration: Self.readerSettings)
         try reader.inDatabase { db in
             try db.execute(sql: "BEGIN")

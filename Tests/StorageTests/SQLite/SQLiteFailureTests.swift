@@ -1,9 +1,10 @@
 import GRDB
 import Primitives
-import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import Storage
 
 @Suite("SQLite: failures of the database")
 struct SQLiteFailureTests {
@@ -36,8 +37,8 @@ struct SQLiteFailureTests {
     @Test("A full disk is reported as full; completed writes stay; the store recovers when there is room")
     func full() async throws {
         try await store.onSQLite { db in
-            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-            try db.execute(sql: "PRAGMA max_page_count = \(pages + 5)")
+            let pages = try db.session.number("PRAGMA page_count")
+            try db.execute("PRAGMA max_page_count = \(pages + 5)")
         }
         let (stored, refusal) = try await fill()
         #expect(refusal?.code == .full)
@@ -46,7 +47,7 @@ struct SQLiteFailureTests {
             #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
         }
         try await store.check()
-        try await store.onSQLite { db in try db.execute(sql: "PRAGMA max_page_count = 100000") }
+        try await store.onSQLite { db in try db.execute("PRAGMA max_page_count = 100000") }
         #expect(try await store.signIn(Records.signIn())?.isNew == true)
         try await store.close()
     }
@@ -54,8 +55,8 @@ struct SQLiteFailureTests {
     @Test("In a batch that meets a full disk no caller gets a false success")
     func fullBatch() async throws {
         try await store.onSQLite { db in
-            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-            try db.execute(sql: "PRAGMA max_page_count = \(pages + 5)")
+            let pages = try db.session.number("PRAGMA page_count")
+            try db.execute("PRAGMA max_page_count = \(pages + 5)")
         }
         let sessions = try (0..<300).map { _ in try Records.session() }
         let store = self.store
@@ -95,7 +96,7 @@ struct SQLiteFailureTests {
     func readOnly() async throws {
         let session = try Records.session()
         _ = try await store.signIn(Records.signIn(session: session))
-        try await store.onSQLite { db in try db.execute(sql: "PRAGMA query_only = ON") }
+        try await store.onSQLite { db in try db.execute("PRAGMA query_only = ON") }
         await #expect { try await store.signIn(Records.signIn()) } throws: { isError($0, .full) }
         #expect(try await store.session(session.tokenHash, at: Records.now) != nil)
         try await store.close()
@@ -116,7 +117,7 @@ struct SQLiteFailureTests {
 
     @Test("Unexpected tables are reported as corrupt")
     func missingTable() async throws {
-        try await store.onSQLite { db in try db.execute(sql: "DROP TABLE sessions") }
+        try await store.onSQLite { db in try db.execute("DROP TABLE sessions") }
         await #expect { try await store.signIn(Records.signIn()) } throws: { isError($0, .corrupt) }
         await #expect { try await store.session(Records.hash(), at: Records.now) } throws: { isError($0, .corrupt) }
         try await store.close()

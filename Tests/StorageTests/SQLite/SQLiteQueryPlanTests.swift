@@ -4,11 +4,17 @@ import Testing
 
 @testable import Storage
 
-@Suite("SQLite: statements whose cost must not grow with what a user has")
+@Suite("SQLite: statements whose cost must not grow with the rows")
 struct SQLiteQueryPlanTests {
-    /// One user may have thousands of sessions, and all of them may have been seen at a shutdown.
+    /// One user may have thousands of sessions, and all of them may have been seen at a shutdown. There may be millions
+    /// of users with a verified number.
     static let statements = [
-        (SessionsTable.recordSight.text, "SEARCH sessions USING INDEX sessions_by_user (user_id=? AND id=?)")
+        (SessionsTable.recordSight.text, "SEARCH sessions USING INDEX sessions_by_user (user_id=? AND id=?)"),
+        (ReassignedNumber.holders.text, "SEARCH users USING INDEX users_by_verified_phone_number (<expr>=?)"),
+        (
+            ReassignedNumber.waiting.text,
+            "SEARCH pending_registrations USING INDEX pending_registrations_by_verified_phone_number (<expr>=?)"
+        ),
     ]
 
     @Test("They find their row by an index", arguments: statements)

@@ -3,7 +3,7 @@ public import Primitives
 /// Checks JSON values against the JSON Schemas of a document, with the keywords that our OpenAPI documents use.
 ///
 /// Stricter than JSON Schema: an object has only the members that its schema names, unless `additionalProperties` is
-/// true.
+/// true or a schema.
 public struct SchemaChecker: Sendable {
     let document: JSONValue
 
@@ -22,6 +22,9 @@ public struct SchemaChecker: Sendable {
         }
         if let lowest = schema["minimum"]?.double, let number = value.double, number < lowest {
             faults.append("\(place) is less than \(lowest)")
+        }
+        if let highest = schema["maximum"]?.double, let number = value.double, number > highest {
+            faults.append("\(place) is more than \(highest)")
         }
         if let text = value.string { faults += self.faults(ofText: text, schema, place) }
         if let elements = value.array, let items = schema["items"] {
@@ -61,9 +64,10 @@ public struct SchemaChecker: Sendable {
         for name in schema["required"]?.array?.compactMap(\.string) ?? [] where object[name] == nil {
             faults.append("\(place) has no \(name)")
         }
-        guard let properties = schema["properties"]?.object else { return faults }
+        let (properties, others) = (schema["properties"]?.object, schema["additionalProperties"])
+        guard properties != nil || others?.object != nil else { return faults }
         for member in object.members {
-            if let known = properties[member.name] {
+            if let known = properties?[member.name] ?? others.flatMap({ $0.object == nil ? nil : $0 }) {
                 faults += self.faults(of: member.value, known, at: "\(place).\(member.name)")
             } else if schema["additionalProperties"]?.bool != true {
                 faults.append("\(place) has \(member.name), which its schema does not name")

@@ -21,7 +21,8 @@ package final class SessionCache: Sendable {
     /// The state of the cache before a read of the store. What was read is cached only if nothing was removed since.
     package struct Ticket: Sendable {
         fileprivate let removals: UInt64
-        fileprivate let time: Timestamp
+        /// When the read began.
+        let time: Timestamp
     }
 
     package enum Look: Sendable {

@@ -40,8 +40,10 @@ extension SQLStore {
                 registration.profile, registration.expiresAt, registration.providerSession, registration.verified,
                 registration.claims)
             guard let proof = registration.phoneNumberProof else { return [] }
-            return try UsersTable.endVerifications(
-                ofPhoneNumber: proof.number, besides: nil, at: proof.time, requestID: proof.requestID, in: db)
+            let reassigned = ReassignedNumber(
+                number: proof.number, user: nil, identity: registration.identity, time: proof.time,
+                requestID: proof.requestID)
+            return try reassigned.endVerifications(in: db)
         }
     }
 

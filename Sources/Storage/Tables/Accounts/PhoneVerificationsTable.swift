@@ -3,7 +3,8 @@ package import StorageModel
 
 /// The table `phone_verifications`.
 enum PhoneVerificationsTable {
-    // Rows of the last day. The session's id, not its token, because a refresh changes the token.
+    // Rows of the last day. The number is empty if it never became known. The session's id, not its token, because a
+    // refresh changes the token.
     static let schema = """
         CREATE TABLE phone_verifications (
             id_hash BLOB PRIMARY KEY NOT NULL,
@@ -21,7 +22,7 @@ enum PhoneVerificationsTable {
         CREATE INDEX phone_verifications_by_expiry ON phone_verifications (expires_at);
         """
 
-    fileprivate static func verification(
+    static func verification(
         _ id: TokenHash, in session: String, at now: Timestamp, in db: SQLSession
     ) throws -> PhoneVerification? {
         let found = try db.first(
@@ -32,7 +33,8 @@ enum PhoneVerificationsTable {
         ) { row in
             PhoneVerification.Status(rawValue: try row.text(3)).map { status in
                 PhoneVerification(
-                    id: id, user: row.user(0), session: session, phoneNumber: (try? row.text(1)) ?? "",
+                    id: id, user: row.user(0), session: session,
+                    phoneNumber: row.optionalText(1).flatMap { $0.isEmpty ? nil : $0 },
                     operatorName: (try? row.text(2)) ?? "", status: status,
                     simSwapped: row.optionalNumber(4).map { $0 != 0 }, error: row.optionalText(5),
                     checkedAt: row.time(6))
@@ -41,12 +43,35 @@ enum PhoneVerificationsTable {
         return found ?? nil
     }
 
-    fileprivate static func insert(_ verification: PhoneVerification, in db: SQLSession) throws {
+    /// Stores an outcome, and what follows from it.
+    /// - Returns: The other users who had the number as verified; nil if the session has ended, and then nothing was
+    ///   stored.
+    static func add(
+        _ verification: PhoneVerification, by issuer: String, at now: Timestamp, requestID: String?, in db: SQLSession
+    ) throws -> [UserID]? {
+        let user = verification.user
+        guard try SessionsTable.holds(verification.session, of: user, in: db),
+            let found = try UsersTable.trackedUser(user, in: db)
+        else { return nil }
+        try insert(verification, in: db)
+        guard verification.status == .verified, let number = verification.phoneNumber else { return [] }
+        var verified = found
+        verified.confirm(phoneNumber: number, by: issuer, at: verification.checkedAt)
+        _ = try UsersTable.replace(found, by: verified, in: db)
+        try AuditTable.insert(
+            AuditEvent(
+                at: now, .phoneNumberVerified, user: user, by: .user, requestID: requestID,
+                details: AuditDetails { $0.add("issuer", issuer) }), in: db)
+        let reassigned = ReassignedNumber(number: number, user: user, identity: nil, time: now, requestID: requestID)
+        return try reassigned.endVerifications(in: db)
+    }
+
+    private static func insert(_ verification: PhoneVerification, in db: SQLSession) throws {
         try db.perform(
             """
             INSERT INTO phone_verifications (id_hash, user_id, session_id, phone_number, operator, status, \
             sim_swapped, error, checked_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """, verification.id, verification.user, verification.session, verification.phoneNumber,
+            """, verification.id, verification.user, verification.session, verification.phoneNumber ?? "",
             verification.operatorName, verification.status.rawValue,
             verification.simSwapped.map { $0 ? Int64(1) : 0 }, verification.error, verification.checkedAt,
             verification.checkedAt.advanced(bySeconds: PhoneVerification.retention))
@@ -64,29 +89,19 @@ extension SQLStore {
         _ verification: PhoneVerification, by issuer: String, requestID: String?
     ) async throws(StorageError) -> [UserID]? {
         try await writes.submit { db in
-            let (user, now) = (verification.user, verification.checkedAt)
-            guard try SessionsTable.holds(verification.session, of: user, in: db),
-                let found = try UsersTable.trackedUser(user, in: db)
-            else { return nil }
-            try PhoneVerificationsTable.insert(verification, in: db)
-            guard verification.status == .verified else { return [] }
-            var verified = found
-            verified.confirm(phoneNumber: verification.phoneNumber, by: issuer, at: now)
-            _ = try UsersTable.replace(found, by: verified, in: db)
-            try AuditTable.insert(
-                AuditEvent(
-                    at: now, .phoneNumberVerified, user: user, by: .user, requestID: requestID,
-                    details: AuditDetails { $0.add("issuer", issuer) }), in: db)
-            return try UsersTable.endVerifications(
-                ofPhoneNumber: verification.phoneNumber, besides: user, at: now, requestID: requestID, in: db)
+            try PhoneVerificationsTable.add(
+                verification, by: issuer, at: verification.checkedAt, requestID: requestID, in: db)
         }
     }
 
     package func phoneVerification(
-        _ id: TokenHash, in session: String, at now: Timestamp
-    ) async throws(StorageError) -> PhoneVerification? {
+        _ id: TokenHash, in session: String, expiredAs error: String, at now: Timestamp
+    ) async throws(StorageError) -> PhoneVerificationState? {
         try await reads.submit { db in
-            try PhoneVerificationsTable.verification(id, in: session, at: now, in: db)
+            if let ended = try PhoneVerificationsTable.verification(id, in: session, at: now, in: db) {
+                return .ended(ended)
+            }
+            return try PendingPhoneVerificationsTable.state(id, in: session, expiredAs: error, at: now, in: db)
         }
     }
 }

@@ -115,25 +115,6 @@ enum UsersTable {
             "SELECT 1 FROM users WHERE lower(email) = ? AND email_verified_at IS NOT NULL", email.lowercasedASCII)
     }
 
-    /// Ends the verification of a phone number of all users but one, because the number was given to somebody else,
-    /// with an audit event for each.
-    /// - Returns: The users that had it as verified.
-    static func endVerifications(
-        ofPhoneNumber number: String, besides user: UserID?, at now: Timestamp, requestID: String?, in db: SQLSession
-    ) throws -> [UserID] {
-        let holders = try db.all(
-            "SELECT id FROM users WHERE phone_number = ? AND phone_number_verified_at IS NOT NULL", number
-        ) { $0.user(0) }.filter { $0 != user }
-        for holder in holders {
-            try db.perform(
-                "UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL WHERE id = ?",
-                holder)
-            try AuditTable.insert(
-                AuditEvent(at: now, .phoneNumberReassigned, user: holder, by: .latchkey, requestID: requestID), in: db)
-        }
-        return holders
-    }
-
     // Only for numbers that a mobile network has proven.
     static let verifiedNumberSchema = """
         CREATE INDEX users_by_verified_phone_number ON users (phone_number) WHERE phone_number_verified_at IS NOT NULL;

@@ -6,7 +6,9 @@ package import StorageModel
 extension SessionsTable {
     /// Ends a user's sessions but one; returns how many there were. Counts even if there were none: no one else shall
     /// get one by a retry.
-    static func endAll(of user: UserID, except id: String = "", in db: SQLSession) throws -> Int {
+    static func endAll(of user: UserID, except id: String? = nil, in db: SQLSession) throws -> Int {
+        // No session has an empty id.
+        let id = id ?? ""
         try RecentSignInsTable.keep("user_id = ? AND id <> ?", user, id, in: db)
         let count = try db.run("DELETE FROM sessions WHERE user_id = ? AND id <> ?", user, id)
         try countEnding(of: user, in: db)
@@ -89,10 +91,10 @@ extension SQLStore {
     }
 
     package func revokeSessions(
-        of user: UserID, except id: String, recording event: AuditEvent
+        of user: UserID, except id: String?, recording event: AuditEvent
     ) async throws(StorageError) -> Int? {
         try await writes.submit { db in
-            guard try SessionsTable.holds(id, of: user, in: db) else { return nil }
+            if let id, try !SessionsTable.holds(id, of: user, in: db) { return nil }
             let count = try SessionsTable.endAll(of: user, except: id, in: db)
             if count > 0 { try AuditTable.insert(event, in: db) }
             return count

@@ -80,7 +80,9 @@ enum BackchannelAuthenticationsTable {
             statement.bind(
                 record.phase.rawValue, record.attempt, record.notification, record.carrierRequest, record.failure,
                 record.identity?.issuer, record.identity?.subject, record.profile, record.expiresAt, record.removedAt,
-                PortedIdentity.text(of: record.portedFrom), record.verified, record.claims)
+                PortedIdentity.text(of: record.portedFrom), record.verified, record.claims,
+                record.polling?.mode.rawValue, record.polling?.sealedRequest, record.polling?.interval,
+                record.polling?.nextAt, record.polling?.busyUntil, record.polling.map { $0.isNotified ? Int64(1) : 0 })
         }
     }
 
@@ -111,15 +113,30 @@ enum BackchannelAuthenticationsTable {
             record.portedFrom = try PortedIdentity.all(in: row.optionalText(29))
             record.verified = row.verifiedFlags(from: 30)
             record.claims = row.optionalText(32)
-            record.revision = row.number(33)
+            record.polling = try polling(row, from: 33)
+            record.revision = row.number(39)
             return record
         }
+    }
+
+    /// The columns from `poll_mode` on, the first of which is `first`; nil without a mode.
+    private static func polling(_ row: borrowing CachedStatement, from first: CInt) throws -> TokenPolling? {
+        guard let text = row.optionalText(first) else { return nil }
+        guard let mode = TokenPolling.Mode(rawValue: text) else {
+            throw StorageError(.corrupt, reason: "a backchannel authentication has an unknown mode of polling")
+        }
+        var polling = TokenPolling(mode: mode, interval: row.number(first + 2), nextAt: row.time(first + 3))
+        polling.sealedRequest = row.isNull(first + 1) ? nil : row.blob(first + 1)
+        polling.busyUntil = row.optionalTime(first + 4)
+        polling.isNotified = row.number(first + 5) != 0
+        return polling
     }
 
     private static let state =
         ["phase", "attempt", "notification_hash", "carrier_request_hash", "failure", "issuer", "subject"]
         + UserAttribute.columns + ["expires_at", "removed_at", "ported_from"] + VerifiedFlags.columns
-        + ["provider_claims"]
+        + ["provider_claims", "poll_mode", "provider_request", "poll_interval", "next_poll_at", "polling_until"]
+        + ["is_notified"]
     private static let columns =
         [
             "handle_hash", "caller", "provider", "client_id", "network", "redirect_uri", "scope", "login_hint",
@@ -163,6 +180,16 @@ enum BackchannelAuthenticationsTable {
         CREATE INDEX async_sign_ins_by_user ON async_sign_ins (user_hash) WHERE phase = 'waiting';
         CREATE INDEX async_sign_ins_by_share ON async_sign_ins (provider, network, share) WHERE phase = 'waiting';
         DROP INDEX async_sign_ins_by_login_hint
+        """
+
+    // NULL where the tokens come with the carrier's notification. `provider_request` is worthless without the handle.
+    static let polled = """
+        ALTER TABLE async_sign_ins ADD COLUMN poll_mode TEXT;
+        ALTER TABLE async_sign_ins ADD COLUMN provider_request BLOB;
+        ALTER TABLE async_sign_ins ADD COLUMN poll_interval INTEGER;
+        ALTER TABLE async_sign_ins ADD COLUMN next_poll_at INTEGER;
+        ALTER TABLE async_sign_ins ADD COLUMN polling_until INTEGER;
+        ALTER TABLE async_sign_ins ADD COLUMN is_notified INTEGER
         """
 
     static let formerIdentities = "ALTER TABLE async_sign_ins ADD COLUMN ported_from TEXT"
@@ -265,6 +292,10 @@ extension SQLStore {
             }
             try SessionsTable.insert(
                 signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)
+            if let tokens = signIn.tokens {
+                try ProviderTokensTable.put(
+                    tokens, of: signIn.identity, signedIn.user.id, at: signIn.session.createdAt, in: db)
+            }
             // The session of the first response.
             try db.perform(
                 """

@@ -61,6 +61,20 @@ enum OneTimeRecordsTable {
         return present
     }
 
+    private static let insertRecord = SQL.numbered(
+        """
+        INSERT INTO sealed_notes (handle_hash, purpose, content, expires_at) VALUES (?, ?, ?, ?) \
+        ON CONFLICT DO NOTHING
+        """)
+    private static let deleteRecord = SQL.numbered("DELETE FROM sealed_notes WHERE handle_hash = ?")
+
+    /// False, and nothing is stored, if the handle is in use.
+    static func insert(_ record: OneTimeRecord, in db: SQLSession) throws -> Bool {
+        try db.run(insertRecord, record.handle, record.purpose, record.content, record.expiresAt) > 0
+    }
+
+    static func delete(_ handle: TokenHash, in db: SQLSession) throws { try db.perform(deleteRecord, handle) }
+
     /// Removes a record and returns its content; nil if there is none, or it has expired.
     static func take(_ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession) throws -> [UInt8]? {
         try db.returned(
@@ -75,12 +89,8 @@ extension SQLStore {
         _ record: OneTimeRecord, insteadOf evicted: [TokenHash]
     ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
-            for handle in evicted { try db.perform("DELETE FROM sealed_notes WHERE handle_hash = ?", handle) }
-            return try db.run(
-                """
-                INSERT INTO sealed_notes (handle_hash, purpose, content, expires_at) VALUES (?, ?, ?, ?) \
-                ON CONFLICT DO NOTHING
-                """, record.handle, record.purpose, record.content, record.expiresAt) > 0
+            for handle in evicted { try OneTimeRecordsTable.delete(handle, in: db) }
+            return try OneTimeRecordsTable.insert(record, in: db)
         }
     }
 

@@ -4,12 +4,17 @@ package import StorageModel
 extension SQLStore {
     package func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
         try await writes.submit { [isShared] db in
-            guard let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else { return nil }
+            if let use = signIn.operatorTokenUse, try !OneTimeRecordsTable.insert(use, in: db) { return nil }
+            guard let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else {
+                if let use = signIn.operatorTokenUse { try OneTimeRecordsTable.delete(use.handle, in: db) }
+                return nil
+            }
             var signedIn = user
             if let number = signIn.provenPhoneNumber {
-                signedIn.formerHolders = try UsersTable.endVerifications(
-                    ofPhoneNumber: number, besides: signedIn.user.id, at: signIn.session.createdAt,
-                    requestID: signIn.requestID, in: db)
+                let reassigned = ReassignedNumber(
+                    number: number, user: signedIn.user.id, identity: signIn.identity, time: signIn.session.createdAt,
+                    requestID: signIn.requestID)
+                signedIn.formerHolders = try reassigned.endVerifications(in: db)
             }
             try SessionsTable.insert(
                 signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, retry, in: db)

@@ -32,6 +32,26 @@ extension CertificationPlan {
                 reason: "It is about tokens from the authorization endpoint, which are never accepted."),
         ], postsForms: true)
 
+    static let comprehensiveCertificate = mutualTLS(.certificate, "more-tls", "with a certificate")
+
+    static let comprehensiveSelfSigned = mutualTLS(.selfSigned, "more-own", "with a self-signed certificate")
+
+    private static func mutualTLS(_ client: Client, _ id: String, _ variant: String) -> CertificationPlan {
+        let method = client == .selfSigned ? "self_signed_tls_client_auth" : "tls_client_auth"
+        return CertificationPlan(
+            id: id, title: "Comprehensive \(variant)", name: "oidcc-client-test-plan",
+            summary: """
+                The variant with `client_auth_type=\(method)`, as far as it differs. The provider's endpoints ask for \
+                the client's certificate: the usual ones, or the `mtls_endpoint_aliases`.
+                """,
+            client: client, clientSettings: [:], provider: { $0.authenticationMethods = [method] },
+            modules: [
+                CertificationModule("oidcc-client-test", .signedIn).by(CertificationRun.signInWithoutAliases),
+                CertificationModule("oidcc-client-test-mtls-endpoint-aliases", .signedIn).by(
+                    CertificationRun.signInAtAliases),
+            ])
+    }
+
     private static let signInAndSeeBearer: CertificationModule.Steps = { run in
         let observation = try await CertificationRun.signIn(run)
         #expect(run.last(.userInfo)?.authorization?.hasPrefix("Bearer ") == true)

@@ -12,8 +12,8 @@ extension CertificationPlan {
             Latchkey stores the provider's tokens, and the userinfo endpoint is a resource that a signed-in user can \
             fetch. The access token has expired.
             """,
-        settings: { issuer in
-            ["store_tokens": true, "resources": ["userinfo": ["url": issuer + "/userinfo"]]]
+        settings: { address in
+            ["store_tokens": true, "resources": ["userinfo": ["url": address.issuer + "/userinfo"]]]
         },
         modules: [
             CertificationModule("oidcc-client-test-refresh-token", .refreshed).by(refresh).refusing("invalid_token"),

@@ -14,40 +14,109 @@ extension CertificationPlan {
             demands pushed requests, a nonce in each DPoP proof, and assertions for its issuer alone, and publishes \
             its key between others of the same `kid`.
             """,
-        client: .key, settings: { settings("fapi2", issuer: $0) }, clientSettings: [:], provider: demand,
-        modules: tokenModules + responseModules + stateModules + [refreshModule],
+        client: .key, settings: { settings("fapi2", .dpop, .key, $0) }, clientSettings: [:],
+        provider: { demand(.dpop, .key, &$0) },
+        modules: tokenModules + dpopModules + responseModules + stateModules + [noAliases, refreshModule],
         others: [openBanking])
+
+    static let securityProfileMutualTLS = securityProfile(
+        id: "fapi2-mtls", "with mutual TLS", .certificate, .certificate,
+        """
+        The same with `client_auth_type=mtls` and `sender_constrain=mtls`: `tls_client_auth` and `mtls: always`. The \
+        provider knows the client by its TLS certificate, binds access tokens to it, and takes such requests at its \
+        `mtls_endpoint_aliases`.
+        """)
+
+    static let securityProfileBoundKey = securityProfile(
+        id: "fapi2-bound", "with bound tokens", .boundKey, .certificate,
+        """
+        The same with `client_auth_type=private_key_jwt` and `sender_constrain=mtls`: access tokens are bound to the \
+        TLS certificate of a client that authenticates with a key.
+        """)
+
+    static let securityProfileCertificate = securityProfile(
+        id: "fapi2-cert", "with a certificate and DPoP", .certificate, .dpop,
+        """
+        The same with `client_auth_type=mtls` and `sender_constrain=dpop`: `tls_client_auth`, and access tokens bound \
+        by DPoP.
+        """)
+
+    private static func securityProfile(
+        id: String, _ variant: String, _ client: Client, _ binding: Binding, _ summary: String
+    ) -> CertificationPlan {
+        CertificationPlan(
+            id: id, title: "FAPI 2.0 security profile \(variant)",
+            name: "fapi2-security-profile-final-client-test-plan", summary: summary, client: client,
+            settings: { settings("fapi2", binding, client, $0) }, clientSettings: [:],
+            provider: { demand(binding, client, &$0) },
+            modules: tokenModules + (binding == .dpop ? dpopModules : bearerModules) + responseModules + stateModules
+                + [noAliases, refreshModule],
+            others: (binding == .dpop ? [] : [aboutDPoP]) + [openBanking])
+    }
 
     static let messageSigning = CertificationPlan(
         id: "signed", title: "FAPI 2.0 message signing", name: "fapi2-message-signing-final-client-test-plan",
         summary: """
-            With `profile: fapi2-message-signing`: the same, with signed requests (JAR) and signed responses (JARM).
+            With `profile: fapi2-message-signing`: the same as with `profile: fapi2`, with signed requests (JAR) and \
+            signed responses (JARM).
             """,
-        client: .key, settings: { settings("fapi2-message-signing", issuer: $0) },
-        clientSettings: ["authorization_signed_response_alg": "ES256"],
-        provider: { provider in
-            demand(&provider)
-            provider.faults.insert(.requestObjectRequired)
-        }, modules: tokenModules + signedStateModules + signedResponseModules + [refreshModule],
-        others: [
-            Others(
-                names: responseModules.map(\.name),
-                reason: "The plan leaves it out with JARM, whose own modules are about `iss`."), openBanking,
-        ])
+        client: .key, settings: { settings("fapi2-message-signing", .dpop, .key, $0) }, clientSettings: signedResponses,
+        provider: { demandSigned(.dpop, .key, &$0) },
+        modules: tokenModules + dpopModules + signedStateModules + signedResponseModules
+            + [noAliases, refreshModule],
+        others: [aboutUnsigned, openBanking])
+
+    static let messageSigningMutualTLS = messageSigning(
+        id: "signed-mtls", "with mutual TLS", .certificate, .certificate,
+        "The same with `client_auth_type=mtls` and `sender_constrain=mtls`.")
+
+    static let messageSigningBoundKey = messageSigning(
+        id: "signed-bound", "with bound tokens", .boundKey, .certificate,
+        "The same with `client_auth_type=private_key_jwt` and `sender_constrain=mtls`.")
+
+    static let messageSigningCertificate = messageSigning(
+        id: "signed-cert", "with a certificate and DPoP", .certificate, .dpop,
+        "The same with `client_auth_type=mtls` and `sender_constrain=dpop`.")
+
+    private static func messageSigning(
+        id: String, _ variant: String, _ client: Client, _ binding: Binding, _ summary: String
+    ) -> CertificationPlan {
+        CertificationPlan(
+            id: id, title: "FAPI 2.0 message signing \(variant)", name: "fapi2-message-signing-final-client-test-plan",
+            summary: summary, client: client,
+            settings: { settings("fapi2-message-signing", binding, client, $0) }, clientSettings: signedResponses,
+            provider: { demandSigned(binding, client, &$0) },
+            modules: tokenModules + (binding == .dpop ? dpopModules : bearerModules) + signedStateModules
+                + signedResponseModules + [noAliases, refreshModule],
+            others: [aboutUnsigned] + (binding == .dpop ? [] : [aboutDPoP]) + [openBanking])
+    }
+
+    /// What access tokens are bound to.
+    private enum Binding { case dpop, certificate }
 
     private static let prefix = "fapi2-security-profile-final-client-test-"
 
-    private static func settings(_ profile: String, issuer: String) -> Settings {
-        [
-            "profile": profile, "store_tokens": true,
-            "resources": ["account": ["url": issuer + "/v2/users/me/token?type=zak"]],
-        ]
+    private static let signedResponses: Settings = ["authorization_signed_response_alg": "ES256"]
+
+    private static func settings(
+        _ profile: String, _ binding: Binding, _ client: Client, _ address: Address
+    ) -> Settings {
+        let provider = client.holder == nil ? address.issuer : address.certified
+        let resource = ["url": provider + "/v2/users/me/token?type=zak"]
+        let settings: Settings = ["profile": profile, "store_tokens": true, "resources": ["account": resource]]
+        return binding == .dpop ? settings : settings.merging(["mtls": "always"]) { $1 }
     }
 
-    private static let demand: @Sendable (inout CarrierSimulator.Carrier) -> Void = { provider in
+    private static func demand(_ binding: Binding, _ client: Client, _ provider: inout CarrierSimulator.Carrier) {
         provider.signingAlgorithm = .es256
-        provider.authenticationMethods = [CarrierSimulator.Client.Authentication.privateKeyJWT(publicKeyPEM: "").name]
-        provider.faults = [.parRequired, .dpopRequired, .dpopNonce, .clientAssertionStrict]
+        let method: CarrierSimulator.Client.Authentication =
+            client == .certificate ? .tlsClientAuth(subject: "") : .privateKeyJWT(publicKeyPEM: "")
+        provider.authenticationMethods = [method.name]
+        provider.faults = [.parRequired, .clientAssertionStrict]
+        switch binding {
+        case .dpop: provider.faults.formUnion([.dpopRequired, .dpopNonce])
+        case .certificate: provider.bindsTokensToCertificates = true
+        }
         provider.tampering.objects[.keys, default: []].append { set in
             var keys = set.keys
             guard let keyID = keys.first?["kid"]?.string else { return }
@@ -57,8 +126,23 @@ extension CertificationPlan {
         }
     }
 
+    private static func demandSigned(
+        _ binding: Binding, _ client: Client, _ provider: inout CarrierSimulator.Carrier
+    ) {
+        demand(binding, client, &provider)
+        provider.faults.insert(.requestObjectRequired)
+    }
+
     private static let openBanking = Others(
         names: [prefix + "invalid-openbanking-intent-id"], reason: "Intent ids are part of UK Open Banking.")
+
+    private static let aboutUnsigned = Others(
+        names: responseModules.map(\.name),
+        reason: "The plan leaves it out with JARM, whose own modules are about `iss`.")
+
+    private static let aboutDPoP = Others(
+        names: dpopOnly.map { prefix + $0 },
+        reason: "The plan leaves it out with `sender_constrain=mtls`: it is about DPoP.")
 
     /// About tokens and metadata.
     private static let tokenModules: [CertificationModule] =
@@ -68,15 +152,23 @@ extension CertificationPlan {
             "invalid-missing-aud", "invalid-missing-iss", "valid-aud-as-array", "invalid-nonce",
             "invalid-missing-nonce", "token-endpoint-response-without-expires_in",
         ].map { .same(prefix + $0, as: "fapi2-" + $0) }
-        + [
-            CertificationModule(
-                prefix + "token-type-case-insensitivity", .signedIn, .tokens("token_type", "dpOp")),
-            CertificationModule(
-                prefix + "rs-dpop-auth-scheme-case-insensitivity", .signedIn, .answer(.userInfo, invertScheme)
-            ).by(signInWithNonces),
-            CertificationModule(
-                prefix + "happy-path-no-dpop-nonce", .signedIn, .carrier { $0.faults.remove(.dpopNonce) }),
-        ]
+
+    private static let dpopOnly = ["rs-dpop-auth-scheme-case-insensitivity", "happy-path-no-dpop-nonce"]
+
+    private static let dpopModules: [CertificationModule] = [
+        CertificationModule(prefix + "token-type-case-insensitivity", .signedIn, .tokens("token_type", "dpOp")),
+        CertificationModule(prefix + dpopOnly[0], .signedIn, .answer(.userInfo, invertScheme)).by(signInWithNonces),
+        CertificationModule(prefix + dpopOnly[1], .signedIn, .carrier { $0.faults.remove(.dpopNonce) }),
+    ]
+
+    /// Of tokens that are bound to a certificate.
+    private static let bearerModules: [CertificationModule] = [
+        CertificationModule(prefix + "token-type-case-insensitivity", .signedIn, .tokens("token_type", "bEARER"))
+    ]
+
+    private static let noAliases = CertificationModule(
+        prefix + "happy-path-no-mtls-endpoint-aliases", .signedIn
+    ).by(CertificationRun.signInWithoutAliases)
 
     /// About an authorization response that is not signed.
     private static let responseModules: [CertificationModule] = [

@@ -32,7 +32,8 @@ enum ConformanceCases {
     static func others(_ reason: String, _ ids: String...) -> [Other] { ids.map { Other(id: $0, reason: reason) } }
 
     static let noEncryption =
-        "No encryption is registered for these clients; where it is, EncryptedIDTokenTests has the rules."
+        "No encryption is registered for these clients; where it is, EncryptedIDTokenTests "
+        + "and EncryptedUserInfoTests have the rules."
     static let noFrontChannel = "Tokens are never accepted from the front channel."
     static let noRegistration = "Carriers register their clients by hand."
     static let noWebFinger = "Carriers are found by mccmnc, not by WebFinger."

@@ -1,0 +1,37 @@
+/// The mobile operator of a phone number. The default is for servers with one operator.
+public struct MobileOperator: Sendable, Hashable {
+    /// The operator's name in the server's configuration.
+    public var name: String?
+    /// A network code that the operator serves, such as that of the SIM.
+    public var mccmnc: String?
+
+    /// An operator by name, by network, or the only one of the server.
+    public init(name: String? = nil, mccmnc: String? = nil) {
+        self.name = name
+        self.mccmnc = mccmnc
+    }
+
+    /// The request's fields.
+    var fields: [String: String] {
+        var fields: [String: String] = [:]
+        fields["operator"] = name
+        fields["mccmnc"] = mccmnc
+        return fields
+    }
+}
+
+/// The result of a sign-in by phone number.
+public enum NumberSignIn: Sendable, Hashable {
+    /// How the operator recognised the phone.
+    public enum Evidence: Sendable, Hashable {
+        /// By its connection over the cellular network.
+        case network
+        /// By its SIM, with an operator token.
+        case sim
+    }
+
+    /// The user is signed in.
+    case signedIn(Session, by: Evidence)
+    /// The number is no way to sign in now. The error says why; use another way.
+    case otherWay(LatchkeyError)
+}

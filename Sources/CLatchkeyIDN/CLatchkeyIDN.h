@@ -1,0 +1,2 @@
+// libidn2: https://www.gnu.org/software/libidn/libidn2/manual/
+#include <idn2.h>

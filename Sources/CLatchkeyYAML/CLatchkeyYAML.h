@@ -1,0 +1,2 @@
+// libyaml: https://pyyaml.org/wiki/LibYAML
+#include <yaml.h>

@@ -1,0 +1,15 @@
+/// What a page of the demonstration needs to act as the phone that gets a code from its carrier, and as the service
+/// that redeems a receipt.
+package struct Demonstration: Sendable {
+    /// The origin of the simulated carriers.
+    package let carriersURL: String
+    /// The API key of the app and the service; not secret.
+    package let apiKey: String
+    /// What happened between the server and the carriers.
+    package let stories = SignInStories()
+
+    package init(carriersURL: String, apiKey: String) {
+        self.carriersURL = carriersURL
+        self.apiKey = apiKey
+    }
+}

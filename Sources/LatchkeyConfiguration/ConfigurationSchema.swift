@@ -1,0 +1,107 @@
+internal import Primitives
+
+/// The JSON Schema of the configuration file.
+public enum ConfigurationSchema {
+    /// The schema (draft-07), with one member a line.
+    public static var text: String {
+        var text = ""
+        write(schema, indentation: "", to: &text)
+        return text + "\n"
+    }
+
+    private static var schema: JSONValue {
+        var members: [(name: String, value: JSONValue?)] = [
+            ("$schema", "http://json-schema.org/draft-07/schema#"), ("title", "The configuration of Latchkey"),
+        ]
+        members +=
+            group(of: Settings.all, defaults: Configuration()).json.object?.members.map { ($0.name, $0.value) } ?? []
+        members.append(
+            (
+                "definitions",
+                .object(of: [
+                    ("api_key", group(of: APIKeyDraft.settings, defaults: APIKeyDraft(), isText: true).json),
+                    ("client", group(of: ClientDraft.settings, defaults: ClientDraft(), isText: true).json),
+                    ("provider", group(of: ProviderDraft.settings, defaults: ProviderDraft()).json),
+                    ("operator", group(of: OperatorDraft.settings, defaults: OperatorDraft()).json),
+                ])
+            ))
+        return .object(of: members)
+    }
+
+    private typealias Leaf = (path: [String], schema: JSONValue)
+
+    private static func group<Root>(
+        of settings: [Setting<Root>], defaults: Root, isText: Bool = false
+    ) -> ValueSchema {
+        let leaves = settings.flatMap { setting in
+            Self.leaves(of: setting, defaults).map { (path: $0.path.split(separator: ".").map(String.init), $0.schema) }
+        }
+        return tree(leaves, isText: isText)
+    }
+
+    /// The names of a setting, and their values.
+    private static func leaves<Root>(
+        of setting: Setting<Root>, _ defaults: Root
+    ) -> [(path: String, schema: JSONValue)] {
+        let value = setting.schema.with([
+            ("default", defaultValue(setting.show(defaults))), ("description", .string(setting.meaning)),
+        ])
+        var leaves = [(path: setting.name, schema: value.json)]
+        if setting.isSecret {
+            let meaning = "The path of a file that holds \(setting.name)."
+            leaves.append(
+                (
+                    setting.name + Setting<Root>.fileSuffix,
+                    ValueSchema.text.with([("description", .string(meaning))]).json
+                )
+            )
+        }
+        if let former = setting.formerName {
+            let meaning = "The former name of \(setting.name)."
+            leaves.append(
+                (former, setting.schema.with([("deprecated", true), ("description", .string(meaning))]).json))
+        }
+        return leaves
+    }
+
+    /// As it would be written in the file; nil for none.
+    private static func defaultValue(_ text: String) -> JSONValue? {
+        switch text {
+        case "": nil
+        case "true": true
+        case "false": false
+        default: Int64(text).map { .integer($0) } ?? .string(text)
+        }
+    }
+
+    /// Groups by the first name of each path, in the order of the settings.
+    private static func tree(_ leaves: [Leaf], isText: Bool = false) -> ValueSchema {
+        var names: [String] = []
+        var branches: [String: [Leaf]] = [:]
+        for leaf in leaves {
+            guard let name = leaf.path.first else { continue }
+            if branches[name] == nil { names.append(name) }
+            branches[name, default: []].append((Array(leaf.path.dropFirst()), leaf.schema))
+        }
+        let values = names.map { name in
+            let below = branches[name] ?? []
+            let values = below.filter(\.path.isEmpty).map(\.schema)
+            let deeper = below.filter { !$0.path.isEmpty }
+            guard let value = values.first else { return (name: name, value: tree(deeper).json) }
+            // The former name of a setting may be a group, too.
+            return (name: name, value: deeper.isEmpty ? value : tree(deeper).or(switch: value).json)
+        }
+        return .group(values, isText: isText)
+    }
+
+    private static func write(_ value: JSONValue, indentation: String, to text: inout String) {
+        guard case .object(let object) = value, !object.members.isEmpty else { return text += value.text }
+        text += "{\n"
+        for (index, member) in object.members.enumerated() {
+            text += "\(indentation)  \(JSONValue.string(member.name).text): "
+            write(member.value, indentation: indentation + "  ", to: &text)
+            text += index + 1 < object.members.count ? ",\n" : "\n"
+        }
+        text += "\(indentation)}"
+    }
+}

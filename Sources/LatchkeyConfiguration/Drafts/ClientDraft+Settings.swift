@@ -1,0 +1,143 @@
+internal import OpenIDConnect
+internal import Primitives
+internal import SignIn
+
+/// The keys of a client.
+extension ClientDraft {
+    static let settings: [Setting<ClientDraft>] = [
+        Setting("id", .optional(.clientID), \.id, "The client_id of the app at the carriers."),
+        Setting(
+            "secret", .optional(.clientSecret), \.secret, isSecret: true,
+            "The client secret; LATCHKEY_ZENKEY_CLIENTS may give it instead."),
+        Setting(
+            "token_endpoint_auth_method", .optional(.choice), \.method,
+            "How the client authenticates at the token endpoint. The default for a client without a secret is "
+                + "private_key_jwt if it has a private key, else tls_client_auth if it has a certificate, or "
+                + "self_signed_tls_client_auth if the certificate is self-signed; otherwise it is client_secret_basic. "
+                + "none is for a public client, which has "
+                + "neither, of an oauth2 provider; there it is the default for a client without both."),
+        Setting(
+            "client_secret_basic_encoding", .optional(.choice), \.basicEncoding,
+            "How id and secret are written in client_secret_basic: form_urlencoded, as RFC 6749 demands and by "
+                + "default; or plain, for a provider that does not decode them."),
+        Setting(
+            "certificate_file", .optional(.path), \.certificateFile,
+            "A PEM file of the client's TLS certificate (RFC 8705), followed by its intermediates. The client "
+                + "authenticates with it, or its tokens are bound to it."
+        ).reloaded(.value),
+        Setting(
+            "certificate_key", .optional(.certificateKey), \.certificateKey, isSecret: true,
+            "The private key of the certificate, in PEM without a passphrase."
+        ).reloaded(.value),
+        Setting(
+            "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
+            "The private key for private_key_jwt, signed authorization requests and backchannel authentication, in "
+                + "PEM or as a JSON Web Key: RSA of at least 2048 bits (RS256 or PS256), P-256 (ES256), or Ed25519 "
+                + "(EdDSA)."),
+        Setting(
+            "private_key_id", .optional(.keyID), \.privateKeyID,
+            "The kid of the private key at the carriers; a JSON Web Key may have its own. Otherwise it is the key's "
+                + "thumbprint (RFC 7638)."),
+        Setting(
+            "private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.privateKeyAlgorithm,
+            "What the private key signs with; a JSON Web Key may have its own. The default is RS256 for RSA and EdDSA "
+                + "for Ed25519."),
+        Setting(
+            "other_private_key", .optional(.clientKey), \.otherPrivateKey, isSecret: true,
+            "A second private key, which signs nothing: /.well-known/jwks.json has its public half before it replaces "
+                + "private_key, and after it was replaced."
+        ).reloaded(.value),
+        Setting(
+            "other_private_key_id", .optional(.keyID), \.otherPrivateKeyID,
+            "The kid of other_private_key, as private_key_id."
+        ).reloaded(.value),
+        Setting(
+            "other_private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.otherPrivateKeyAlgorithm,
+            "What other_private_key signs with, as private_key_alg."
+        ).reloaded(.value),
+        Setting(
+            "assertion_audience", .optional(.choice), \.assertionAudience,
+            "The audience of a private_key_jwt. issuer: the provider's issuer, the default for OpenID providers; "
+                + "token_endpoint: its token endpoint, the default for carriers and for oauth2; endpoint: the endpoint "
+                + "that the request goes to."),
+        Setting(
+            "signed_secret.issuer", .optional(.shownName), \.secretIssuer,
+            "The iss of a client secret that is a JWT signed with private_key; for Sign in with Apple the team id."),
+        Setting(
+            "signed_secret.audience", .optional(.carrierURL), \.secretAudience,
+            "The aud of such a client secret; for Sign in with Apple https://appleid.apple.com."),
+        Setting(
+            "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.redirectURIs,
+            "The redirect URIs that a sign-in may name; by default any."),
+        Setting(
+            "client_types", .clientTypes, \.clientTypes,
+            "The kinds of frontend that a redirect URI is for, by redirect URI; by default ios and android for an "
+                + "app's own scheme, web, spa and popup for https, and all for http on this machine."),
+        Setting(
+            "require_code_challenge", .flag(), \.requiresCodeChallenge,
+            "Whether a sign-in by redirects needs a code_challenge, unless its session is in a cookie (web)."),
+        Setting("scopes", .list(of: .scope, "a list of scopes"), \.scopes, "The scopes that the app requests."),
+        Setting(
+            "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
+            "The origins of the app's web frontends, which may call the API from a browser without an API key, for "
+                + "this client only."),
+        Setting(
+            "pkce", .choice, \.pkce,
+            "required: a sign-in must have a code verifier; optional: it may have one, and has no retry without."
+        ),
+        Setting(
+            "nonce", .choice, \.nonce,
+            "client: the app makes its own nonce; issued: only a nonce that this server has issued is accepted, once."),
+        Setting(
+            "id_token_signed_response_alg", .optional(.choice), \.idTokenSigningAlgorithm,
+            "The only algorithm that the client's ID tokens and logout tokens may be signed with. By default RS256 and "
+                + "ES256 are accepted, as far as the provider's metadata lists them."),
+        Setting(
+            "id_token_encrypted_response_alg", .optional(.choice), \.idTokenKeyManagement,
+            "How the client's ID tokens are encrypted: RSA-OAEP-256 with an RSA decryption_key, ECDH-ES with one of "
+                + "P-256. Then no other is accepted. By default none is encrypted."),
+        Setting(
+            "id_token_encrypted_response_enc", .optional(.choice), \.idTokenEncryption,
+            "How the content of encrypted ID tokens is encrypted. The default is A256GCM."),
+        Setting(
+            "decryption_key", .optional(.decryptionKey), \.decryptionKey, isSecret: true,
+            "The private key that decrypts ID tokens and userinfo, in PEM or as a JSON Web Key: RSA of at least 2048 "
+                + "bits, or P-256. /.well-known/jwks.json has its public half."),
+        Setting(
+            "decryption_key_id", .optional(.keyID), \.decryptionKeyID,
+            "The kid of decryption_key, as private_key_id."),
+        Setting(
+            "other_decryption_key", .optional(.decryptionKey), \.otherDecryptionKey, isSecret: true,
+            "A second key that decrypts, too, and is not published: the next decryption_key, or the one before."),
+        Setting(
+            "other_decryption_key_id", .optional(.keyID), \.otherDecryptionKeyID,
+            "The kid of other_decryption_key, as private_key_id."),
+        Setting(
+            "userinfo_signed_response_alg", .optional(.choice), \.userInfoSigningAlgorithm,
+            "The algorithm that userinfo responses must be signed with. By default a response may be plain JSON, or "
+                + "signed with RS256 or ES256."),
+        Setting(
+            "userinfo_encrypted_response_alg", .optional(.choice), \.userInfoKeyManagement,
+            "How userinfo responses are encrypted for the client, as id_token_encrypted_response_alg. Then no other is "
+                + "accepted. By default none is encrypted."),
+        Setting(
+            "userinfo_encrypted_response_enc", .optional(.choice), \.userInfoEncryption,
+            "How the content of encrypted userinfo responses is encrypted. The default is A256GCM."),
+        Setting(
+            "authorization_signed_response_alg", .optional(.choice), \.responseSigningAlgorithm,
+            "The algorithm that authorization responses must be signed with, where the provider's response_mode is a "
+                + "jwt. The default is RS256."),
+        Setting(
+            "sessions.access_lifetime", .optional(.seconds(1...31_536_000)), \.sessions.access,
+            "Replaces the general value for this client's sessions."),
+        Setting(
+            "sessions.refresh_lifetime", .optional(.seconds(1...315_360_000)), \.sessions.refresh,
+            "Replaces the general value for this client's sessions."),
+        Setting(
+            "sessions.idle_timeout", .optional(.seconds(60...315_360_000)), \.sessions.idle,
+            "Replaces the general value for this client's sessions."),
+        Setting(
+            "sessions.absolute_timeout", .optional(.seconds(60...315_360_000)), \.sessions.absolute,
+            "Replaces the general value for this client's sessions."),
+    ]
+}

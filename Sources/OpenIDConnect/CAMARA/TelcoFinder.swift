@@ -1,0 +1,83 @@
+import Primitives
+
+/// GSMA's Telco Finder, which knows the mobile operator of a phone number (GSMA Open Gateway, "Routing / Telco
+/// Finder").
+public struct TelcoFinder: Sendable, Hashable {
+    /// How far a search goes where numbers move between operators. The raw value is its name in the configuration.
+    public enum PortabilitySearch: String, Sendable, Hashable, CaseIterable {
+        /// In the Telco Finder's own records, which may be old, at less cost.
+        case shallow
+        /// In all systems of the country.
+        case deep
+
+        /// The value of `portabilitySearchMode`.
+        var mode: String { rawValue.uppercased() }
+    }
+
+    /// The scope of an access token for it, as the description has it.
+    public static let usualScope = "telcofinder"
+
+    /// `POST`: the operator of a number.
+    let search: EndpointURL
+    /// How far searches go.
+    public var portabilitySearch = PortabilitySearch.deep
+    /// The scopes of its access tokens.
+    public var scopes = [usualScope]
+
+    /// The Telco Finder below an API root; nil if the root has a query.
+    public init?(root: EndpointURL) {
+        guard let apis = OperatorAPIs(root: root) else { return nil }
+        search = apis.searchOperator
+    }
+}
+
+/// What Telco Finder says of a number.
+public struct FoundOperator: Sendable, Hashable {
+    /// The longest `operatorId`, in bytes.
+    static let maximumIDBytes = 256
+    /// The longest URL in an answer, in bytes.
+    static let maximumURLBytes = 2048
+    /// The longest time that an answer is kept, in seconds, because numbers move between operators.
+    static let maximumLifetime: Int64 = 3600
+
+    /// The operator's id at Telco Finder (`operatorId`).
+    public let id: String
+    /// The root of its APIs, if Telco Finder says it (`apiRoot`).
+    public let apiRoot: String?
+    /// Where its metadata is, if Telco Finder says it (`authProviderConfiguration`).
+    public let metadataURL: String?
+    /// How many seconds the answer may be kept (RFC 9111 section 5.2.2.1); 0 if it does not say so.
+    public let lifetime: Int64
+
+    /// An answer.
+    public init(id: String, apiRoot: String? = nil, metadataURL: String? = nil, lifetime: Int64 = 0) {
+        self.id = id
+        self.apiRoot = apiRoot
+        self.metadataURL = metadataURL
+        self.lifetime = lifetime
+    }
+
+    /// The lifetime by a response's Cache-Control field: none unless the field allows one.
+    static func lifetime(cacheControl: String?) -> Int64 {
+        var rules = CacheRules()
+        (rules.minimumLifetime, rules.maximumLifetime, rules.defaultLifetime) = (0, maximumLifetime, 0)
+        return rules.lifetime(cacheControl: cacheControl)
+    }
+
+    /// Whether the answer says nothing else of an operator than is known of it. It never leads to another host: what
+    /// it says is compared, and not followed.
+    ///
+    /// - Parameters:
+    ///   - issuer: The operator's issuer.
+    ///   - apis: The operator's APIs.
+    public func agrees(issuer: EndpointURL, apis: OperatorAPIs) -> Bool {
+        let metadata = Self.trimmed(issuer.text) + "/.well-known/openid-configuration"
+        return apiRoot.map { Self.trimmed($0).hasSameBytes(as: Self.trimmed(apis.root.text)) } ?? true
+            && metadataURL.map { $0.hasSameBytes(as: metadata) } ?? true
+    }
+
+    /// A URL without the slash at its end.
+    private static func trimmed(_ url: String) -> String {
+        url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+}

@@ -1,0 +1,150 @@
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+extension BackchannelAuthentication {
+    /// Asks a provider for the tokens of a request, once, and signs its user in if it has them.
+    ///
+    /// At most one poll of a request is under way, at whatever instance: who stores the claim on the record polls. If
+    /// an instance ends meanwhile, its claim ends by time.
+    func fetchTokens(
+        of found: BackchannelAuthenticationRecord, _ handle: Secret
+    ) async throws(SignInError) -> BackchannelAuthenticationProgress {
+        try await logged(.poll, found.terms) { (log) async throws(SignInError) in
+            log.begin(.discovery)
+            let context: BackchannelAuthenticationContext
+            do throws(SignInError) {
+                context = try await self.context(of: found.terms)
+            } catch  where error.fault == .carrier {
+                throw .cannotVerifyTokens.explained(by: error)
+            }
+            do throws(OIDCError) {
+                // The tokens are given once, so the keys that they need come first.
+                try await context.relyingParty.prepareValidation(
+                    at: context.carrier, correlationID: context.correlationID)
+            } catch {
+                throw .cannotVerifyTokens.explained(by: error)
+            }
+            log.begin(.store)
+            guard let claimed = try await claim(found, context) else { return log.quietly(.pending) }
+            guard let polling = claimed.polling, let request = polling.request(openedBy: handle) else {
+                throw .internalFault
+            }
+            log.begin(.token)
+            let response: BackchannelTokenResponse
+            do throws(OIDCError) {
+                response = try await context.relyingParty.poll(
+                    request, client: context.client.credentials, provider: context.carrier,
+                    correlationID: context.correlationID)
+            } catch {
+                log.begin(.store)
+                guard error.endsRequest else {
+                    try await release(claimed, .failed)
+                    log.write(pollFailure: SignInError(error))
+                    return log.quietly(.pending)
+                }
+                throw try await fail(claimed, .init(ofPolling: error), &log).explained(by: error)
+            }
+            log.begin(.store)
+            switch response {
+            case .pending: try await release(claimed, .pending)
+            case .slowDown: try await release(claimed, .slowDown)
+            case .tokens(let tokens): return .ended(try await end(claimed, with: tokens, for: request, context, &log))
+            }
+            return log.quietly(.pending)
+        }
+    }
+
+    /// Validates the tokens that a poll brought, and signs their user in.
+    private func end(
+        _ claimed: BackchannelAuthenticationRecord, with tokens: TokenResponse, for request: Secret,
+        _ context: BackchannelAuthenticationContext, _ log: inout BackchannelAuthenticationLog
+    ) async throws(SignInError) -> SignInOutcome {
+        log.become(.end)
+        let verified: VerifiedSignIn
+        do throws(OIDCError) {
+            guard let idToken = tokens.idToken else { throw OIDCError.failed(.format) }
+            verified = try await context.verify(
+                idToken, tokens.accessToken, boundTo: tokens.accessTokenKey, of: request, nonce: nil,
+                keeping: context.storesTokens ? tokens : nil, at: clock.now(), &log)
+        } catch {
+            log.begin(.store)
+            let failure = error.check.map(BackchannelAuthenticationFailure.idToken) ?? .unusable
+            _ = try await fail(claimed, failure, &log)
+            throw SignInError(error, codeWasPosted: true, advice: "Start a new sign-in.")
+        }
+        let outcome = try await end(claimed, approvedBy: verified, &log)
+        log.outcome = outcome
+        return outcome
+    }
+
+    /// Claims the poll that is due; nil if it is not, or no more.
+    private func claim(
+        _ found: BackchannelAuthenticationRecord, _ context: BackchannelAuthenticationContext
+    ) async throws(SignInError) -> BackchannelAuthenticationRecord? {
+        let seconds = context.relyingParty.backchannelPollTimeout(at: context.carrier).components.seconds
+        var isClaimed = false
+        let record = try await change(found) { (record, now) throws(SignInError) in
+            isClaimed = false
+            guard BackchannelAuthenticationStatus(record, at: now) == .pending, record.polling?.isDue(at: now) ?? false
+            else { return false }
+            record.polling?.begin(at: now, seconds: seconds)
+            isClaimed = true
+            return true
+        }
+        return isClaimed ? record : nil
+    }
+
+    /// Ends the claim of a poll that brought no outcome.
+    private func release(
+        _ claimed: BackchannelAuthenticationRecord, _ ending: TokenPolling.Ending
+    ) async throws(SignInError) {
+        guard let beginning = claimed.polling else { return }
+        _ = try await change(claimed) { (record, now) throws(SignInError) in
+            // Another instance has taken over after a claim that lasted too long.
+            guard record.polling?.busyUntil == beginning.busyUntil else { return false }
+            record.polling?.end(ending, begunAs: beginning, at: now)
+            return true
+        }
+    }
+
+    /// Records that a sign-in has failed.
+    /// - Returns: The error for the client.
+    private func fail(
+        _ claimed: BackchannelAuthenticationRecord, _ failure: BackchannelAuthenticationFailure,
+        _ log: inout BackchannelAuthenticationLog
+    ) async throws(SignInError) -> SignInError {
+        log.become(.end)
+        _ = try await change(claimed) { (record, now) throws(SignInError) in
+            guard record.notification == claimed.notification,
+                case .becomes(let phase) = BackchannelAuthenticationStatus(record, at: now).after(.refusal)
+            else { return false }
+            record.phase = phase
+            record.failure = failure.text
+            record.polling?.sealedRequest = nil
+            record.polling?.busyUntil = nil
+            record.forgetUser()
+            return true
+        }
+        return failure.error
+    }
+}
+
+extension OIDCError {
+    /// Whether the request that was polled has ended with this error: the provider refused it, or gave something
+    /// unusable in place of the tokens, or an ID token that cannot be decrypted. It gives the tokens once.
+    fileprivate var endsRequest: Bool {
+        isRefusal || check != nil || code == .unusableResponse && request?.status == 200
+    }
+}
+
+extension BackchannelAuthenticationFailure {
+    /// A poll that ended its request.
+    fileprivate init(ofPolling error: OIDCError) {
+        if let check = error.check {
+            self = .idToken(check)
+        } else {
+            self = error.isRefusal ? .carrier(error.carrierError ?? "invalid_client") : .unusable
+        }
+    }
+}

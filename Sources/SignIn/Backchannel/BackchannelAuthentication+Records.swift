@@ -1,0 +1,108 @@
+import Crypto
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+/// The records of sign-ins: found for their callers, changed without losing another request's change, and logged.
+extension BackchannelAuthentication {
+    var limits: BackchannelAuthenticationLimits { configuration.backchannelAuthentication.limits }
+
+    /// - Parameter user: The hash of the user under the key.
+    func prompt(
+        _ context: BackchannelAuthenticationContext, _ quota: PromptQuota, user: (SymmetricKey) -> TokenHash
+    ) throws(SignInError) -> BackchannelPrompt {
+        guard let key = userKeys[context.terms.provider] else { throw .clientHasNoKey }
+        return BackchannelPrompt(user: user(key), caller: quota.caller.hash, allowance: quota.perUser)
+    }
+
+    func check(_ admission: BackchannelAuthenticationAdmission) throws(SignInError) {
+        guard let error = SignInError(admission) else { return }
+        if let outcome = PromptStatistics.Outcome(admission) { prompts.count(outcome) }
+        throw error
+    }
+
+    /// How long a record waits for the carrier's response to its request.
+    func sendingDeadline(_ now: Timestamp) -> Timestamp { now.advanced(bySeconds: 60) }
+
+    /// Finds the sign-in of a handle, if it is at the provider and belongs to the caller.
+    func find(
+        _ handle: Secret, _ provider: String, _ caller: Caller
+    ) async throws(SignInError) -> BackchannelAuthenticationRecord {
+        guard handle.exposed.utf8.count == RandomSource.tokenCharacters else { throw .backchannelUnknown }
+        let record = try await record(of: TokenHash(sha256Of: handle.exposed))
+        // Unknown for another caller, so that guesses learn nothing.
+        guard record.caller == caller.hash, record.terms.provider == provider else { throw .backchannelUnknown }
+        return record
+    }
+
+    func checkRetry(of record: BackchannelAuthenticationRecord, at now: Timestamp) throws(SignInError) {
+        if case .refused(let status) = BackchannelAuthenticationStatus(record, at: now).after(.retry) {
+            throw status == .cancelled ? .backchannelCancelled : .backchannelCompleted
+        }
+        guard record.attempt < configuration.backchannelAuthentication.requests else { throw .backchannelTriedTooOften }
+    }
+
+    func refusal(_ status: BackchannelAuthenticationStatus, _ record: BackchannelAuthenticationRecord)
+        -> SignInError
+    {
+        switch status {
+        case .failed:
+            record.failure.flatMap(BackchannelAuthenticationFailure.init(text:))?.error
+                ?? .refusedBackchannel("unknown_error")
+        case .cancelled: .backchannelCancelled
+        case .expired: .backchannelExpired
+        case .pending, .approved, .done: .backchannelCompleted
+        }
+    }
+
+    /// Changes a record, and starts again from its latest state if another request changed it meanwhile.
+    /// - Parameter change: Returns false to leave the record as it is.
+    func change(
+        _ found: BackchannelAuthenticationRecord,
+        by change: (inout BackchannelAuthenticationRecord, Timestamp) throws(SignInError) -> Bool
+    ) async throws(SignInError) -> BackchannelAuthenticationRecord {
+        var record = found
+        for _ in 0..<8 {
+            let now = clock.now()
+            var changed = record
+            guard try change(&changed, now) else { return record }
+            let replacement = changed
+            let isReplaced = try await stored(await store.replaceBackchannelAuthentication(replacement))
+            if isReplaced {
+                changed.revision += 1
+                return changed
+            }
+            record = try await self.record(of: record.handle)
+        }
+        throw .backchannelContended
+    }
+
+    func record(of handle: TokenHash) async throws(SignInError) -> BackchannelAuthenticationRecord {
+        let now = clock.now()
+        let record = try await stored(await store.backchannelAuthentication(handle: handle, at: now))
+        guard let record else { throw .backchannelUnknown }
+        return record
+    }
+
+    /// Runs a step and writes its log line. An error gets the sign-in's correlation id.
+    func logged<Value>(
+        _ step: BackchannelAuthenticationLog.Step, _ terms: BackchannelAuthenticationRecord.Terms,
+        _ body: (inout BackchannelAuthenticationLog) async throws(SignInError) -> Value
+    ) async throws(SignInError) -> Value {
+        var log = BackchannelAuthenticationLog(step, terms, logger, observer: observer)
+        do throws(SignInError) {
+            let value = try await body(&log)
+            log.writeSuccess()
+            return value
+        } catch {
+            // What the carrier notified of earlier came without a request of this server's.
+            let isOfCarrier = error.carrierError != nil || error.check != nil
+            let carrier = isOfCarrier ? relyingParties[terms.provider]?.knownProvider(for: MCCMNC(terms.network)) : nil
+            log.write(
+                error.at(
+                    carrier?.serverInitiatedAuthorizationEndpoint ?? carrier?.backchannelAuthentication?.endpoint))
+            guard let correlationID = CorrelationID(terms.correlationID) else { throw error }
+            throw error.with(correlationID)
+        }
+    }
+}

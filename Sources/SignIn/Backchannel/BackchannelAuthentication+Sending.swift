@@ -1,0 +1,182 @@
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+/// What carriers and other providers are sent.
+extension BackchannelAuthentication {
+    /// A request in the protocol of its provider, besides what its record has.
+    enum AuthenticationRequest {
+        /// To a carrier.
+        case carrier(key: ClientKey, notificationEndpoint: EndpointURL)
+        /// To another provider, which has the notification endpoint in the client's registration.
+        case provider(BackchannelAuthenticationRequest, BackchannelTokenDeliveryMode)
+
+        var deliveryMode: BackchannelTokenDeliveryMode? {
+            guard case .provider(_, let mode) = self else { return nil }
+            return mode
+        }
+    }
+
+    /// Checks that a request can be sent to a carrier, before it counts.
+    func authenticationRequest(
+        to context: BackchannelAuthenticationContext, notifiedAt endpoint: EndpointURL?
+    ) throws(SignInError) -> AuthenticationRequest {
+        guard let key = context.client.signingKey else { throw .clientHasNoKey }
+        guard let endpoint else { throw .addressUnknown }
+        guard context.carrier.serverInitiatedAuthorizationEndpoint != nil else { throw .carrierCannotStart }
+        return .carrier(key: key, notificationEndpoint: endpoint)
+    }
+
+    /// Checks that a request can be sent to a provider that is no carrier, before it counts.
+    func authenticationRequest(
+        _ request: BackchannelAuthenticationParameters.ProviderRequest, to context: BackchannelAuthenticationContext,
+        _ mode: BackchannelTokenDeliveryMode
+    ) throws(SignInError) -> AuthenticationRequest {
+        let metadata = try provided(try context.carrier.metadataForBackchannelAuthentication())
+        guard metadata.mayDeliver(by: mode) else { throw .deliveryModeNotSupported }
+        guard request.userCode == nil || metadata.acceptsUserCode else { throw .userCodeNotSupported }
+        let needsMessage = configuration.providers[context.terms.provider]?.requiresBindingMessage ?? false
+        guard request.bindingMessage != nil || !needsMessage else { throw .bindingMessageMissing }
+        var message = BackchannelAuthenticationRequest(scopes: context.scopes, hint: request.user.hint)
+        message.bindingMessage = request.bindingMessage
+        message.acrValues = context.acrValues
+        message.requestedExpiry = request.requestedExpiry
+        message.userCode = request.userCode
+        return .provider(message, mode)
+    }
+
+    private func provided<Value>(
+        _ value: @autoclosure () throws(OIDCError) -> Value
+    ) throws(SignInError) -> Value {
+        do throws(OIDCError) {
+            return try value()
+        } catch {
+            throw SignInError.carrierCannotStart.explained(by: error)
+        }
+    }
+
+    /// The latest request of a record, not yet sent.
+    struct NewRequest {
+        let record: BackchannelAuthenticationRecord
+        let prompt: BackchannelPrompt
+        let token: NotificationToken
+        let handle: Secret
+        let message: AuthenticationRequest
+    }
+
+    /// Sends a request, and records the id that the carrier gives it.
+    func ask(
+        _ context: BackchannelAuthenticationContext, _ request: NewRequest, _ log: inout BackchannelAuthenticationLog
+    ) async throws(SignInError) -> BackchannelAuthenticationStarted {
+        log.begin(.request)
+        let response: BackchannelAuthenticationResponse
+        do throws(OIDCError) {
+            response = try await send(context, request.token, request.message)
+        } catch {
+            log.begin(.store)
+            prompts.count(error.isRefusal ? .refused : .failed)
+            let refusal = Self.refusal(error)
+            await giveUp(request, refusal)
+            // If the store fails here, the prompt still counts. That only makes the limit stricter.
+            if error.showsNoPrompt { try? await store.takeBack(request.prompt) }
+            throw refusal
+        }
+        prompts.count(.accepted)
+        log.begin(.store)
+        let id = TokenHash(sha256Of: response.requestID.exposed)
+        var contradicts = false
+        _ = try await change(request.record) { (record, now) throws(SignInError) in
+            guard record.notification == request.token.hash else { return false }
+            // The notification came before the response.
+            if let known = record.carrierRequest, known != id {
+                contradicts = true
+                record.phase = .failed
+                record.failure = BackchannelAuthenticationFailure.contradiction.text
+                record.forgetUser()
+                return true
+            }
+            record.carrierRequest = id
+            record.polling?.accept(response, underHandle: request.handle, at: now)
+            if record.phase == .pending { record.expiresAt = now.advanced(bySeconds: response.expiresIn) }
+            record.removedAt = max(
+                record.removedAt,
+                now.advanced(bySeconds: response.expiresIn + configuration.backchannelAuthentication.retention))
+            return true
+        }
+        if contradicts { throw BackchannelAuthenticationFailure.contradiction.error }
+        return BackchannelAuthenticationStarted(
+            handle: request.handle, expiresIn: response.expiresIn,
+            interval: request.message.deliveryMode.map { _ in response.interval }, correlationID: context.correlationID)
+    }
+
+    private func send(
+        _ context: BackchannelAuthenticationContext, _ token: NotificationToken, _ message: AuthenticationRequest
+    ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
+        switch message {
+        case .carrier(let key, let endpoint): return try await send(context, token, signedWith: key, endpoint)
+        case .provider(var request, let mode):
+            if mode == .ping { request.notificationToken = token.text }
+            return try await context.relyingParty.authenticate(
+                request, client: context.client.credentials, signedWith: context.client.signingKey,
+                provider: context.carrier, correlationID: context.correlationID)
+        }
+    }
+
+    private func send(
+        _ context: BackchannelAuthenticationContext, _ token: NotificationToken, signedWith key: ClientKey,
+        _ endpoint: EndpointURL
+    ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
+        var request = ServerInitiatedAuthorizationRequest(
+            clientID: context.client.id, redirectURI: context.terms.redirectURI, loginHint: context.terms.loginHint,
+            scopes: context.scopes, state: token.state, nonce: token.nonce, correlationID: context.correlationID,
+            notificationEndpoint: endpoint, notificationToken: token.text)
+        request.acrValues = context.acrValues
+        request.context = context.terms.context
+        request.prompt = context.prompt
+        request.options = context.terms.options
+        return try await context.relyingParty.start(request, signedWith: key, provider: context.carrier)
+    }
+
+    private static func refusal(_ error: OIDCError) -> SignInError {
+        guard error.isRefusal, !error.wasFoundHere else { return SignInError(error) }
+        return .refusedBackchannel(error.carrierError ?? "unknown_error").explained(by: error)
+    }
+
+    /// Records that a request failed. The record of a first request is removed, because its client never learns the
+    /// handle. If the store fails, the record expires within a minute.
+    private func giveUp(_ request: NewRequest, _ error: SignInError) async {
+        _ = try? await change(request.record) { (record, now) throws(SignInError) in
+            guard record.notification == request.token.hash else { return false }
+            record.phase = .failed
+            record.failure = BackchannelAuthenticationFailure(ofSending: error).text
+            record.forgetUser()
+            record.removedAt =
+                record.attempt == 1
+                ? now
+                : max(record.removedAt, now.advanced(bySeconds: configuration.backchannelAuthentication.retention))
+            return true
+        }
+    }
+}
+
+extension OIDCError {
+    /// Whether the carrier refused a request.
+    var isRefusal: Bool { code == .carrierRefused || code == .clientRefused }
+
+    /// Whether this server sent nothing, because the provider's metadata does not allow the client's request.
+    fileprivate var wasFoundHere: Bool { code == .clientRefused && carrierError == nil }
+
+    /// Whether it is certain that the user was not prompted: the carrier got no request because its circuit breaker is
+    /// open, or it refused the request itself. After any other failure the user may have been.
+    fileprivate var showsNoPrompt: Bool {
+        guard isRefusal, let carrierError else { return code == .suspended || wasFoundHere }
+        // A caller that guesses user codes must not have as many guesses as it likes.
+        if carrierError == "invalid_user_code" { return false }
+        return switch ErrorType(carrierError: carrierError) {
+        case .configurationError, .discoveryStateError, .invalidRequest: true
+        // The other codes of this type are the user's answer.
+        case .requestDenied: carrierError == "device_unavailable"
+        case .networkFailure, .requestTimeout, .serverError, .unknownError: false
+        }
+    }
+}

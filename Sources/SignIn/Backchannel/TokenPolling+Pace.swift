@@ -1,0 +1,85 @@
+import Crypto
+import FoundationEssentials
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+/// When a provider is polled: never faster than its interval, one poll at a time, by all instances together (CIBA Core
+/// sections 7.3 and 11).
+///
+/// Times are whole seconds, so that each wait is one second longer than demanded: the second that had begun does not
+/// count.
+extension TokenPolling {
+    /// The usual wait of the mode `ping` before the notification, in seconds. Polls are only for one that got lost.
+    static let waitForNotification: Int64 = 30
+    /// The longest interval that failures alone lead to, in seconds.
+    static let longestRetryInterval: Int64 = 60
+
+    /// How a poll ended that has brought neither tokens nor a refusal.
+    enum Ending {
+        /// The user has not decided.
+        case pending
+        /// The provider wants fewer polls.
+        case slowDown
+        /// There is no usable response.
+        case failed
+    }
+
+    /// A request that was accepted, or may be accepted any moment.
+    init(_ mode: BackchannelTokenDeliveryMode, at now: Timestamp) {
+        self.init(
+            mode: mode == .ping ? .ping : .poll, interval: BackchannelAuthenticationResponse.usualInterval, nextAt: now)
+    }
+
+    /// Whether the provider may be polled now.
+    func isDue(at now: Timestamp) -> Bool {
+        sealedRequest != nil && busyUntil.map { $0 <= now } ?? true && nextAt <= now
+    }
+
+    /// A poll begins that takes so many seconds at most.
+    mutating func begin(at now: Timestamp, seconds: Int64) {
+        busyUntil = now.advanced(bySeconds: seconds + 1)
+    }
+
+    /// The poll that began with `beginning` has ended. A notification that came meanwhile still leads to a poll at
+    /// once.
+    mutating func end(_ ending: Ending, begunAs beginning: TokenPolling, at now: Timestamp) {
+        busyUntil = nil
+        switch ending {
+        case .pending: break
+        case .slowDown:
+            interval = min(
+                interval + BackchannelTokenResponse.slowDownSeconds, BackchannelAuthenticationResponse.longestLifetime)
+        case .failed: interval = max(interval, min(interval * 2, Self.longestRetryInterval))
+        }
+        nextAt = isNotified && !beginning.isNotified ? now : now.advanced(bySeconds: wait + 1)
+    }
+
+    /// The provider has accepted the request.
+    mutating func accept(_ response: BackchannelAuthenticationResponse, underHandle handle: Secret, at now: Timestamp) {
+        sealedRequest = try? Self.key(handle).seal(Array(response.requestID.exposed.utf8))
+        interval = response.interval
+        nextAt = isNotified ? now : now.advanced(bySeconds: wait + 1)
+    }
+
+    /// The provider's notification has come.
+    mutating func notify(at now: Timestamp) {
+        isNotified = true
+        nextAt = now
+    }
+
+    /// The provider's id of the request; nil with another handle.
+    func request(openedBy handle: Secret) -> Secret? {
+        guard let sealedRequest, let bytes = Self.key(handle).open(sealedRequest) else { return nil }
+        return Secret(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private var wait: Int64 { mode == .ping && !isNotified ? max(interval, Self.waitForNotification) : interval }
+
+    /// Only the client has the handle, so that a stolen database reveals no request.
+    private static func key(_ handle: Secret) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: Array(handle.exposed.utf8)),
+            info: Array("backchannel authentication request".utf8), outputByteCount: 32)
+    }
+}

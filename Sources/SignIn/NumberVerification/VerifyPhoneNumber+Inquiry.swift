@@ -1,0 +1,114 @@
+import Logging
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+/// What both ways of a verification have in common: whom to ask, how often, and what the operator says.
+extension VerifyPhoneNumber {
+    /// Whom a question is for. It is counted for its user and its number.
+    /// - Throws: `invalid_request` for a number that is none, or a provider that is not clear; `operator_unknown`;
+    ///   `not_found` for an unknown provider; `rate_limited`; what Telco Finder's failure is.
+    func inquiry(
+        _ question: Question, of user: User, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> Inquiry {
+        let number = (question.phoneNumber ?? user.profile[.phoneNumber]).flatMap(MSISDN.init)
+        guard number != nil || question.phoneNumber == nil else { throw .numberMalformed }
+        let provider = try provider(question.provider)
+        var choice = question.choice
+        choice.number = number
+        // Before the operator is known: Telco Finder is asked for no more numbers than a user may verify.
+        try await admit(number, of: user.id)
+        let key = try await operators.key(ofProvider: provider, for: choice, correlationID)
+        guard let mobileOperator = configuration.providers[key]?.mobileOperator,
+            let client = configuration.providers[key]?.client(nil)
+        else { throw .noOperatorTokens }
+        return Inquiry(number: number, key: key, mobileOperator: mobileOperator, client: client)
+    }
+
+    private func provider(_ name: String?) throws(SignInError) -> String {
+        if let name {
+            guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider }
+            return name
+        }
+        let names = Set(configuration.providers.values.compactMap(\.mobileOperator?.provider))
+        guard let only = names.first, names.count == 1 else {
+            throw names.isEmpty ? .unknownProvider : .providerOfNumbersNotNamed
+        }
+        return only
+    }
+
+    /// Counts the verification for its user and its number.
+    private func admit(_ number: MSISDN?, of user: UserID) async throws(SignInError) {
+        let holders = ["user \(user.number)"] + (number.map { ["number \($0.text)"] } ?? [])
+        let keys = holders.map { TokenHash(sha256Of: "phone verification of \($0)") }
+        let wait = try await stored(
+            await store.countPhoneVerification(for: keys, within: Self.allowance, at: clock.now()))
+        if let wait { throw .tooManyVerifications(wait) }
+    }
+
+    /// What the operator says of a verification. What it refuses is an outcome.
+    /// - Throws: If it does not respond as it should: nothing is known then.
+    func outcome(
+        of subject: PendingPhoneVerification, _ attempt: SignInAttempt, at provider: ProviderMetadata,
+        _ findings: inout Findings
+    ) async throws(SignInError) -> PhoneVerification {
+        do throws(SignInError) {
+            return try await answer(to: subject, attempt, at: provider, &findings)
+        } catch {
+            guard error.fault == .client else { throw error }
+            return subject.failed(
+                error.codeText, simSwapped: error.code == .simSwapped ? true : nil, at: clock.now())
+        }
+    }
+
+    /// The number is compared, or asked for, with an access token for this one call. Then Telco Finder is asked whose
+    /// number it is, and the operator for the SIM.
+    private func answer(
+        to subject: PendingPhoneVerification, _ attempt: SignInAttempt, at provider: ProviderMetadata,
+        _ findings: inout Findings
+    ) async throws(SignInError) -> PhoneVerification {
+        guard let mobileOperator = attempt.mobileOperator else { throw .internalFault }
+        let asked = subject.phoneNumber.flatMap(MSISDN.init)
+        let tokens =
+            attempt.request.isOperatorToken
+            ? try await attempt.exchangeOperatorToken(for: mobileOperator.scopes(toVerify: asked), at: provider)
+            : try await attempt.exchangeCode(at: provider)
+        if tokens.idToken != nil { _ = try await attempt.validate(tokens, from: provider) { _ in } }
+        let number: MSISDN
+        if let asked {
+            guard try await attempt.isDeviceNumber(asked, at: mobileOperator, with: tokens, at: provider) else {
+                return subject.ended(.mismatch, phoneNumber: asked.text, simSwapped: nil, at: clock.now())
+            }
+            number = asked
+        } else {
+            number = try await attempt.fetchNumber(from: mobileOperator, with: tokens, at: provider)
+        }
+        findings.operatorFinding = try await operators.check(
+            number, reportedBy: mobileOperator, attempt.correlationID)
+        let sim = try await attempt.checkSIM(of: number, by: mobileOperator, at: provider)
+        findings.sim = sim
+        return subject.ended(
+            .verified, phoneNumber: number.text, simSwapped: sim == .unknown ? nil : sim.map { $0 == .swapped },
+            at: clock.now())
+    }
+
+    func log(_ verification: PhoneVerification, _ findings: Findings, _ correlationID: CorrelationID) {
+        observer(PhoneVerificationReport(verification))
+        log(verification.error ?? verification.status.rawValue, .info, correlationID, findings)
+    }
+
+    func log(_ error: SignInError, _ correlationID: CorrelationID, _ findings: Findings = Findings()) {
+        observer(PhoneVerificationReport(operatorName: findings.operatorName, outcome: .refused(error.code)))
+        log(error.codeText, error.fault.logLevel, correlationID, findings)
+    }
+
+    /// Writes a line, and counts nothing.
+    func log(
+        _ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID, _ findings: Findings = Findings()
+    ) {
+        var metadata: Logger.Metadata = ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"]
+        if let finding = findings.operatorFinding { metadata["telco_finder"] = "\(finding.rawValue)" }
+        if let sim = findings.sim { metadata["sim_swap"] = "\(sim.rawValue)" }
+        logger.log(level: level, "phone verification", metadata: metadata)
+    }
+}

@@ -1,0 +1,86 @@
+import Logging
+package import OpenIDConnect
+package import Primitives
+package import StorageModel
+
+/// Verifications by redirects: a browser on the user's device is sent to the operator, and comes back.
+///
+/// Anybody can be made to open the address that a session got. Their operator then confirms their number, without a
+/// page. So what a browser brings back changes no account. It is kept, and the app on the browser's device gets a
+/// confirmation, which only the session that asked can redeem.
+extension VerifyPhoneNumber {
+    /// How long an app has to present its confirmation, in seconds.
+    static let confirmationLifetime: Int64 = 120
+
+    /// Ends a verification with what the browser brought back, if the session shows that it was its own browser.
+    /// - Throws: `not_found` for an id that the session does not have; `invalid_grant` for a wrong confirmation, the
+    ///   third of which ends the verification, and for a verification that has ended; `temporarily_unavailable`.
+    package func confirm(
+        _ id: String, with confirmation: Secret, correlationID: CorrelationID?, for holder: SessionAndUser
+    ) async throws(SignInError) -> Outcome {
+        let correlationID = correlationID ?? .random(from: random)
+        do throws(SignInError) {
+            // Also if the store fails, because the change may have been stored before the failure.
+            defer { cache.remove(holder.user.id) }
+            let result = try await stored(
+                await store.confirmPhoneVerification(
+                    TokenHash(sha256Of: id), in: holder.session.id, with: TokenHash(sha256Of: confirmation.exposed),
+                    orFailWith: SignInError.Code.invalidGrant.rawValue, at: clock.now(),
+                    requestID: correlationID.text))
+            switch result {
+            case .confirmed(let verification, let formerHolders):
+                for formerHolder in formerHolders { cache.remove(formerHolder) }
+                observer(PhoneVerificationReport(operatorName: verification.operatorName, outcome: .confirmed))
+                log("confirmed", .info, correlationID)
+                return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
+            case .wrong: throw .confirmationWrong
+            case .ended: throw .verificationEnded
+            case .unknown: throw .noSuchVerification
+            }
+        } catch {
+            log(error, correlationID)
+            throw error.with(correlationID)
+        }
+    }
+
+    /// Keeps what a browser brought back: the operator's answer, or why there is none.
+    /// - Parameter request: With the code, or what is wrong with the authorization response.
+    /// - Returns: The confirmation, for the app on the browser's device.
+    /// - Throws: `not_found` if the verification has ended, or its session; then the operator is not asked.
+    func keepFinding(
+        of id: Secret, _ request: Result<SignInRequest, SignInError>, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> Secret {
+        let hash = TokenHash(sha256Of: id.exposed)
+        guard let subject = try await stored(await store.pendingPhoneVerification(hash, at: clock.now())) else {
+            throw .noSuchVerification
+        }
+        var findings = Findings()
+        let (outcome, issuer) = await finding(of: subject, request, correlationID, &findings)
+        let confirmation = Secret(random.token())
+        let now = clock.now()
+        let isKept = try await stored(
+            await store.addPhoneVerificationFinding(
+                PhoneVerificationFinding(
+                    outcome: outcome, issuer: issuer, confirmation: TokenHash(sha256Of: confirmation.exposed),
+                    expiresAt: now.advanced(bySeconds: Self.confirmationLifetime)), at: now))
+        guard isKept else { throw .noSuchVerification }
+        log(outcome, findings, correlationID)
+        return confirmation
+    }
+
+    /// What the operator says, with its issuer. The state and the code are spent, so that any failure is final.
+    private func finding(
+        of subject: PendingPhoneVerification, _ request: Result<SignInRequest, SignInError>,
+        _ correlationID: CorrelationID, _ findings: inout Findings
+    ) async -> (PhoneVerification, issuer: String) {
+        do throws(SignInError) {
+            let attempt = try SignInAttempt(
+                try request.get(), correlationID, configuration, relyingParties, pause: pause, clock: clock)
+            let provider = try await attempt.discoverProvider()
+            return (try await outcome(of: subject, attempt, at: provider, &findings), provider.issuer)
+        } catch {
+            if error.fault != .client { log(error.codeText, error.fault.logLevel, correlationID, findings) }
+            return (subject.failed(error.codeText, at: clock.now()), "")
+        }
+    }
+}

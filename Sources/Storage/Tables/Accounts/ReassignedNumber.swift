@@ -1,0 +1,55 @@
+import Primitives
+import StorageModel
+
+/// A phone number that a mobile network has given to somebody else.
+struct ReassignedNumber {
+    /// `+` and digits.
+    let number: String
+    /// The user who has it now; nil if no user has it.
+    let user: UserID?
+    /// The identity that has it now, if the network named one.
+    let identity: Identity?
+    let time: Timestamp
+    let requestID: String?
+
+    /// Ends the verification of the number for everybody else, with an audit event for each user.
+    /// - Returns: The users that had it as verified.
+    func endVerifications(in db: SQLSession) throws -> [UserID] {
+        let holders = try db.all(Self.holders, number) { $0.user(0) }.filter { $0 != user }
+        for holder in holders {
+            try db.perform(
+                "UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL WHERE id = ?",
+                holder)
+            try AuditTable.insert(
+                AuditEvent(at: time, .phoneNumberReassigned, user: holder, by: .latchkey, requestID: requestID), in: db)
+        }
+        let waiting = try db.all(Self.waiting, number) { row in (try row.hash(0), try row.identity(from: 1)) }
+        for (handle, waitingIdentity) in waiting where waitingIdentity != identity {
+            try db.perform(
+                "UPDATE pending_registrations SET phone_number_verified = NULL WHERE handle_hash = ?", handle)
+        }
+        return holders
+    }
+
+    // Providers write numbers with separators: OpenID Connect Core section 5.1 itself has +1 (425) 555-1212.
+    private static let withoutSeparators = ["' '", "'-'", "'.'", "'('", "')'"].reduce("phone_number") {
+        "replace(\($0), \($1), '')"
+    }
+
+    static let holders: SQL =
+        "SELECT id FROM users WHERE \(withoutSeparators) = ? AND phone_number_verified_at IS NOT NULL"
+
+    static let waiting: SQL = """
+        SELECT handle_hash, issuer, subject FROM pending_registrations \
+        WHERE \(withoutSeparators) = ? AND phone_number_verified = 1
+        """
+
+    // Without verified numbers they are empty, and cost a sign-in nothing.
+    static let schema = """
+        DROP INDEX users_by_verified_phone_number;
+        CREATE INDEX users_by_verified_phone_number ON users (\(withoutSeparators)) \
+        WHERE phone_number_verified_at IS NOT NULL;
+        CREATE INDEX pending_registrations_by_verified_phone_number ON pending_registrations (\(withoutSeparators)) \
+        WHERE phone_number_verified = 1;
+        """
+}
