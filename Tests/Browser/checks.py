@@ -49,7 +49,7 @@ axe.run(document, { resultTypes: ["violations"], elementRef: false }).then(
 
 def axe():
     """The source of axe-core."""
-    found = list(ROOT.glob(".build/axe/lib/python3*/site-packages/axe_playwright_python/axe.min.js"))
+    found = list(ROOT.glob(".build/browser/lib/python3*/site-packages/axe_playwright_python/axe.min.js"))
     if not found:
         raise SystemExit("browser: axe-core is missing; run scripts/setup --browser")
     return found[0].read_text()

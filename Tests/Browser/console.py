@@ -154,9 +154,6 @@ class Console:
         self.says("#trace > .story", "ID token: all 18 checks passed")
         assert not self.browser.sees(".hero .lead"), "the hero is not folded"
         self.seen("signed-in")
-        # The picture of the README.
-        self.browser.run("document.activeElement.blur(); document.getElementById('console').scrollIntoView();")
-        self.browser.picture(self.pictures / f"{self.look}-console.png")
         checks.check_focus(self.browser, "the account")
         self.browser.go(self.base + "/")
         self.wait("#account")
