@@ -36,13 +36,15 @@ struct ReassignedNumber {
         "replace(\($0), \($1), '')"
     }
 
-    static let holders: SQL =
-        "SELECT id FROM users WHERE \(withoutSeparators) = ? AND phone_number_verified_at IS NOT NULL"
+    // Each sign-in by number runs both.
+    static let holders = SQL.numbered(
+        "SELECT id FROM users WHERE \(withoutSeparators) = ? AND phone_number_verified_at IS NOT NULL")
 
-    static let waiting: SQL = """
+    static let waiting = SQL.numbered(
+        """
         SELECT handle_hash, issuer, subject FROM pending_registrations \
         WHERE \(withoutSeparators) = ? AND phone_number_verified = 1
-        """
+        """)
 
     // Without verified numbers they are empty, and cost a sign-in nothing.
     static let schema = """
