@@ -62,6 +62,9 @@ const LIST = [
     "RFC 6749 4.1.3", TOKEN_REQUEST],
   ["POST", /^\/auth\/[^/]+\/sign-in$/, "The app posts its code, and gets Latchkey’s tokens, never the provider’s.",
     "RFC 6749 4.1.3", TOKEN_REQUEST],
+  ["POST", /^\/register$/,
+    "The form of the server’s own page: it showed what the provider sent, and needs no script. A cookie identifies " +
+      "the registration, once.", "docs/web-frontends.md"],
   ["POST", /^\/auth\/register$/,
     "Completes a registration: state_key identifies the verified issuer and subject, once.", "docs/web-frontends.md"],
   ["POST", /^\/auth\/zenkey-async-signin$/,

@@ -5,15 +5,15 @@ import { shortened } from "./console-trace.js";
 import { LatchkeyError } from "./latchkey.js";
 
 let stage = null;
-let offer = null;
+/** The `state_key` of the user who must register. */
+let registering = null;
 let apiKey = "";
 let tokens = null;
 let spent = null;
 let asking = null;
 
-export function usePhone(all, offerRegistration) {
+export function usePhone(all) {
   stage = all;
-  offer = offerRegistration;
   const form = $("code-form");
   if (!stage.demo) {
     $("code-fields").open = true;
@@ -73,24 +73,47 @@ async function entering(call) {
     await enter(await call());
   } catch (error) {
     if (error?.error !== "user_not_registered") throw error;
-    const { zenkey_attributes: given = {}, state_key, missing } = error.answer;
-    offer({
-      attributes: {
-        name: given.name?.value, email: given.email?.value, phone_number: given.phone?.value,
-        postal_code: given.postal_code?.value,
-      },
-      missing, why: "The app got these attributes from the carrier, but the user has no account here yet.",
-      async register(attributes) {
-        await enter(await ask("POST", "/auth/register", { ...attributes, state_key }));
-      },
-    });
+    offerRegistration(error.answer);
   }
 }
+
+/** Shows the app's form, with what the error response has for it. */
+function offerRegistration({ zenkey_attributes: given = {}, state_key, missing }) {
+  const attributes = {
+    name: given.name?.value, email: given.email?.value, phone_number: given.phone?.value,
+    postal_code: given.postal_code?.value,
+  };
+  registering = state_key;
+  $("phone-out").hidden = true;
+  $("phone-register").hidden = false;
+  const form = $("register-form");
+  form.reset();
+  for (const label of form.querySelectorAll("label")) {
+    const input = label.querySelector("input");
+    label.querySelector(".given")?.remove();
+    const value = attributes[input.name];
+    input.required = missing?.includes(input.name) ?? false;
+    if (!value) continue;
+    input.value = value;
+    label.firstChild.after(make("span", "given", " · from the carrier"));
+  }
+  $("phone-register-title").focus();
+}
+
+$("register-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  run(event.submitter, async () => {
+    await enter(await ask("POST", "/auth/register", { ...fields(event.target), state_key: registering }));
+  });
+});
+
+$("register-leave").addEventListener("click", () => leave(""));
 
 async function enter(answer) {
   tokens = answer;
   showTokens();
-  $("phone-out").hidden = true;
+  registering = null;
+  $("phone-out").hidden = $("phone-register").hidden = true;
   $("phone-in").hidden = false;
   tell(answer.new_user ? "The app has signed in a new user." : "The app has signed in its user.");
   $("phone-in-title").focus();
@@ -108,8 +131,8 @@ function showTokens(user) {
 }
 
 function leave(text) {
-  tokens = spent = null;
-  $("phone-in").hidden = true;
+  tokens = spent = registering = null;
+  $("phone-in").hidden = $("phone-register").hidden = true;
   $("phone-out").hidden = false;
   tell(text);
 }

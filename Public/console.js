@@ -12,6 +12,7 @@ const BASE = new URL("./", location.href).href;
 /** When this tab began, in seconds. */
 const SINCE = "latchkey.console.since";
 const LINKING = "latchkey.console.linking";
+const REGISTERING = "latchkey.console.registering";
 /** The OpenID provider of the last sign-in in this browser, for logout at the provider. */
 const PROVIDER = "latchkey.console.provider";
 
@@ -68,7 +69,7 @@ async function showAccount(user) {
 async function signedIn(text, known) {
   const user = known ?? await latchkey.me();
   document.body.classList.add("signed-in");
-  for (const id of ["sign-in", "register", "fallback"]) $(id).hidden = true;
+  for (const id of ["sign-in", "fallback"]) $(id).hidden = true;
   const provider = providers.find(({ id }) => id === lastProvider());
   $("sign-out-everywhere").hidden = !provider;
   if (provider) $("sign-out-everywhere").textContent = `Also sign out of ${provider.name}`;
@@ -81,63 +82,23 @@ function signedOut(text) {
   document.body.classList.remove("signed-in");
   account?.leaveAccount();
   transaction?.leaveTransaction();
-  $("register").hidden = true;
   $("sign-in").hidden = false;
   tell(text);
 }
 
-// Registration, for the page or the app.
+// Registration.
 
-let registering = null;
-
-/**
- * @param {{ attributes: Record<string, string>, missing?: string[], why: string,
- *   register: (all: object) => Promise<void> }} offer
- */
-function offerRegistration(offer) {
-  registering = offer;
-  $("sign-in").hidden = true;
-  $("register").hidden = false;
-  $("register-why").textContent = offer.why;
-  const form = $("register-form");
-  form.reset();
-  for (const label of form.querySelectorAll("label")) {
-    const input = label.querySelector("input");
-    label.querySelector(".given")?.remove();
-    const value = offer.attributes[input.name];
-    input.required = offer.missing?.includes(input.name) ?? false;
-    if (!value) continue;
-    input.value = value;
-    label.firstChild.after(make("span", "given", " · from the carrier"));
-  }
-  $("register-title").focus();
+/** Goes to the server's own page, which shows what the provider sent. Its form returns here. */
+function register() {
+  sessionStorage.setItem(REGISTERING, "1");
+  location.assign(new URL("register", BASE));
 }
 
-$("register-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  run(event.submitter, async () => {
-    await registering.register(fields(event.target));
-    leaveRegistration();
-  });
-});
-
-function leaveRegistration() {
-  registering = null;
-  $("register").hidden = true;
-  $("sign-in").hidden = !$("account").hidden;
-}
-
-$("register-leave").addEventListener("click", leaveRegistration);
-
-function partial(outcome) {
-  offerRegistration({
-    attributes: { email: outcome.identifier },
-    why: "The carrier has identified you, but you have no account here yet. Your data stays on this server.",
-    async register(attributes) {
-      await latchkey.register(outcome, attributes);
-      await signedIn("Welcome. You are registered and signed in.");
-    },
-  });
+/** Whether the browser returns from that page, and the user is registered. */
+function comesFromRegistration() {
+  const isOurs = sessionStorage.getItem(REGISTERING) !== null;
+  sessionStorage.removeItem(REGISTERING);
+  return isOurs && new URL(location.href).searchParams.get("status") === "success";
 }
 
 // Signing in.
@@ -156,7 +117,7 @@ function byNumber({ id, name, kind }) {
 }
 
 function enter(outcome) {
-  return outcome.status === "partial" ? partial(outcome) : signedIn("You are signed in.");
+  return outcome.status === "partial" ? register() : signedIn("You are signed in.");
 }
 
 function way({ id, name, kind }) {
@@ -273,7 +234,7 @@ function offerPhone() {
   $("phone-more").addEventListener("toggle", async () => {
     $("phone").setAttribute("aria-busy", "true");
     try {
-      (await import("./console-phone.js")).usePhone(stage, offerRegistration);
+      (await import("./console-phone.js")).usePhone(stage);
     } finally {
       $("phone").removeAttribute("aria-busy");
     }
@@ -308,11 +269,15 @@ async function begin() {
     } else if (sessionStorage.getItem("latchkey.sign-in") && location.search) {
       note("GET", "/auth/…/callback");
     }
+    if (comesFromRegistration()) {
+      note("POST", "/register");
+      news = "Welcome. You are registered and signed in.";
+    }
     const outcome = await latchkey.finishSignIn({
       operatorToken: async () => operatorToken((await listing)[1].demo),
     });
-    if (outcome?.status === "partial") partial(outcome);
-    else if (outcome?.status === "fallback") fallback = outcome;
+    if (outcome?.status === "partial") return register();
+    if (outcome?.status === "fallback") fallback = outcome;
     else if (outcome) news = "You are signed in.";
   } catch (error) {
     complain($("sign-in"), error);

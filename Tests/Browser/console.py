@@ -723,9 +723,6 @@ class Console:
             self.seen("production-nothing", 404)
             self.browser.click("main a.button")
             self.browser.wait("the front page", lambda: self.browser.url == base + "/")
-            self.browser.go(base + "/sign-in?action=login&status=partial")
-            assert "Register in the app" in self.browser.text("main"), self.browser.text("main")
-            self.seen("production-register")
 
     # With required registration.
 
@@ -734,19 +731,57 @@ class Console:
         self.browser.click("button.go[data-provider=zenkey]")
         self.carrier()
         self.approve()
-        self.wait("#register")
-        assert (
-            self.browser.run("return document.querySelector('#register-form [name=email]').value")
-            == "jane.doe@example.com"
-        )
-        self.seen("register")
-        self.browser.type("#register-form input[name=name]", "Jane D.")
-        self.browser.click("#register-form button[type=submit]")
+        self.register(name="Jane D.")
         self.wait("#account")
+        self.says("#news", "You are registered and signed in")
         self.says("#account-title", "Jane D.")
-        self.called(
-            "POST /auth/register 201", "GET /users/me 200", "GET /users/me/sessions 200", "GET /users/me/identities 200"
-        )
+        self.wait("#method-list li")
+        assert self.browser.url == self.base + "/", f"the outcome is still in the address: {self.browser.url}"
+        assert "POST /register" in self.calls(), self.calls()
+        self.called("GET /users/me 200", "GET /users/me/sessions 200", "GET /users/me/identities 200")
+        self.sign_out()
+
+    def register(self, **entries):
+        """Completes the server's own page, which shows what the carrier sent."""
+        self.browser.wait("the registration", lambda: self.browser.url == self.base + "/register")
+        sent = self.browser.text("dl.facts")
+        assert "jane.doe@example.com" in sent, sent
+        self.seen("register")
+        self.browser.click("summary")
+        assert self.browser.run("return document.getElementById('email').value") == "jane.doe@example.com"
+        checks.check_focus(self.browser, "the registration")
+        self.seen("register-change")
+        for name, value in entries.items():
+            self.browser.type(f"input[name={name}]", value)
+        self.browser.submit("main button[type=submit]")
+
+    def registration_in_a_popup(self):
+        self.open()
+        opener = self.browser.windows[0]
+        self.browser.click("button.popup[data-provider=acme]")
+        self.browser.wait("the popup", lambda: len(self.browser.windows) == 2)
+        self.browser.switch(next(window for window in self.browser.windows if window != opener))
+        self.browser.find("input[name=user]")
+        self.browser.click("button[type=submit]:not([formaction])")
+        self.browser.wait("the popup's end", lambda: len(self.browser.windows) == 1)
+        self.browser.switch(opener)
+        self.register()
+        self.says("#news", "You are registered and signed in")
+        self.wait("#method-list li")
+        self.sign_out()
+
+    def registration_by_sim(self):
+        """A sign-in by a call of the page, without a redirect."""
+        self.open()
+        self.choose("#sim-card", "northwind:jane")
+        self.choose("#connection", "wifi")
+        self.browser.click("button[data-provider=number]")
+        self.browser.wait("the registration", lambda: self.browser.url == self.base + "/register")
+        self.seen("register-by-sim", 403)
+        self.browser.submit("main button[type=submit]")
+        self.says("#news", "You are registered and signed in")
+        self.says("#profile", "+12025550123")
+        self.wait("#method-list li")
         self.sign_out()
 
     def registration_of_the_app(self):
@@ -756,7 +791,7 @@ class Console:
         self.browser.click("#get-code")
         self.says("#news", "The app has a code")
         self.browser.click("#code-form button[type=submit]")
-        self.wait("#register")
+        self.wait("#phone-register")
         given = self.browser.run("return Object.fromEntries(new FormData(document.getElementById('register-form')))")
         assert given["name"] == "Ravi Okafor" and given["phone_number"] == "+12025550187", given
         assert self.count("#register-form .given") == 4
@@ -770,9 +805,27 @@ class Console:
         self.browser.go(self.base + "/sign-in")
         self.follow("acme")
         self.browser.click("button[type=submit]:not([formaction])")
-        self.browser.wait("the end", lambda: "status=partial" in self.browser.url)
-        assert "you are not registered here yet" in self.browser.text("main")
+        self.browser.wait("the registration", lambda: self.browser.url == self.base + "/register")
+        assert "Jane Doe" in self.browser.text("dl.facts"), self.browser.text("main")
         self.seen("plain-register")
+        self.browser.click("summary")
+        self.browser.type("#email", "jane@")
+        self.browser.type("#username", "jane")
+        self.browser.click("main button[type=submit]")
+        self.says("#email-problem", "Email is not an e-mail address.")
+        assert self.browser.run("return document.getElementById('username').value") == "jane"
+        self.seen("plain-register-refused", 400)
+        self.browser.type("#email", "jane@example.org")
+        self.browser.click("main button[type=submit]")
+        self.browser.wait("the end", lambda: "status=success" in self.browser.url)
+        assert self.browser.text("h1") == "You are signed in" and "Welcome, Jane Doe" in self.browser.text("main")
+        self.seen("plain-registered")
+        self.browser.go(self.base + "/users/me")
+        assert '"email":"jane@example.org"' in self.browser.text(), self.browser.text()
+        self.browser.complaints()
+        self.browser.go(self.base + "/register")
+        assert self.browser.text("h1") == "This sign-in cannot continue", self.browser.text("main")
+        self.seen("plain-register-over", 401)
 
 
 def check_images():
@@ -810,7 +863,9 @@ STEPS = [
     "plain",
     "production",
 ]
-STEPS_OF_REGISTRATION = ["registration", "registration_of_the_app", "plain_registration"]
+STEPS_OF_REGISTRATION = [
+    "registration", "registration_in_a_popup", "registration_by_sim", "registration_of_the_app", "plain_registration",
+]
 
 
 def main():

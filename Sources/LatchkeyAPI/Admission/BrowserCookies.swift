@@ -3,7 +3,8 @@ import HTTPTypes
 import Primitives
 import SignIn
 
-/// The cookies of a browser: its identity during a sign-in, and the two tokens of its session.
+/// The cookies of a browser: its identity during a sign-in, its registration in progress, and the two tokens of its
+/// session.
 ///
 /// Under https all have the `__Host-` prefix (RFC 6265bis section 4.1.3.2), so that no other host, and no page over
 /// plain http, can set them. Under plain http, which is for loopback only, browsers refuse the prefix.
@@ -12,6 +13,7 @@ struct BrowserCookies: Sendable {
 
     private var prefix: String { isSecure ? "__Host-" : "" }
     private var browserName: String { prefix + "latchkey_browser" }
+    private var registrationName: String { prefix + "latchkey_registration" }
     var sessionName: String { prefix + "latchkey_session" }
     var refreshName: String { prefix + "latchkey_refresh" }
 
@@ -38,6 +40,16 @@ struct BrowserCookies: Sendable {
 
     var clearSession: [HTTPField] { [sessionName, refreshName].map { field($0, "", maximumAge: 0) } }
 
+    func registration(of request: Request) -> BrowserRegistration? {
+        text(registrationName, of: request).flatMap(BrowserRegistration.init)
+    }
+
+    func setRegistration(_ registration: BrowserRegistration, maximumAge: Int64) -> HTTPField {
+        field(registrationName, registration.text, maximumAge: maximumAge)
+    }
+
+    var clearRegistration: HTTPField { field(registrationName, "", maximumAge: 0) }
+
     private func field(_ name: String, _ value: String, maximumAge: Int64) -> HTTPField {
         HTTPField(
             name: .setCookie,
@@ -48,6 +60,14 @@ struct BrowserCookies: Sendable {
     /// The value of a cookie; nil if it is repeated, or malformed: a token in base64url, or two such texts with a
     /// dot between them.
     private func value(_ name: String, parts: ClosedRange<Int> = 1...1, of request: Request) -> Secret? {
+        guard let found = text(name, of: request) else { return nil }
+        let texts = found.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.contains(texts.count), texts.allSatisfy(Self.isToken) else { return nil }
+        return Secret(String(found))
+    }
+
+    /// The text of a cookie; nil if it is repeated.
+    private func text(_ name: String, of request: Request) -> Substring? {
         let pairs = request.headers.values(of: .cookie).flatMap { $0.split(ascii: ";") }
         var found: Substring?
         for pair in pairs {
@@ -58,12 +78,12 @@ struct BrowserCookies: Sendable {
             guard found == nil else { return nil }
             found = Substring(pair.dropFirst(name.utf8.count + 1))
         }
-        guard let found else { return nil }
-        let texts = found.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.contains(texts.count),
-            texts.allSatisfy({ (43...48).contains($0.count) && $0.allSatisfy(Self.isBase64URL) })
-        else { return nil }
-        return Secret(String(found))
+        return found
+    }
+
+    /// Whether a text has the form of a token of this server.
+    static func isToken(_ text: Substring.UTF8View) -> Bool {
+        (43...48).contains(text.count) && text.allSatisfy(isBase64URL)
     }
 
     private static func isBase64URL(_ byte: UInt8) -> Bool {

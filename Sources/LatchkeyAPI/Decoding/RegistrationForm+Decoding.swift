@@ -11,7 +11,7 @@ extension RegistrationForm {
         self.init(handle: Secret(reader.visibleText("state_key", ["zenkey_sub"], limit: 512, required: true) ?? ""))
         handleName = reader.sentName("state_key", ["zenkey_sub"])
         self.correlationID = correlationID
-        codeVerifier = reader.codeVerifier()
+        codeChallenge = reader.codeVerifier()?.challenge
         attributes = reader.attributes(names: &attributeNames)
         try reader.check(correlationID)
     }

@@ -24,15 +24,15 @@ extension APIOperation {
             `redirect_uris`, and the outcome of a sign-in that ended there.
             """,
             parameters: [
-                .query("action", .text("What has ended.", choices: ["login", "register", "logout"])),
-                .query("status", .text("How it ended.", choices: ["success", "partial", "failure"])),
+                .query("action", .text("What has ended.", choices: ["login", "logout"])),
+                .query("status", .text("How it ended.", choices: ["success", "failure"])),
                 .query("error", .text("Why it failed.", example: "access_denied")),
             ],
             responses: [.text("text/html", "The page.")]),
         APIOperation(
             .post, "/sign-out", "signOutByForm", .sessions, .browser, "Sign out, by the form of that page",
             "Ends the session of the cookies, and returns to `/sign-in`. Only a page of this origin may send it.",
-            responses: [.redirect()], refusals: [.crossSite]), finish,
+            responses: [.redirect()], refusals: [.crossSite]), showRegistration, registerByForm, finish,
         finish.also(
             at: "/auth/{provider}/{client_type}/callback", "finishRedirectOfKind", added: [clientTypeInPath],
             "`client_type` is not used."), finishByForm,
@@ -81,6 +81,29 @@ extension APIOperation {
     static let startLocation = Response.location(
         ["expires_in": .span("Time left for the sign-in", example: 600)],
         example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#)
+
+    private static let showRegistration = APIOperation(
+        .get, "/register", "registrationPage", .registration, .browser, "The registration of a user, as a page",
+        """
+        For a browser whose sign-in ended at a page of this origin with a user who is not registered: what the \
+        provider sent, and a form. A sign-in that ended at `{public_url}/sign-in` continues here. The registration is \
+        in a cookie that the end of the sign-in set.
+        """,
+        responses: [.text("text/html", "The page.")], refusals: [.registrationOver])
+
+    private static let registerByForm = APIOperation(
+        .post, "/register", "registerByForm", .registration, .browser, "Register, by the form of that page",
+        """
+        Registers the user of the browser's cookie, once, and signs the browser in. Then the browser continues where \
+        its sign-in ended. Only a page of this origin may send it. The page is shown again if something is not right.
+        """,
+        body: Body(
+            schema: "RegistrationPageForm",
+            example: #"{"registration": "\#(APIExample.handle)", "email": "jane@example.com"}"#, isFormOnly: true),
+        responses: [.redirect()],
+        refusals: [
+            .registrationOver, .crossSite, .emailDomainBlocked, .userRegistered,
+        ])
 
     private static let start = APIOperation(
         .get, "/auth/{provider}/start", "startRedirect", .redirects, .browser, "Begin a sign-in in the browser",
@@ -178,7 +201,8 @@ extension APIOperation {
         Carriers send browsers back here. The sign-in ends at the `redirect_uri` of the start with \
         `action=login&status=success`, `action=register&status=partial&state_key=…` or \
         `action=login&status=failure&message=…&error=…&error_description=…&correlation_id=…`. If there is no frontend \
-        to redirect to, the person gets a page.
+        to redirect to, the person gets a page. From `{public_url}/sign-in`, a user who must register gets to \
+        `/register`.
         """,
         parameters: [.provider] + APISchema.authorizationResponseFields.map { .query($0.name, $0.schema) },
         responses: [

@@ -68,6 +68,6 @@ extension APIOperation {
                 .invalidToken, .invalidRequest,
                 "state_key is unknown, was used, or has expired. Sign in again to get a new one.",
                 as: "state_key_unknown"), .emailDomainBlocked,
-            APIRefusal(.userAlreadyExists, .invalidRequest, "This user is registered already. Sign in instead."),
+            .userRegistered,
         ])
 }

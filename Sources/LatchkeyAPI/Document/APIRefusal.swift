@@ -90,6 +90,10 @@ extension APIRefusal {
     static let emailDomainBlocked = APIRefusal(
         .emailDomainBlocked, .invalidRequest, "E-mail addresses of this domain cannot register. Use another address.")
 
+    static let userRegistered = APIRefusal(
+        .userAlreadyExists, .invalidRequest, "This user is registered already. Sign in instead.")
+    static let registrationOver = APIRefusal(.registrationOver, as: "registration_over")
+
     /// The refusals of calls that ask a carrier.
     static let ofCarriers: [APIRefusal] = [
         APIRefusal(

@@ -30,6 +30,10 @@ extension APISchema {
             ],
             optional: ["code_verifier": codeVerifier], profileFields("phone", also: "phone_number"),
             fields(optional: ["client_type": pageClientType, "correlation_id": correlationID])),
+        "RegistrationPageForm": object(
+            "What the user entered. Fields that are left empty are taken from the provider.",
+            ["registration": visible("From the page.", upTo: 64, example: APIExample.handle)],
+            profileFields("phone")),
         "PhoneVerificationQuestion": object(
             "A number to verify.",
             fields(
@@ -231,12 +235,12 @@ extension APISchema {
         "For a page of this server's own origin, which sends no key and gets cookies instead of tokens. Also "
             + "`clientType`.", choices: ["web"])
 
-    private static func profileFields(_ phone: String, also alias: String) -> [Field] {
+    private static func profileFields(_ phone: String, also alias: String? = nil) -> [Field] {
         fields(optional: [
             "username": text("At most 64 bytes."), "name": text("The full name."),
             "given_name": text("The given name."), "family_name": text("The family name."),
             "email": text("An email address.", example: "jane@example.com"),
-            phone: text("A phone number. Also `\(alias)`.", example: "+12025550123"),
+            phone: text("A phone number." + (alias.map { " Also `\($0)`." } ?? ""), example: "+12025550123"),
             "postal_code": text("The postal code.", example: "90210"),
         ])
     }

@@ -15,13 +15,12 @@ struct SignInPage {
     /// The outcome of a sign-in that ended here. Of the URL only the error's code is shown, and a reference of the form
     /// that this server gives, because anyone can forge the rest.
     enum Outcome {
-        case signedIn, signedOut, mustRegister
+        case signedIn, signedOut
         case failed(code: String, reference: String?)
 
         init?(_ query: Query) {
             switch query["status"] {
             case "success": self = query["action"] == "logout" ? .signedOut : .signedIn
-            case "partial": self = .mustRegister
             case "failure":
                 let code = query["error"] ?? ""
                 let isCode =
@@ -71,19 +70,11 @@ struct SignInPage {
                 "problem",
                 "You were signed in, but this browser has not stored the cookie. Allow cookies for this site, and "
                     + "sign in again.")
-        case .mustRegister where user == nil:
-            Self.notice(
-                "note",
-                "The provider knows you, but you are not registered here yet. "
-                    + (hasConsole
-                        ? "The registration form needs JavaScript: <a href=\"\(HTML.escaped(path))/\">continue "
-                            + "there</a>, with JavaScript on."
-                        : "Register in the app or on the site that you came from."))
         case .failed(let code, let reference):
             Self.notice("problem", "\(UserMessage.text(code, .unknownError)) <small>(<code>\(code)</code>)</small>")
                 + (reference.map { "\n<p><small>Reference: <code>\($0)</code></small></p>" } ?? "")
         case .signedOut where user == nil: Self.notice("note", "You are signed out.")
-        case .signedIn, .signedOut, .mustRegister, nil: ""
+        case .signedIn, .signedOut, nil: ""
         }
     }
 

@@ -155,9 +155,12 @@ extension LatchkeyAPI {
         case .finished(let end):
             var response =
                 end.clientType == .popup
-                ? BrowserPages.popup(end, below: baseURL.path) : .redirect(to: end.location)
-            if case .signedIn(let signedIn) = end.result {
-                response.headers.append(contentsOf: cookies.setSession(signedIn.tokens))
+                ? BrowserPages.popup(end, below: baseURL.path) : .redirect(to: location(of: end))
+            switch end.result {
+            case .signedIn(let signedIn): response.headers.append(contentsOf: cookies.setSession(signedIn.tokens))
+            case .mustRegister(let offer):
+                if let cookie = registrationCookie(for: offer, end) { response.headers.append(cookie) }
+            case .handedOver, .linked, .broughtNumber, .failed: break
             }
             return response
         }
@@ -179,7 +182,7 @@ extension APIError {
         "There is no such client_type. Use one of: "
             + ClientType.allCases.map(\.rawValue).joined(separator: ", ") + ".")
 
-    fileprivate static let notAForm = APIError.malformed(
+    static let notAForm = APIError.malformed(
         "The body is not a form. Send application/x-www-form-urlencoded.")
 
     fileprivate static let startNeedsBrowser = APIError.malformed(

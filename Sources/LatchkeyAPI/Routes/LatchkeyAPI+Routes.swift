@@ -34,6 +34,8 @@ extension LatchkeyAPI {
     private func addRedirectRoutes(to router: inout Router) {
         router.get("/auth/providers") { _ in try self.listProviders() }
         router.get("/sign-in", paged { try await $0.showSignInPage($1) })
+        router.get("/register", paged { try await $0.showRegistrationPage($1) })
+        router.post("/register", paged { try await $0.registerByForm($1) })
         router.post("/sign-out", paged { try await $0.signOutByForm($1) })
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/form-post.js") { _ in BrowserPages.formPostScript }

@@ -35,7 +35,10 @@ extension LatchkeyAPI {
         signIn.caller = admission.signInCaller
         switch try await useCases.signIn(signIn) {
         case .signedIn(let signedIn): return await respond(signedIn, .ok, to: admission, request)
-        case .mustRegister(let offer): throw APIError.mustRegister(offer, compatibility)
+        case .mustRegister(let offer):
+            var error = APIError.mustRegister(offer, compatibility)
+            if admission.isPage, let cookie = registrationCookie(for: offer) { error.headers.append(cookie) }
+            throw error
         }
     }
 

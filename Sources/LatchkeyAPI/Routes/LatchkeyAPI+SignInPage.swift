@@ -7,7 +7,7 @@ import StorageModel
 
 /// `/sign-in` and `/sign-out`, for browsers without scripts.
 extension LatchkeyAPI {
-    private static let pagePath = "/sign-in"
+    static let signInPagePath = "/sign-in"
 
     /// A file of the site. A site without a front page has the sign-in page there.
     func showFile(_ request: Request, of files: StaticFiles) async throws -> Response? {
@@ -23,12 +23,12 @@ extension LatchkeyAPI {
     /// Ends the browser's session. Only by the page's own form, so that no link elsewhere signs a user out.
     func signOutByForm(_ request: Request) async throws -> Response {
         _ = try await signOutPage(request)
-        let page = "\(baseURL.path)\(Self.pagePath)?action=logout&status=success"
+        let page = "\(baseURL.path)\(Self.signInPagePath)?action=logout&status=success"
         return withoutSession(.redirect(to: page), request)
     }
 
     func showSignInPage(_ request: Request) async throws -> Response {
-        let address = baseURL.url.map { $0 + Self.pagePath }
+        let address = baseURL.url.map { $0 + Self.signInPagePath }
         var page = SignInPage(path: baseURL.path, hasConsole: hasConsole)
         page.outcome = SignInPage.Outcome(try request.query)
         if let token = cookies.session(of: request) {
@@ -45,7 +45,7 @@ extension LatchkeyAPI {
             return clients.map { client in
                 let items = [
                     (name: "client_type", value: ClientType.web.rawValue), (name: "client_id", value: client.id.text),
-                    (name: "redirect_uri", value: Self.pagePath),
+                    (name: "redirect_uri", value: Self.signInPagePath),
                 ]
                 let query = String(decoding: PercentEncoding.form(items), as: UTF8.self)
                 return SignInPage.Way(

@@ -53,7 +53,7 @@ extension RegistrationForm {
         var attributes = FieldReader(try Self.section("attributes", of: object))
         self.init(handle: Secret(validators.visibleText("token_exchange", limit: 512, required: true) ?? ""))
         handleName = "token_exchange"
-        codeVerifier = validators.codeVerifier()
+        codeChallenge = validators.codeVerifier()?.challenge
         self.attributes = attributes.attributes(
             [.givenName: ["first_name", "first-name"], .familyName: ["last_name", "last-name"]],
             names: &attributeNames)

@@ -4,16 +4,18 @@ import Primitives
 struct AttributeCheck {
     /// The names under which the client sent attributes, where they are not those of a registration.
     let names: UserAttributes<String>
-    private(set) var problems: [String] = []
-    private(set) var refused: Set<UserAttribute> = []
+    /// The problems in the order in which they were found, each with the name of its attribute.
+    private(set) var texts: [String] = []
+    /// The same by attribute, without the name.
+    private(set) var problems = UserAttributes<String>()
 
     init(names: UserAttributes<String>) { self.names = names }
 
     /// - Returns: Nil, in place of a checked value.
     @discardableResult
     mutating func refuse(_ attribute: UserAttribute, _ problem: String) -> String? {
-        refused.insert(attribute)
-        problems.append("\(names[attribute] ?? attribute.registrationName) \(problem)")
+        problems[attribute] = problem
+        texts.append("\(names[attribute] ?? attribute.registrationName) \(problem)")
         return nil
     }
 

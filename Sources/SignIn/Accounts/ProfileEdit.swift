@@ -18,12 +18,11 @@ package struct ProfileEdit: Sendable {
         for attribute in attributes.present {
             change[attribute] = checked[attribute].map(AttributeChange.set) ?? .clear
         }
-        let refused = check.refused
         for attribute in rules.requiredAttributes
-        where change[attribute.attribute] == .clear && !refused.contains(attribute.attribute) {
+        where change[attribute.attribute] == .clear && check.problems[attribute.attribute] == nil {
             check.refuse(attribute.attribute, "cannot be empty")
         }
-        guard check.problems.isEmpty else { throw .malformedAttributes(check.problems) }
+        guard check.texts.isEmpty else { throw .malformedAttributes(check) }
         if case .set(let email) = change[.email], let address = EmailAddress(email), rules.blocks(address) {
             throw .emailDomainBlocked
         }

@@ -1,6 +1,6 @@
 import Logging
 import OpenIDConnect
-import Primitives
+package import Primitives
 import StorageModel
 
 /// Creates a user for an identity that a carrier vouched for, and signs the user in.
@@ -29,10 +29,23 @@ package struct Registration: Sendable {
         }
     }
 
+    /// A registration that its user has not completed; nil if the handle is unknown, used or expired, or has another
+    /// challenge.
+    /// - Parameter codeChallenge: As ``RegistrationForm/codeChallenge``.
+    package func open(_ handle: Secret, codeChallenge: String?) async throws(SignInError) -> OpenRegistration? {
+        let hash = RegistrationOffers.hash(of: handle.exposed, codeChallenge)
+        let now = clock.now()
+        guard let pending = try await stored(await store.pendingRegistration(hash, at: now)) else { return nil }
+        return OpenRegistration(
+            issuer: pending.identity.issuer, profile: pending.profile.withReachableEmail, verified: pending.verified,
+            claims: claimsVault.claims(in: pending.claims, of: hash),
+            required: rules.requiredAttributes.map(\.attribute))
+    }
+
     private func register(
         _ form: RegistrationForm, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignedIn {
-        let handle = RegistrationOffers.hash(of: form.handle.exposed, form.codeVerifier?.challenge)
+        let handle = RegistrationOffers.hash(of: form.handle.exposed, form.codeChallenge)
         let now = clock.now()
         let pending = try await stored(await store.pendingRegistration(handle, at: now))
         // A registration of another client stays as it is, and is reported unknown.

@@ -8,8 +8,9 @@ package struct RegistrationForm: Sendable {
     package var handle: Secret
     /// The name under which the client sent the handle, for the text of an error.
     package var handleName = "state_key"
-    /// The verifier of the redirect start's `code_challenge`, if it had one.
-    package var codeVerifier: CodeVerifier?
+    /// The `code_challenge` of the redirect's start, if it had one, from a caller who has shown its verifier, or that
+    /// the start was its own.
+    package var codeChallenge: String?
     /// The attributes as the user filled them in, not yet checked.
     package var attributes = UserAttributes<String>()
     /// The names under which the client sent attributes, where they are not the usual ones.
@@ -31,11 +32,10 @@ extension RegistrationForm {
     func profile(completing known: Profile, _ rules: RegistrationRules) throws(SignInError) -> Profile {
         var check = AttributeCheck(names: attributeNames)
         let profile = check.checked(attributes).filled(with: known.withReachableEmail)
-        let refused = check.refused
-        for attribute in rules.missing(in: profile) where !refused.contains(attribute.attribute) {
+        for attribute in rules.missing(in: profile) where check.problems[attribute.attribute] == nil {
             check.refuse(attribute.attribute, "is missing")
         }
-        guard check.problems.isEmpty else { throw .malformedAttributes(check.problems) }
+        guard check.texts.isEmpty else { throw .malformedAttributes(check) }
         if let email = profile[.email].flatMap(EmailAddress.init), rules.blocks(email) { throw .emailDomainBlocked }
         return profile
     }

@@ -33,7 +33,7 @@ struct RegistrationOffers: Sendable {
         }
         for holder in try await stored(await store.addPendingRegistration(pending)) { cache?.remove(holder) }
         return RegistrationOffer(
-            handle: Secret(handle), profile: pending.profile, claims: claims,
+            handle: Secret(handle), codeChallenge: codeChallenge, profile: pending.profile, claims: claims,
             missing: rules.missing(in: pending.profile),
             expiresIn: lifetime, correlationID: correlationID)
     }

@@ -24,6 +24,8 @@ package struct SignedIn: Sendable {
 package struct RegistrationOffer: Sendable {
     /// Represents the verified identity; works once.
     package let handle: Secret
+    /// The `code_challenge` of the redirect's start, without whose verifier the handle is unknown.
+    package let codeChallenge: String?
     /// The user's attributes from the carrier.
     package let profile: Profile
     /// The further claims that the user consented to share.

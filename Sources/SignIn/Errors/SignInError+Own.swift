@@ -128,8 +128,10 @@ extension SignInError {
     static let internalFault = SignInError(
         .serverError, .serverError, "The server has an internal error. Try again later.", fault: .ours)
 
-    static func malformedAttributes(_ problems: [String]) -> SignInError {
-        SignInError(.invalidRequest, .invalidRequest, problems.joined(separator: "; ") + ".")
+    static func malformedAttributes(_ check: AttributeCheck) -> SignInError {
+        var error = SignInError(.invalidRequest, .invalidRequest, check.texts.joined(separator: "; ") + ".")
+        error.attributeProblems = check.problems
+        return error
     }
 
     /// A store that fails has not said "signed out" or "unknown".

@@ -1,5 +1,5 @@
 package import OpenIDConnect
-import Primitives
+package import Primitives
 
 /// The error of a use case, with the code and the description that the API returns.
 ///
@@ -50,6 +50,7 @@ package struct SignInError: Error, Sendable, Hashable {
         let errorType: ErrorType
         var description: String
         var field: String?
+        var attributeProblems = UserAttributes<String>()
         var check: IDTokenCheck?
         var cause: String?
         var carrierError: String?
@@ -92,6 +93,11 @@ package struct SignInError: Error, Sendable, Hashable {
     package private(set) var field: String? {
         get { contents.value.field }
         set { contents.value.field = newValue }
+    }
+    /// What is wrong with each attribute that is to blame, such as `is missing`; the description names them all.
+    package internal(set) var attributeProblems: UserAttributes<String> {
+        get { contents.value.attributeProblems }
+        set { contents.value.attributeProblems = newValue }
     }
     /// The check of the ID token that failed, if one did.
     package internal(set) var check: IDTokenCheck? {

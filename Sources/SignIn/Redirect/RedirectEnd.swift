@@ -70,6 +70,9 @@ package struct RedirectEnd: Sendable {
     /// The URI that the browser is sent to.
     package var location: String { AppRedirectURI.appending(items, to: redirectURI) }
 
+    /// The URI that the browser is sent to once a user who must register has done so.
+    package var locationAfterRegistration: String { AppRedirectURI.appending(success, to: redirectURI) }
+
     /// The origin of ``redirectURI``, the only one that a popup tells; nil for an app's own scheme.
     package var origin: String? { AppRedirectURI.origin(of: redirectURI) }
 }

@@ -53,7 +53,7 @@ import Testing
         #expect(
             forms == [
                 "/auth/{provider}/backchannel-logout", "/auth/{provider}/callback",
-                "/auth/{provider}/{client_type}/callback", "/auth/{provider}/initiate-login",
+                "/auth/{provider}/{client_type}/callback", "/auth/{provider}/initiate-login", "/register",
             ])
     }
 

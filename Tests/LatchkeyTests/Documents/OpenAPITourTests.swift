@@ -18,6 +18,7 @@ import Testing
         try await Tour.$current.withValue(tour) {
             try await codes()
             try await registration()
+            try await registrationPage()
             try await browsers()
             try await phones()
             try await linking()
@@ -116,6 +117,26 @@ import Testing
                     path, ["state_key": handle, "name": "Jo", "email": "jo@example.org"])
                 #expect(answer.status == 201)
             }
+        }
+    }
+
+    /// A registration in a browser without scripts.
+    private func registrationPage() async throws {
+        try await ProviderWalk.with(
+            configure: {
+                $0.registration.mode = .required
+                $0.providers[0].clients[0].redirectURIs = ["http://127.0.0.1/sign-in"]
+            }
+        ) { walk in
+            let browser = Browser()
+            let asked = try await walk.start(browser, at: "acme", ["redirect_uri": "/sign-in"])
+            let back = try await browser.get(try await walk.approved(browser, asked))
+            let page = try await browser.get(walk.origin + back.location)
+            let id = try #require(page.text.firstMatch(of: /name="registration" value="([^"]*)"/)?.1)
+            let done = try await browser.post(
+                walk.origin + "/register", form: ["registration": String(id)],
+                headers: ["Sec-Fetch-Site: same-origin"])
+            #expect(done.status == 303)
         }
     }
 

@@ -11,12 +11,10 @@ import Testing
     private static let page = "http://127.0.0.1/sign-in"
 
     private func withHarness(
-        registration: RegistrationRules.Mode = .automatic,
         _ body: (_ harness: SignInHarness, _ url: String) async throws -> Void
     ) async throws {
         try await SignInHarness.with(
             configure: { configuration in
-                configuration.registration.mode = registration
                 configuration.zenkey.clients[0].redirectURIs = [SignInHarness.redirectURI, Self.page]
                 configuration.providers[0].name = "Acme & Sons"
                 configuration.providers[0].clients[0].redirectURIs = [Self.page]
@@ -112,15 +110,6 @@ import Testing
             _ = try await signIn(browser, url)
             let told = try await browser.get(url + "/sign-in?action=logout&status=success")
             #expect(!told.text.contains("You are signed out"), "an address says nothing of a session")
-        }
-    }
-
-    @Test("The page tells an unregistered user to register")
-    func registers() async throws {
-        try await withHarness(registration: .required) { _, url in
-            let done = try await signIn(Browser(), url)
-            #expect(done.text.contains("you are not registered here yet"))
-            #expect(done.text.contains("<h1>Sign in</h1>"))
         }
     }
 
