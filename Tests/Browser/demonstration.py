@@ -13,10 +13,18 @@ import urllib.request
 Demonstration = collections.namedtuple("Demonstration", "base carriers")
 
 
+given_ports = set()
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A free port, another one each time: the system may name one again that nobody listens to yet."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port not in given_ports:
+            given_ports.add(port)
+            return port
 
 
 @contextlib.contextmanager

@@ -28,7 +28,8 @@ class Origin:
         self.latchkey = self.upstream = None
         self.index = "index.html"
         self.refreshes = self.together = self.most_together = 0
-        self.holds_refreshes = False
+        # For how many seconds a refresh waits for a second one.
+        self.hold_seconds = 0
         self.refused = 0
         self.operators = ""
         self.lock = threading.Condition()
@@ -97,8 +98,8 @@ class Origin:
             self.together += 1
             self.most_together = max(self.most_together, self.together)
             self.lock.notify_all()
-            if self.holds_refreshes:
-                self.lock.wait_for(lambda: self.most_together > 1, 2)
+            if self.hold_seconds:
+                self.lock.wait_for(lambda: self.most_together > 1, self.hold_seconds)
         try:
             yield
         finally:

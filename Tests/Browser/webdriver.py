@@ -46,7 +46,7 @@ class Browser:
             self.call("DELETE", "")
         finally:
             self.process.terminate()
-            self.process.wait(20)
+            self.process.wait(60)
 
     def call(self, method, path, body=None, top=False):
         url = self.base + (path if top else f"/session/{self.session}{path}")

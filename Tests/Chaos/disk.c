@@ -38,6 +38,7 @@ struct control {
     _Atomic uint64_t read_error;
     /// If 1, a sync succeeds without doing anything.
     _Atomic uint64_t skips_syncs;
+    /// How long a sync takes, unless the test sets it to 0 meanwhile.
     _Atomic uint64_t sync_milliseconds;
     /// If 1, a write succeeds, and at most makes the file longer.
     _Atomic uint64_t skips_writes;
@@ -339,8 +340,10 @@ static int sync_file(int descriptor, long call) {
     uint64_t milliseconds = faults ? atomic_load(&faults->sync_milliseconds) : 0;
     if (milliseconds) {
         atomic_fetch_add(&faults->faults, 1);
-        struct timespec pause = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
-        nanosleep(&pause, NULL);
+        struct timespec pause = {0, 10 * 1000000};
+        for (uint64_t slept = 0; slept < milliseconds && atomic_load(&faults->sync_milliseconds); slept += 10) {
+            nanosleep(&pause, NULL);
+        }
     }
     errno = error;
     return result;

@@ -9,8 +9,8 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
@@ -19,18 +19,15 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 DOCUMENT = HERE.parent.parent / "docs" / "providers.md"
+sys.path.insert(0, str(HERE.parent / "Browser"))
+
+from demonstration import free_port  # noqa: E402, F401
 
 
 def check(condition, what):
     print(("ok      " if condition else "FAILED  ") + what, flush=True)
     if not condition:
         raise SystemExit(1)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextlib.contextmanager

@@ -11,6 +11,8 @@ final class TokenRefreshes: Sendable {
 
     /// Names this process in leases.
     let holder: String
+    /// The first pause before a try to store what could not be stored.
+    private let pause: Duration
     private let refreshes = SingleFlight<Int64, Result<ProviderTokens, SignInError>>()
     /// New tokens for a row of this version: the provider issued them, and the store did not take them.
     private let unsaved = Mutex(BoundedCache<Int64, Unsaved>(capacity: capacity))
@@ -20,7 +22,10 @@ final class TokenRefreshes: Sendable {
         let sealed: SealedTokens
     }
 
-    init(random: RandomSource) { holder = random.token(bytes: 16) }
+    init(random: RandomSource, pause: Duration = .milliseconds(250)) {
+        holder = random.token(bytes: 16)
+        self.pause = pause
+    }
 
     /// Does `work` for a row, or waits for the work under way. It goes on after its callers have gone: the refresh
     /// token that was sent may be spent, so the response must be stored.
@@ -35,7 +40,7 @@ final class TokenRefreshes: Sendable {
     func keepUnsaved(_ sealed: SealedTokens, _ serial: Int64, version: Int64, in store: any ProviderTokenStore) {
         unsaved.withLock { $0.put(Unsaved(version: version, sealed: sealed), for: serial) }
         Task {
-            var pause = Duration.milliseconds(250)
+            var pause = pause
             while holdsUnsaved(serial, version: version) {
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, .seconds(2))

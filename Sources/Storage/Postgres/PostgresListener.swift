@@ -68,11 +68,12 @@ final class PostgresListener: @unchecked Sendable {
         var isPresent = false
         while !isOver.withLock({ $0 }) {
             if !isPresent { isPresent = try PostgresPresence.show(on: connection) }
-            // After a long silence the connection may be dead without notice.
-            if !wait(for: connection.descriptor, .seconds(30)) { try connection.script("SELECT 1") }
+            // Before the wait: what came with the response to a statement has been read already, and wakes nobody.
             for content in try connection.notifications() {
                 onChange(Int64(content).map { .user(UserID($0)) } ?? .anything)
             }
+            // After a long silence the connection may be dead without notice.
+            if !wait(for: connection.descriptor, .seconds(30)) { try connection.script("SELECT 1") }
         }
     }
 

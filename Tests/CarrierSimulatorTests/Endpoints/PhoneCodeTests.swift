@@ -46,8 +46,10 @@ struct PhoneCodeTests {
         #expect(phone.status == .ok)
         #expect(phone.text.contains("<strong>shop</strong>"))
         #expect(picture(waiting) != nil && picture(waiting) == picture(phone.text))
-        let other = try await carriers.get(try await waitingDevice().target).text
-        #expect(picture(other) != picture(waiting))
+        // There are some 200,000 pictures: two devices have the same one now and then, and three others never.
+        var others: Set<Substring?> = []
+        for _ in 0..<3 { others.insert(picture(try await carriers.get(try await waitingDevice().target).text)) }
+        #expect(others != [picture(waiting)])
     }
 
     @Test("An approval on the phone returns the device once, with the user's login hint")

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Behaviour that only sockets show. The server has short deadlines; the tests wait up to ten seconds.
+/// Behaviour that only sockets show. The server has short deadlines; the tests wait up to half a minute.
 @Suite("A server on sockets", .serialized)
 struct LiveServerTests {
     // MARK: Responses
@@ -262,8 +262,9 @@ struct LiveServerTests {
         ])
     func dripping(_ first: String, _ rest: String) async throws {
         var timeouts = ServerTimeouts()
-        timeouts.header = .milliseconds(300)
-        timeouts.body = .milliseconds(300)
+        // Long enough for the first piece of a client that the machine lets wait.
+        timeouts.header = .seconds(2)
+        timeouts.body = .seconds(2)
         try await LiveServer.run(timeouts: timeouts) { live in
             let client = try await live.connect()
             try await client.send(first)
@@ -278,7 +279,8 @@ struct LiveServerTests {
     @Test("A silent client is disconnected", arguments: ["", request("GET /")])
     func silent(_ first: String) async throws {
         var timeouts = ServerTimeouts()
-        timeouts.idle = .milliseconds(300)
+        // It is the deadline of the first request, too.
+        timeouts.idle = .seconds(2)
         try await LiveServer.run(timeouts: timeouts) { live in
             let client = try await live.connect()
             try await client.send(first)

@@ -36,7 +36,9 @@ struct ConnectionFloodTests {
             "", "GE", request("GET /healthz"), request("POST /", "Content-Length: 5", then: "he"),
         ])
     func full(_ text: String) async throws {
-        try await LiveServer.run(limits: limits(64)) { live in
+        var timeouts = ServerTimeouts()
+        timeouts.header = .seconds(60)
+        try await LiveServer.run(limits: limits(64), timeouts: timeouts) { live in
             let flood = try await flood(live, 64, with: text)
             var honest: [RawClient] = []
             for _ in 0..<8 {

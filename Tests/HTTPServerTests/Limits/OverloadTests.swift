@@ -109,7 +109,7 @@ struct OverloadTests {
             besides: [other], loops: 1, loadShedder: { request, _ in Self.refusal(request) }, handler: others.handler
         ) { live in
             _ = try await others.send(8, to: live)
-            let client = try await RawClient(port: live.otherPorts[0], limit: .seconds(10))
+            let client = try await RawClient(port: live.otherPorts[0], limit: .seconds(30))
             try await client.send(text)
             let answers = try RawClient.Response.parseAll(await client.readUntilClosed())
             #expect(answers.map(\.status) == [200, 200])

@@ -1,6 +1,7 @@
 import EventLoops
 import HTTPServer
 import Primitives
+import TestSupport
 import Testing
 
 @Suite("Who gives way")
@@ -118,9 +119,9 @@ struct SlotTableTests {
         }
     }
 
-    @Test("Whatever comes and goes, the weights are right, and the heaviest is found")
-    func random() {
-        var random = SystemRandomNumberGenerator()
+    @Test("Whatever comes and goes, the weights are right, and the heaviest is found", arguments: 1...4)
+    func random(seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
         var table = SlotTable(maximum: .max)
         let holder = EvictionRecorder()
         var held: [(slot: Slot, weight: Int)] = []

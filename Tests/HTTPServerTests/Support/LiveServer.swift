@@ -53,7 +53,7 @@ struct LiveServer {
     }
 
     func connect(
-        limit: Duration = .seconds(10), receiveBufferBytes: Int32? = nil, from source: String? = nil
+        limit: Duration = .seconds(30), receiveBufferBytes: Int32? = nil, from source: String? = nil
     ) async throws -> RawClient {
         try await RawClient(port: port, limit: limit, receiveBufferBytes: receiveBufferBytes, from: source)
     }
@@ -62,7 +62,9 @@ struct LiveServer {
     func answers(to text: String, inPiecesOf size: Int? = nil) async throws -> [RawClient.Response] {
         let client = try await connect()
         try await client.send(wire(text), inPiecesOf: size)
-        return try RawClient.Response.parseAll(await client.readUntilClosed())
+        let bytes = try await client.readUntilClosed()
+        await client.close()
+        return try RawClient.Response.parseAll(bytes)
     }
 
     /// Whether the server reaches a number of connections in time.

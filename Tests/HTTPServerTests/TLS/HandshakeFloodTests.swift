@@ -13,9 +13,13 @@ struct HandshakeFloodTests {
         var limits = ServerLimits()
         limits.handshakes = 8
         limits.patience = .zero
+        var timeouts = ServerTimeouts()
+        timeouts.handshake = .seconds(60)
         let held = HeldRequest()
         let plain = ListeningPoint(hosts: ["127.0.0.1"], port: 0)
-        try await TLSHarness.run(besides: [plain], limits: limits, handler: held.handler) { harness in
+        try await TLSHarness.run(
+            besides: [plain], limits: limits, timeouts: timeouts, handler: held.handler
+        ) { harness in
             async let said = harness.python(
                 """
                 c = connect()

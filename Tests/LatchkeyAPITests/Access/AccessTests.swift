@@ -182,6 +182,7 @@ struct AccessTests {
         app.storeScript.hold(before: .check, at: gate)
         let asked = (0..<10).map { _ in Task { try await app.send(.get, "/readyz", apiKey: nil).status } }
         for task in asked { #expect(try await task.value == 503) }
+        await gate.untilWaiting()
         app.clock.advance(bySeconds: 3600)
         #expect(try await app.send(.get, "/readyz", apiKey: nil).status == 503)
         #expect(app.storeScript.count(of: .check) == 1)

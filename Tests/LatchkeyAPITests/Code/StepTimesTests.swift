@@ -58,7 +58,7 @@ struct StepTimesTests {
         app.carrier.script {
             $0.token = { _ async throws(OutboundError) in
                 // The steps are timed by the system's monotonic clock, so the response must take real time.
-                try? await Task.sleep(for: .milliseconds(30))
+                try? await Task.sleep(for: .milliseconds(40))
                 return .json(#"{"error":"invalid_grant"}"#, status: 400)
             }
         }
@@ -163,7 +163,7 @@ struct StepTimesTests {
 
     @Test("docs/observability.md describes each step, and no other")
     func document() throws {
-        let text = try String(contentsOfFile: "docs/observability.md", encoding: .utf8)
+        let text = try Repository.text("docs/observability.md")
         let told = text.matches(of: /\| `([a-z]+)_ms` \|/).map { String($0.1) }
         #expect(told == SignInReport.Step.allCases.map(\.rawValue))
     }

@@ -13,7 +13,8 @@ struct TokenRefreshesTests {
     @Test("They are stored once, for their version of the row")
     func once() async throws {
         let store = try TestStore().store
-        let refreshes = TokenRefreshes(random: .system)
+        // The tokens are not stored by themselves during the test.
+        let refreshes = TokenRefreshes(random: .system, pause: .seconds(3_600))
         refreshes.keepUnsaved(tokens(1), 7, version: 3, in: store)
         #expect(refreshes.holdsUnsaved(7, version: 3))
         #expect(!refreshes.holdsUnsaved(7, version: 4) && !refreshes.holdsUnsaved(8, version: 3))

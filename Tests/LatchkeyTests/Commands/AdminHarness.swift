@@ -12,14 +12,18 @@ struct AdminHarness: Sendable {
     let simulator: CarrierSimulator
     let directory: TemporaryDirectory
 
-    /// - Parameter register: Changes the carriers' registration of the client.
+    /// - Parameters:
+    ///   - register: Changes the carriers' registration of the client.
+    ///   - pause: How slow endpoints of the carriers wait.
     static func with(
-        register: (inout CarrierSimulator.Client) -> Void = { _ in }, _ body: (AdminHarness) async throws -> Void
+        register: (inout CarrierSimulator.Client) -> Void = { _ in },
+        pause: @escaping CarrierSimulator.Pause = { try await Task.sleep(for: $0) },
+        _ body: (AdminHarness) async throws -> Void
     ) async throws {
         var client = CarrierSimulator.Client(
             id: SignInHarness.clientID, secret: Secret(secret), redirectURIs: [SignInHarness.redirectURI])
         register(&client)
-        let simulator = CarrierSimulator(clients: [client])
+        let simulator = CarrierSimulator(clients: [client], pause: pause)
         let running = try simulator.start()
         let harness = AdminHarness(simulator: simulator, directory: try TemporaryDirectory())
         do { try await body(harness) } catch {

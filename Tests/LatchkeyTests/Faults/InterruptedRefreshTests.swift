@@ -80,12 +80,12 @@ import Testing
 
     private static let path = "/auth/meetings/resources/zak"
 
-    /// Has an instance refresh tokens, for a caller that goes, until the provider has replaced the refresh token.
+    /// Has an instance refresh tokens, for a caller that goes, until the provider has replaced the refresh token. The
+    /// provider's answer waits for the test.
     private func beginRefresh(_ instances: Instances, _ app: App, _ token: String) async throws {
         let simulator = instances.harness.simulator
         simulator.expireAccessTokens(at: "meetings")
         let issued = simulator.issuedTokens(at: "meetings").count
-        simulator.update("meetings") { $0.delay = .seconds(1) }
         simulator.setFaults([.refreshLate], for: "meetings")
         let client = try await RawClient(port: app.port, limit: .seconds(60))
         try await client.send(
@@ -100,7 +100,9 @@ import Testing
         "After a kill between the provider's answer and its storage the next process repeats the request once",
         arguments: Database.allCases, [true, false])
     func killed(database: Database, acceptsRepetitions: Bool) async throws {
-        try await AdminHarness.with { harness in
+        let gate = Gate()
+        try await AdminHarness.with(pause: { _ in await gate.pass() }) { harness in
+            defer { gate.open() }
             let instances = try Instances(harness, database)
             if acceptsRepetitions { harness.simulator.update("meetings") { $0.refreshTokenGrace = 60 } }
             let (first, app) = try await instances.start()
@@ -109,6 +111,7 @@ import Testing
             try await beginRefresh(instances, app, token)
             first.send(SIGKILL)
             _ = await first.ending()
+            gate.open()
             let (second, later) = try await instances.start()
             var answer = try await later.asUser("GET", Self.path, token)
             #expect(instances.sent.count == 2 && Set(instances.sent).count == 1)
@@ -136,12 +139,16 @@ import Testing
 
     @Test("A process that is asked to end stores the answer of a refresh first", arguments: Database.allCases)
     func ended(database: Database) async throws {
-        try await AdminHarness.with { harness in
+        let gate = Gate()
+        try await AdminHarness.with(pause: { _ in await gate.pass() }) { harness in
+            defer { gate.open() }
             let instances = try Instances(harness, database)
             let (first, app) = try await instances.start()
             let token = try await instances.signIn(at: app)
             try await beginRefresh(instances, app, token)
             first.send(SIGTERM)
+            _ = try await first.wait { $0.contains("stopping") ? true : nil }
+            gate.open()
             #expect(await first.ending().status == 0)
             let (second, later) = try await instances.start()
             #expect(try await later.asUser("GET", Self.path, token).status == 200)
@@ -160,6 +167,8 @@ import Testing
     func ownRefresh(database: Database) async throws {
         try await AdminHarness.with { harness in
             let instances = try Instances(harness, database)
+            // The first token does not wait for its RSA key.
+            try await harness.simulator.prepareKeys()
             let (first, app) = try await instances.start()
             let former = try await app.signIn(harness.authorizedResponse())
             let refreshToken = try #require(former.refreshToken)

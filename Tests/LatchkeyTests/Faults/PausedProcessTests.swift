@@ -27,12 +27,11 @@ import Testing
             }
             let process = try LatchkeyProcess(["serve"], environment: environment)
             let app = App(port: try await process.port(after: "listening"), apiKey: AdminHarness.apiKey)
+            // The first token does not wait for its RSA key.
+            try await harness.simulator.prepareKeys()
             var tokens: [String] = []
             for _ in 0..<5 { tokens.append(try #require(try await app.signIn(harness.authorizedResponse()).token)) }
 
-            // Connections that wait for their next request.
-            var idle: [RawClient] = []
-            for _ in tokens { idle.append(try await RawClient(port: app.port, limit: .seconds(60))) }
             // Sign-ins whose carrier responds during the pause: as many as open a circuit breaker.
             let simulator = harness.simulator
             let posts = simulator.log.tokenPosts()
@@ -46,6 +45,10 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             try await until { simulator.log.tokenPosts() == posts + 5 }
+            // Connections that wait for their next request. They are made last, because the server closes them after
+            // two seconds.
+            var idle: [RawClient] = []
+            for _ in tokens { idle.append(try await RawClient(port: app.port, limit: .seconds(60))) }
             process.send(SIGSTOP)
             for (client, token) in zip(idle, tokens) {
                 try await client.send(

@@ -36,7 +36,7 @@ import Testing
 
     private func withServer(on url: String, _ body: (Server) async throws -> Void) async throws {
         try await AdminHarness.with { harness in
-            let change = ["LATCHKEY_DATABASE_URL": url, "LATCHKEY_DATABASE_STATEMENT_TIMEOUT": "1s"]
+            let change = ["LATCHKEY_DATABASE_URL": url, "LATCHKEY_DATABASE_STATEMENT_TIMEOUT": "3s"]
             let process = try LatchkeyProcess(
                 ["serve"], environment: harness.environment.merging(change) { $1 })
             let app = App(port: try await process.port(after: "listening"), apiKey: AdminHarness.apiKey)
@@ -125,7 +125,8 @@ import Testing
         try cluster.execute("CREATE SCHEMA few AUTHORIZATION few")
         let url =
             "postgres://few:few@127.0.0.1:\(cluster.port)/postgres?sslmode=disable&options=-csearch_path%3Dfew"
-        let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'few'"
+        // Waits until the connections have ended.
+        let end = "SELECT count(pg_terminate_backend(pid, 30000)) FROM pg_stat_activity WHERE usename = 'few'"
         try await withServer(on: url) { server in
             let token = try #require(try await server.signIn().token)
             try cluster.execute("ALTER ROLE few CONNECTION LIMIT 0")

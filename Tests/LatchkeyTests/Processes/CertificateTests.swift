@@ -78,6 +78,11 @@ struct CertificateTests {
         var settings = Configuration.TLS()
         settings.certificateFile = directory.file("chain")
         settings.privateKeyFile = directory.file("key")
+        /// Puts a new file in the former one's place, because a file of the same size that is written twice within one
+        /// tick of the kernel's clock has the same times.
+        func write(_ text: String, as name: String) throws {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: directory.file(name)), options: .atomic)
+        }
         let log = RememberedLog()
         let renewal = try #require(
             try CertificateRenewal(settings, clock: .system, logger: log.logger))
@@ -87,9 +92,9 @@ struct CertificateTests {
         renewal.look()
         #expect(names() == [])
         // The certificate changes before its key: the mismatched pair is never seen unchanged twice.
-        try directory.write(TLSTexts.otherChain, as: "chain")
+        try write(TLSTexts.otherChain, as: "chain")
         renewal.look()
-        try directory.write(TLSTexts.otherKey, as: "key")
+        try write(TLSTexts.otherKey, as: "key")
         renewal.look()
         #expect(names() == [])
         renewal.look()
@@ -101,8 +106,8 @@ struct CertificateTests {
             (TLSTexts.chain, TLSTexts.otherKey, "does not belong to the first certificate"),
             (TLSTexts.expired, TLSTexts.key, "expired on 2021-01-01"), ("", TLSTexts.key, "no certificate in PEM"),
         ] {
-            try directory.write(chain, as: "chain")
-            try directory.write(key, as: "key")
+            try write(chain, as: "chain")
+            try write(key, as: "key")
             let before = names().count
             for _ in 0..<4 { renewal.look() }
             #expect(names().count == before + 1)

@@ -45,9 +45,11 @@ import Testing
             try await until { try isAt(moment, path) || process.hasEnded }
             process.send(SIGKILL)
             let status = await process.ending().status
-            let isHalf = try Data(contentsOf: URL(fileURLWithPath: path)).dropFirst(4_096) != content
-            if status == SIGKILL, isHalf == (moment == .overwriting) { return }
-            if status != SIGKILL { try change(DatabaseProbe(path: path)) }
+            let isChanged = try Data(contentsOf: URL(fileURLWithPath: path)).dropFirst(4_096) != content
+            // Without a journal the restore was complete, even if its process had not ended.
+            let isHalf = isChanged && size(path + "-journal") > 0
+            if status == SIGKILL, isHalf == (moment == .overwriting), isHalf == isChanged { return }
+            if isChanged, !isHalf { try change(DatabaseProbe(path: path)) }
         }
         throw NeverInTheMiddle()
     }

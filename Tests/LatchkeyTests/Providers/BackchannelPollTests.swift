@@ -182,7 +182,7 @@ struct BackchannelPollTests {
     func refusedStart(index: Int) async throws {
         let row = Self.starts[index]
         try await BackchannelWalk.with(
-            configure: { if row.status == 504 { $0.outbound.limits.tokenTimeout = .seconds(1) } }
+            configure: { if row.status == 504 { $0.outbound.limits.tokenTimeout = OutboundLimits.shortTimeout } }
         ) { walk in
             if let fault = row.fault { walk.setFaults(fault) }
             walk.simulator.update(BackchannelWalk.provider) { $0.backchannelRefusal = row.code }

@@ -148,7 +148,7 @@ import Testing
     @Test("A provider's error is the frontend's, and no browser goes to the provider", arguments: failures)
     func fails(row: Failure) async throws {
         try await withWalk {
-            $0.outbound.limits.tokenTimeout = .seconds(1)
+            if row.fault == .parSlow { $0.outbound.limits.tokenTimeout = OutboundLimits.shortTimeout }
         } _: { walk in
             walk.harness.simulator.setFaults([.parRequired, row.fault], for: "acme")
             let browser = Browser()

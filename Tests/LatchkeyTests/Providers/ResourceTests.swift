@@ -221,14 +221,10 @@ import Testing
             Failure(fault: .tokenSlow, status: 504, error: "carrier_timeout", isExpired: true),
         ])
     func failures(row: Failure) async throws {
-        try await ResourceHarness.with(configure: { configuration in
-            configuration.outbound.limits.userInfoTimeout = .seconds(1)
-            configuration.outbound.limits.tokenTimeout = .seconds(1)
-        }) { harness in
+        try await ResourceHarness.with(configure: { if row.status == 504 { $0.outbound.limits = .short } }) { harness in
             let token = try await harness.signIn()
             if row.isExpired { harness.simulator.expireAccessTokens(at: "meetings") }
             harness.simulator.setFaults([row.fault], for: "meetings")
-            harness.simulator.update("meetings") { $0.delay = .seconds(3) }
             let answer = try await harness.fetch(token)
             #expect(answer.status == row.status, "\(answer.response.text)")
             #expect(answer.error == row.error)

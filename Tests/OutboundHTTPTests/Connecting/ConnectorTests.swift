@@ -31,7 +31,7 @@ struct ConnectorTests {
 
     @Test(
         "A name whose address does not answer is looked up again, after the connect timeout and after the deadline",
-        arguments: [(200, 10_000, .unreachable), (10_000, 300, .timedOut)] as [(Int, Int, OutboundError.Code)])
+        arguments: [(2, 60, .unreachable), (60, 2, .timedOut)] as [(Int, Int, OutboundError.Code)])
     func silentAddress(connectTimeout: Int, timeout: Int, code: OutboundError.Code) async throws {
         try await withPeer { connection in
             connection.readRequest()
@@ -45,13 +45,12 @@ struct ConnectorTests {
                 return [IPAddress(isFirst ? "127.0.0.2" : "127.0.0.1")].compactMap(\.self)
             }
             try await withClient(resolvedBy: resolver) {
-                $0.connectTimeout = .milliseconds(connectTimeout)
+                $0.connectTimeout = .seconds(connectTimeout)
             } _: { client in
                 let url = "http://localhost:\(peer.port)/"
-                let error = await client.failure(try .post(url, timeout: .milliseconds(timeout)))
+                let error = await client.failure(try .post(url, timeout: .seconds(timeout)))
                 #expect(error?.code == code)
-                let limit = min(connectTimeout, timeout)
-                #expect(error?.fault == "timed out after \(limit) ms, without a connection")
+                #expect(error?.fault == "timed out after 2 s, without a connection")
                 try await client.expect(.post(url))
             }
             #expect(lookUps.load(ordering: .relaxed) == 2)

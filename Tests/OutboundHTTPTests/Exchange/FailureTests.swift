@@ -92,16 +92,17 @@ struct FailureTests {
             bad.script(connection)
         } _: { peer in
             try await withClient { client in
-                let limit = Duration.milliseconds(bad.code == .timedOut ? 300 : 10_000)
+                // Also a slow machine has sent the request before it is over.
+                let limit = Duration.seconds(bad.code == .timedOut ? 2 : 120)
                 let started = ContinuousClock.now
                 let error = await client.failure(try .post(peer.url("/token?code=s3cret"), timeout: limit))
                 #expect(error?.code == bad.code, "\(error?.reason ?? "answered")")
                 #expect(error?.mayHaveBeenSent == true)
                 #expect(error?.reason.contains("s3cret") == false)
                 #expect(error?.reason.hasPrefix("127.0.0.1: ") == true)
-                #expect(ContinuousClock.now - started < .seconds(5))
+                #expect(ContinuousClock.now - started < .seconds(60))
             }
-            #expect(peer.requests.count == 1)
+            try await until { peer.requests.count == 1 }
         }
     }
 
@@ -112,8 +113,8 @@ struct FailureTests {
         BadAnswer(
             "the connection ended before the response was complete", .malformed, text: "HTTP/1.1 103 Early\r\n\r\n"),
         BadAnswer("the response is not HTTP/1", .malformed, text: "220 mail.example ESMTP\r\n"),
-        BadAnswer("timed out after 1 s, without an answer", .timedOut) { $0.hold() },
-        BadAnswer("timed out after 1 s, before the response was complete", .timedOut) { connection in
+        BadAnswer("timed out after 2 s, without an answer", .timedOut) { $0.hold() },
+        BadAnswer("timed out after 2 s, before the response was complete", .timedOut) { connection in
             connection.send("HTTP/1.1 200 OK\r\n")
             connection.hold()
         },
@@ -126,7 +127,7 @@ struct FailureTests {
             bad.script(connection)
         } _: { peer in
             try await withClient { client in
-                let timeout = Duration.seconds(bad.code == .timedOut ? 1 : 10)
+                let timeout = Duration.seconds(bad.code == .timedOut ? 2 : 60)
                 let error = await client.failure(try .post(peer.url(), timeout: timeout))
                 #expect(error?.code == bad.code)
                 #expect(error?.fault == bad.name)
@@ -181,17 +182,17 @@ struct FailureTests {
         } _: { peer in
             let url = "https://127.0.0.1:\(peer.port)/"
             try await withClient {
-                $0.connectTimeout = .milliseconds(200)
+                $0.connectTimeout = .seconds(2)
             } _: { client in
                 let error = await client.failure(try .post(url))
                 #expect(error?.code == .unreachable)
-                #expect(error?.fault == "timed out after 200 ms, in the TLS handshake")
+                #expect(error?.fault == "timed out after 2 s, in the TLS handshake")
                 #expect(error?.mayHaveBeenSent == false)
             }
             try await withClient { client in
-                let error = await client.failure(try .post(url, timeout: .milliseconds(200)))
+                let error = await client.failure(try .post(url, timeout: .seconds(2)))
                 #expect(error?.code == .timedOut)
-                #expect(error?.fault == "timed out after 200 ms, in the TLS handshake")
+                #expect(error?.fault == "timed out after 2 s, in the TLS handshake")
                 #expect(error?.mayHaveBeenSent == false)
             }
         }

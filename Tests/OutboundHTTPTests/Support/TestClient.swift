@@ -43,7 +43,7 @@ func withPeer<Result>(
 extension OutboundRequest {
     /// A request whose query, header and body hold the word that no error may repeat.
     static func post(
-        _ url: String, body: String = "code=s3cret", timeout: Duration = .seconds(10), maximumBodyBytes: Int = 64 * 1024
+        _ url: String, body: String = "code=s3cret", timeout: Duration = .seconds(60), maximumBodyBytes: Int = 64 * 1024
     ) throws -> OutboundRequest {
         OutboundRequest(
             method: .post, url: try endpoint(url), headers: [("X-Token", "s3cret")], body: Array(body.utf8),
@@ -51,7 +51,7 @@ extension OutboundRequest {
     }
 
     static func get(
-        _ url: String, timeout: Duration = .seconds(10), maximumBodyBytes: Int = 64 * 1024
+        _ url: String, timeout: Duration = .seconds(60), maximumBodyBytes: Int = 64 * 1024
     ) throws -> OutboundRequest {
         OutboundRequest(method: .get, url: try endpoint(url), timeout: timeout, maximumBodyBytes: maximumBodyBytes)
     }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Primitives
@@ -113,7 +114,7 @@ struct BoundedCacheTests {
 
     @Test("agrees with a plain list over a long run of random operations", arguments: [1, 8, 100])
     func model(_ capacity: Int) {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator(seed: UInt64(capacity))
         for age in [BoundedCache<Int, Int>.Age.insertion, .update] {
             var cache = BoundedCache<Int, Int>(capacity: capacity, age: age)
             var list: [(key: Int, value: Int)] = []

@@ -1,6 +1,7 @@
 import Primitives
 import Storage
 import StorageModel
+import TestSupport
 import Testing
 
 @Suite("Any store: bindings of carriers' issuers")
@@ -101,14 +102,17 @@ struct IssuerBindingConformanceTests {
     func sameAsInMemory(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var known = KnownIssuers()
+        let trusts = IssuerBinding.Trust.allCases
+        var random = SeededGenerator(seed: 7)
         for round in 0..<20 {
             // Of its own issuers and networks, because a pinned binding never changes again.
             let networks = (0..<3).map { "31\(100 + round)\($0)" }
             for step in 0..<8 {
-                let issuer = "https://\(Int.random(in: 0..<2)).\(round).example"
-                let trust = try #require(IssuerBinding.Trust.allCases.randomElement())
-                let new = binding(trust, keys: "https://\(Int.random(in: 0..<2)).example", issuer: issuer)
-                let network = try #require(networks.randomElement())
+                let issuer = "https://\(Int.random(in: 0..<2, using: &random)).\(round).example"
+                let trust = trusts[Int.random(in: trusts.indices, using: &random)]
+                let keys = "https://\(Int.random(in: 0..<2, using: &random)).example"
+                let new = binding(trust, keys: keys, issuer: issuer)
+                let network = networks[Int.random(in: networks.indices, using: &random)]
                 if step == 5 {
                     try await store.removeFirstUse(of: issuer)
                     known.forgetFirstUse(of: issuer)

@@ -55,8 +55,8 @@ struct RaceTests {
     func signOuts() async throws {
         // Each write in a transaction of its own, on as many connections as there are.
         let configuration = PostgresConfiguration(
-            url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 32, maximumBatch: 1,
-            maximumWait: .seconds(60))
+            url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 32, statementTimeout: .seconds(60),
+            maximumBatch: 1, maximumWait: .seconds(60))
         let stores = try (0..<2).map { _ in try SQLStore(configuration: configuration) }
         let identity = Records.identity()
         let sessions = try (0..<400).map { _ in try Records.session() }

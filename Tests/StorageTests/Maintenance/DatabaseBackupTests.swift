@@ -68,7 +68,7 @@ struct DatabaseBackupTests {
         let store = try SQLStore(configuration: configuration)
         let before = try (0..<50).map { _ in try Records.session() }
         for session in before { _ = try await store.signIn(Records.signIn(session: session)) }
-        let isOver = LoadEnd()
+        let (isOver, hasBegun) = (LoadEnd(), LoadEnd())
         async let written = withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {
                 group.addTask {
@@ -76,12 +76,14 @@ struct DatabaseBackupTests {
                     while !isOver.isSet {
                         _ = try await store.signIn(Records.signIn())
                         count += 1
+                        hasBegun.set()
                     }
                     return count
                 }
             }
             return try await group.reduce(0, +)
         }
+        try await until { hasBegun.isSet }
         for round in 0..<5 { _ = try back("copy-\(round).db") }
         isOver.set()
         let count = try await written

@@ -70,7 +70,7 @@ struct UpgradeTests {
 
         func open() throws -> SQLStore {
             switch engine {
-            case .sqlite: try SQLStore(configuration: SQLiteConfiguration(path: path))
+            case .sqlite: try SQLStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .seconds(60)))
             case .postgres: try SQLStore(configuration: PostgresConfiguration(url: Secret(url), poolSize: 4))
             }
         }
@@ -184,6 +184,8 @@ struct UpgradeTests {
         for store in stores { try await store.close() }
     }
 
+    private static let count = "SELECT count(*) FROM sessions"
+
     /// The running instance stands for the older version: the step of a newer one is made up.
     @Test("An instance serves under load while a newer version migrates its database, and is refused when it restarts")
     func rolling() async throws {
@@ -192,29 +194,27 @@ struct UpgradeTests {
         let session = try Records.session()
         _ = try await stores[0].signIn(Records.signIn(session: session))
         let isOver = SharedFlag()
-        try await withThrowingTaskGroup(of: Int.self) { group in
+        let served = { try #require(try Int(PostgresCluster.shared().execute(Self.count, on: database.url))) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 let store = stores[number % stores.count]
                 group.addTask {
-                    var count = 0
-                    while !isOver.isSet || count < 5 {
+                    while !isOver.isSet {
                         let own = try Records.session()
                         let user = try #require(try await store.signIn(Records.signIn(session: own))).user.id
                         let rotation = try Records.rotation(of: own.refreshTokenHash, to: Records.session())
                         #expect(try await store.rotate(rotation))
                         #expect(try await store.session(rotation.successor.tokenHash, at: Records.now)?.user.id == user)
-                        count += 1
                     }
-                    return count
                 }
             }
             defer { isOver.set() }
-            try await until {
-                try PostgresCluster.shared().execute("SELECT count(*) > 20 FROM sessions", on: database.url) == "t"
-            }
+            try await until { try served() > 20 }
             try migrateAsLaterVersion(database)
+            let before = try served()
+            try await until { try served() > before + 20 }
             isOver.set()
-            #expect(try await group.reduce(0, +) > 40)
+            try await group.waitForAll()
         }
         #expect(try await stores[1].session(session.tokenHash, at: Records.now) != nil)
         let refusal = #expect(throws: StorageError.self) { try database.open() }

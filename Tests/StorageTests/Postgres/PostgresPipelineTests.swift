@@ -22,7 +22,8 @@ struct PostgresPipelineTests {
     private func open() async throws -> SQLStore {
         let store = try SQLStore(
             configuration: PostgresConfiguration(
-                url: Secret(url.replacing(":\(cluster.port)/", with: ":\(relay.port)/")), poolSize: 2))
+                url: Secret(url.replacing(":\(cluster.port)/", with: ":\(relay.port)/")), poolSize: 2,
+                maximumWait: .seconds(60)))
         try await store.check()
         return store
     }

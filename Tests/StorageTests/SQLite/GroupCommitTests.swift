@@ -19,7 +19,8 @@ struct GroupCommitTests {
     private func open(maximumBatch: Int = 256, maximumWaiting: Int = 4_096) throws -> SQLStore {
         try SQLStore(
             configuration: SQLiteConfiguration(
-                path: path, busyTimeout: .milliseconds(20), maximumBatch: maximumBatch, maximumWaiting: maximumWaiting))
+                path: path, busyTimeout: .milliseconds(20), maximumBatch: maximumBatch, maximumWaiting: maximumWaiting,
+                maximumWait: .seconds(60)))
     }
 
     /// Holds the writing connection until `count` calls wait behind it, then lets them go together.

@@ -22,7 +22,9 @@ struct SQLiteOpeningTests {
     }
 
     private func open(_ path: String) throws(StorageError) -> SQLStore {
-        try SQLStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .milliseconds(20)))
+        try SQLStore(
+            configuration: SQLiteConfiguration(
+                path: path, busyTimeout: .milliseconds(20), maximumWait: .seconds(60)))
     }
 
     private func refusal(_ path: String) throws -> StorageError {
@@ -239,7 +241,8 @@ struct SQLiteOpeningTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    let store = try SQLStore(configuration: SQLiteConfiguration(path: path))
+                    let store = try SQLStore(
+                        configuration: SQLiteConfiguration(path: path, busyTimeout: .seconds(60)))
                     _ = try await store.signIn(Records.signIn())
                     try await store.close()
                 }

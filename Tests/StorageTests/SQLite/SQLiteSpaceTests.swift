@@ -12,7 +12,8 @@ struct SQLiteSpaceTests {
 
     init() throws {
         directory = try TemporaryDirectory()
-        configuration = SQLiteConfiguration(path: directory.file("store.db"))
+        // Thousands of calls wait together.
+        configuration = SQLiteConfiguration(path: directory.file("store.db"), maximumWait: .seconds(60))
     }
 
     private func fill(_ store: SQLStore) async throws {

@@ -24,22 +24,35 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
         return (try open(), holding)
     }
 
+    /// The stores wait for the disk and the server as long as a loaded machine may take: no conformance suite is about
+    /// waiting.
+    private static let patience = Duration.seconds(60)
+
+    private static func configured(
+        _ directory: TemporaryDirectory, _ synchronous: Synchronous = .full
+    ) -> SQLiteConfiguration {
+        SQLiteConfiguration(
+            path: directory.file("store.db"), synchronous: synchronous, busyTimeout: patience, maximumWait: patience)
+    }
+
     private static func sqlite(_ synchronous: Synchronous) -> StoreKind {
         StoreKind(testDescription: "SQLite, synchronous \(synchronous.rawValue)") {
             let directory = try TemporaryDirectory()
-            let configuration = SQLiteConfiguration(path: directory.file("store.db"), synchronous: synchronous)
+            let configuration = configured(directory, synchronous)
             return ({ try SQLStore(configuration: configuration) }, directory)
         }
     }
 
     private static let sharedSQLite = StoreKind(testDescription: "SQLite as a shared store") {
         let directory = try TemporaryDirectory()
-        let configuration = SQLiteConfiguration(path: directory.file("store.db"))
+        let configuration = configured(directory)
         return ({ try SQLStore(configuration: configuration, isShared: true) { _, _, _ in } }, directory)
     }
 
     private static let postgres = StoreKind(testDescription: "PostgreSQL") {
-        let configuration = PostgresConfiguration(url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 4)
+        let configuration = PostgresConfiguration(
+            url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 4, statementTimeout: patience,
+            connectTimeout: patience, maximumWait: patience)
         return ({ try SQLStore(configuration: configuration) }, configuration)
     }
 }

@@ -39,7 +39,7 @@ public final class RawClient: @unchecked Sendable {
     ///   - source: The IPv4 address to connect from; nil for the system's choice.
     /// - Throws: ``Failure``.
     public init(
-        host: String = "127.0.0.1", port: UInt16, limit: Duration = .seconds(10), receiveBufferBytes: Int32? = nil,
+        host: String = "127.0.0.1", port: UInt16, limit: Duration = .seconds(30), receiveBufferBytes: Int32? = nil,
         from source: String? = nil
     ) async throws(Failure) {
         let end = DispatchTime.now() + .seconds(Int(limit.components.seconds) * Patience.factor)

@@ -47,6 +47,10 @@ public final class RawHTTPPeer: Sendable {
         (listener, port) = try Self.listen()
         Thread.detachNewThread { [weak self, listener] in
             while true {
+                // A thread that waits in accept has taken a descriptor: one that comes there while there are none
+                // would fail before there is a connection.
+                var wanted = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+                _ = poll(&wanted, 1, -1)
                 // Close-on-exec: a process that another test starts must not keep a connection open.
                 let descriptor = csystem_accept(listener, nil, nil)
                 if descriptor < 0, errno == EINTR || errno == ECONNABORTED { continue }

@@ -29,7 +29,7 @@ public final class PostgresCluster: Sendable {
     public init() throws {
         Self.sweep()
         folder = "\(Self.prefix)\(getpid())-\(UUID().uuidString)"
-        port = try Self.freePort()
+        port = try Self.reservedPort()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         if let owner = Self.owner { chown(folder, owner.user, owner.group) }
         try Data(Self.password.utf8).write(to: URL(fileURLWithPath: folder + "/password"))
@@ -46,7 +46,7 @@ public final class PostgresCluster: Sendable {
     /// has it.
     public init(following primary: PostgresCluster) throws {
         folder = "\(Self.prefix)\(getpid())-\(UUID().uuidString)"
-        port = try Self.freePort()
+        port = try Self.reservedPort()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         if let owner = Self.owner { chown(folder, owner.user, owner.group) }
         try run(
@@ -235,19 +235,31 @@ public final class PostgresCluster: Sendable {
         return said
     }
 
-    private static func freePort() throws -> UInt16 {
+    /// The ports of this process's servers, also of those that are stopped and start again.
+    private static let reservedPorts = Mutex<Set<UInt16>>([])
+
+    /// A free port that the system gives to no connection: a server that is stopped finds it free when it starts again.
+    /// Linux takes the ports of connections from 32768 on.
+    private static func reservedPort() throws -> UInt16 {
+        for _ in 0..<1_000 {
+            let port = UInt16.random(in: 10_000..<32_768)
+            guard isFree(port), reservedPorts.withLock({ $0.insert(port).inserted }) else { continue }
+            return port
+        }
+        throw Failure(description: "there is no free port")
+    }
+
+    private static func isFree(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isBound else { throw Failure(description: "there is no free port") }
-        return UInt16(bigEndian: address.sin_port)
     }
 }
