@@ -4,7 +4,7 @@
 const at = (id) => document.getElementById(id);
 const outcomes = [
   ["signed_in", "Signed in"], ["signed_up", "Signed up"], ["other", "Linked, approved, to register"],
-  ["refused", "Refused: app or user"], ["failed", "Failed: a check, carrier or server"],
+  ["denied", "Denied by the user"], ["refused", "Refused: the app"], ["failed", "Failed: a check, carrier or server"],
 ];
 let latest = null;
 
@@ -161,7 +161,7 @@ function show(status) {
   const busy = minutes.filter((minute) => outcomes.some(([name]) => minute[name])).reverse();
   at("minutes").replaceChildren(...(busy.length
     ? busy.map((minute) => row([minuteOf(minute.at), ...outcomes.map(([name]) => number(minute[name]))]))
-    : [nothing("Nobody has signed in.", 6)]));
+    : [nothing("Nobody has signed in.", outcomes.length + 1)]));
   showCarriers(status.carriers);
   at("failures").replaceChildren(...(failures.length
     ? failures.map((failure) => row([

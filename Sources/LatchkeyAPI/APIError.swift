@@ -62,6 +62,13 @@ extension APIError {
         .unauthorized, "invalid_api_key", "The API key is missing or unknown. Send a valid one in X-API-KEY, once.",
         headers: [.wwwAuthenticate: #"ApiKey name="X-API-KEY""#])
 
+    /// As ``invalidAPIKey``, for a request with an `Origin`. It is the same for every origin and key.
+    static let invalidAPIKeyOfPage = APIError(
+        invalidAPIKey.status, invalidAPIKey.code, invalidAPIKey.errorType,
+        invalidAPIKey.description + " A page needs none if the operator lists its origin in allowed_origins, letter by "
+            + "letter as the browser sends it.",
+        headers: invalidAPIKey.headers)
+
     /// No session token was sent (RFC 6750 section 3.1: then the challenge names no error).
     static let sessionMissing = APIError(
         .unauthorized, "invalid_token", "The session token is missing. Send Authorization: Bearer and the token.",

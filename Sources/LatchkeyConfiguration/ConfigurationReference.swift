@@ -2,7 +2,7 @@
 public enum ConfigurationReference {
     /// All keys in the reference's order. Those of a client (`zenkey.clients[].id`), of an API key and of a provider
     /// (`providers[].kind`) follow the list or group that they belong to.
-    public static let keys: [ConfigurationKey] = Settings.all.flatMap { setting in
+    public static let keys: [ConfigurationKey] = Settings.all.filter { $0.successor == nil }.flatMap { setting in
         let key = ConfigurationKey(setting, defaults: Configuration())
         func items<Draft>(_ settings: [Setting<Draft>], _ draft: Draft) -> [ConfigurationKey] {
             settings.map { ConfigurationKey($0, in: setting.name, defaults: draft) }
@@ -19,9 +19,15 @@ public enum ConfigurationReference {
         }
     }
 
-    /// The values of a configuration by key, in the reference's order, each on one line, with secrets redacted.
+    /// The values of a configuration by key, in the reference's order, each on one line, with secrets redacted. Keys of
+    /// earlier versions that a present key replaces are among them.
     public static func values(of configuration: Configuration) -> [(key: String, value: String)] {
         Settings.all.map { ($0.name, $0.show(configuration)) }
+    }
+
+    /// The names of a setting in earlier versions.
+    static func formerNames<Root>(of setting: Setting<Root>) -> [String] {
+        (setting.formerName.map { [$0] } ?? []) + Settings.all.filter { $0.successor == setting.name }.map(\.name)
     }
 
     /// The prefix of the configuration's environment variables.
@@ -62,8 +68,8 @@ public struct ConfigurationKey: Sendable, Hashable {
 
     /// As in the file: `http.port`; `zenkey.clients[].id` for a key of each client.
     public let name: String
-    /// The name of earlier versions, which is accepted with a warning; nil if there is none.
-    public let formerName: String?
+    /// The names of earlier versions, which are accepted with a warning.
+    public let formerNames: [String]
     /// The environment variable that sets it; nil for the keys of each client, API key and provider.
     public let environmentName: String?
     /// The option of `latchkey serve` that sets it, or for a secret the option that names its file; nil for the keys of
@@ -85,7 +91,7 @@ public struct ConfigurationKey: Sendable, Hashable {
         environmentName = list == nil ? ConfigurationReference.environmentName(of: setting.name) : nil
         let option = ConfigurationReference.optionName(of: setting.name)
         optionName = list == nil ? option + (setting.isSecret ? ConfigurationReference.optionFileSuffix : "") : nil
-        formerName = setting.formerName
+        formerNames = ConfigurationReference.formerNames(of: setting)
         type = setting.type
         let value = setting.show(defaults)
         defaultValue = value.isEmpty ? nil : value

@@ -44,7 +44,8 @@ public enum ConfigurationSchema {
         of setting: Setting<Root>, _ defaults: Root
     ) -> [(path: String, schema: JSONValue)] {
         let value = setting.schema.with([
-            ("default", defaultValue(setting.show(defaults))), ("description", .string(setting.meaning)),
+            ("default", defaultValue(setting.show(defaults))), ("deprecated", setting.successor == nil ? nil : true),
+            ("description", .string(setting.meaning)),
         ])
         var leaves = [(path: setting.name, schema: value.json)]
         if setting.isSecret {

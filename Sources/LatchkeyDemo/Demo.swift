@@ -116,6 +116,7 @@ package struct Demo: Sendable {
         configuration.hasConsole = true
         configuration.allowsLoopbackHTTP = true
         configuration.apiKeys = [.plain(Secret(apiKey))]
+        configuration.zenkey = Configuration().zenkey
         configuration.zenkey.discoveryURL = discoveryURL
         configuration.zenkey.discoveryUIURL = EndpointURL(simulator.discoveryUIURL ?? "", policy: .allowLoopbackHTTP)
         configuration.zenkey.clients = [client]
@@ -127,7 +128,8 @@ package struct Demo: Sendable {
         configuration.providers += (simulator.providers(for: client) + numbers).filter { !known.contains($0.path) }
         // The users are invented, so the key for their tokens and claims is no secret. The next run needs the same one.
         if configuration.vaultKeys.isEmpty {
-            configuration.vaultKeys = [EncryptionKey(Array("latchkey demonstration no secret".utf8))].compactMap(\.self)
+            let bytes = Array("latchkey demonstration no secret".utf8)
+            configuration.encryptionKeys = [EncryptionKey(bytes)].compactMap(\.self)
         }
         return configuration
     }

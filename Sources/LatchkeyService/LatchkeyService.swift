@@ -137,7 +137,7 @@ public final class LatchkeyService: Sendable {
         }
         guard !configuration.vaultKeys.isEmpty || !configuration.providers.contains(where: \.storesTokens) else {
             throw LatchkeyStartError(
-                .configuration, "a provider has store_tokens, and vault.encryption_keys is not set")
+                .configuration, "a provider has store_tokens, and encryption_keys is not set")
         }
     }
 

@@ -79,8 +79,8 @@ def latchkey(text, ports):
     with tempfile.TemporaryDirectory() as folder:
         configuration = pathlib.Path(folder) / "latchkey.yaml"
         configuration.write_text(text)
-        (pathlib.Path(folder) / "vault-keys").write_text("1f" * 32)
-        (pathlib.Path(folder) / "vault-keys").chmod(0o600)
+        (pathlib.Path(folder) / "encryption-keys").write_text("1f" * 32)
+        (pathlib.Path(folder) / "encryption-keys").chmod(0o600)
         with running("latchkey", [program, "serve", "--config", str(configuration)], base + "/readyz", folder,
                      LATCHKEY_HTTP_PORT=str(ports["8080"]), LATCHKEY_DATABASE_URL=f"sqlite:///{folder}/latchkey.db"):
             yield base

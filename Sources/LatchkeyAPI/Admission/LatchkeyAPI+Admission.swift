@@ -169,16 +169,23 @@ extension LatchkeyAPI {
     func admission(of request: Request) throws -> ValueOrTask<Admission> {
         guard let key = request.headers[.apiKey] else {
             guard request.headers.count(of: .apiKey) == 0, let (origin, grant) = crossOrigin.grant(of: request) else {
-                throw APIError.invalidAPIKey
+                throw Self.unknownCaller(of: request)
             }
             return .value(Admission(ground: .origin(origin), clients: grant.clients))
         }
         let hash = TokenHash(sha256Of: key)
         if let grant = apiKeys.grant(for: hash) { return .value(try admission(by: key, hash, grant, of: request)) }
         return .task {
-            guard let grant = try await self.useCases.apiKeys.grant(for: hash) else { throw APIError.invalidAPIKey }
+            guard let grant = try await self.useCases.apiKeys.grant(for: hash) else {
+                throw Self.unknownCaller(of: request)
+            }
             return try self.admission(by: key, hash, grant, of: request)
         }
+    }
+
+    /// The refusal of a request without a valid key. A browser sends `Origin` for each page of another origin.
+    private static func unknownCaller(of request: Request) -> APIError {
+        request.headers[.origin] == nil ? .invalidAPIKey : .invalidAPIKeyOfPage
     }
 
     private func admission(

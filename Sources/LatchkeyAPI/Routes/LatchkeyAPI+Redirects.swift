@@ -120,7 +120,7 @@ extension LatchkeyAPI {
 
     /// - Throws: `not_found` if no provider has the name in the path.
     private func checkProvider(of request: Request) throws(SignInError) {
-        guard useCases.redirectSignIn.hasProvider(request.provider) else { throw .unknownProvider }
+        try useCases.redirectSignIn.checkProvider(request.provider)
     }
 
     private func finish(_ received: ReceivedAuthorizationResponse, _ request: Request) async throws -> Response {

@@ -33,7 +33,8 @@ extension ServiceStatus {
         .object(of: [
             ("at", .integer(beginning.secondsSinceEpoch)), ("signed_in", count(outcomes.signedIn)),
             ("signed_up", count(outcomes.signedUp)), ("other", count(outcomes.other)),
-            ("refused", count(outcomes.refused)), ("failed", count(outcomes.failed)),
+            ("denied", count(outcomes.denied)), ("refused", count(outcomes.refused)),
+            ("failed", count(outcomes.failed)),
         ])
     }
 

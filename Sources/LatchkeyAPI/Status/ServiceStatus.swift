@@ -10,7 +10,9 @@ package struct ServiceStatus: Sendable {
         package var signedUp: UInt64 = 0
         /// Links, transactions, and users who must register.
         package var other: UInt64 = 0
-        /// Refused because of the app or its user.
+        /// Denied by the user.
+        package var denied: UInt64 = 0
+        /// Refused because of the app: a wrong request, code or client.
         package var refused: UInt64 = 0
         /// Failed because of an invalid ID token, the carrier or this server.
         package var failed: UInt64 = 0
@@ -90,6 +92,7 @@ extension ServiceStatus {
             sum.signedIn += minute.outcomes.signedIn
             sum.signedUp += minute.outcomes.signedUp
             sum.other += minute.outcomes.other
+            sum.denied += minute.outcomes.denied
             sum.refused += minute.outcomes.refused
             sum.failed += minute.outcomes.failed
         }
@@ -102,7 +105,7 @@ extension ServiceStatus.Failure {
     /// Where an operator must look. An invalid ID token may be the app's or the carrier's fault: the check tells. A
     /// denial is no failure of a program: the user decided.
     var dueTo: String {
-        if report.isDenial { return "user" }
+        if report.outcome == .denied { return "user" }
         if report.check != nil { return "id_token" }
         return switch report.fault {
         case .client, nil: "app"

@@ -106,7 +106,8 @@ enum StatusPage {
     /// In the order in which they are stacked.
     private static let names: [(key: String, label: String)] = [
         ("signed_in", "Signed in"), ("signed_up", "Signed up"), ("other", "Linked, approved, to register"),
-        ("refused", "Refused: app or user"), ("failed", "Failed: a check, carrier or server"),
+        ("denied", "Denied by the user"), ("refused", "Refused: the app"),
+        ("failed", "Failed: a check, carrier or server"),
     ]
 
     private static let failureHeads = [
@@ -114,7 +115,7 @@ enum StatusPage {
     ]
 
     private static func counts(_ outcomes: ServiceStatus.Outcomes) -> [UInt64] {
-        [outcomes.signedIn, outcomes.signedUp, outcomes.other, outcomes.refused, outcomes.failed]
+        [outcomes.signedIn, outcomes.signedUp, outcomes.other, outcomes.denied, outcomes.refused, outcomes.failed]
     }
 
     private static func outcomes(_ outcomes: ServiceStatus.Outcomes) -> String {

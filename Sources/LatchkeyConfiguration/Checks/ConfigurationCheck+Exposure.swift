@@ -75,7 +75,8 @@ extension ConfigurationCheck {
             warn("providers", "a client's secret \(reason)", "give the app's own secret")
         }
         let keys = [
-            ("vault.encryption_keys", configuration.vaultKeys),
+            ("encryption_keys", configuration.encryptionKeys),
+            ("vault.encryption_keys", configuration.formerVaultKeys),
             ("transactions.encryption_keys", configuration.transactions.encryptionKeys),
         ]
         for (name, keys) in keys where keys.contains(where: { Samples.encryptionKeys.contains($0.id) }) {

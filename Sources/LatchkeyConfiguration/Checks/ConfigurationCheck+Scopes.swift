@@ -50,6 +50,6 @@ extension ConfigurationCheck {
         warn(
             key,
             "\(name) asks for \(lost.joined(separator: ", ")), which is stored encrypted only",
-            "set vault.encryption_keys; without it, the values are in zenkey_attributes only, and not stored")
+            "set encryption_keys; without it, the values are in zenkey_attributes only, and not stored")
     }
 }

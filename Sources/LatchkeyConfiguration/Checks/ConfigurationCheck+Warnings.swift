@@ -87,7 +87,7 @@ extension ConfigurationCheck {
     private mutating func warnOfSecrets(_ document: ConfigurationDocument?) {
         var secrets = ["api_keys", "zenkey.clients", "providers", "outbound.proxy"]
         if case .postgres(let url) = configuration.database.url, url.hasPassword { secrets.append("database.url") }
-        let inFile = secrets.filter(isInFile)
+        let inFile = secrets.filter(secretsInFile.contains)
         if inFile.contains("api_keys"), configuration.apiKeys.contains(where: \.isPlain) {
             warn(
                 "api_keys", "the file has keys in plain text",
@@ -103,12 +103,6 @@ extension ConfigurationCheck {
         }
     }
 
-    /// Whether the configuration file itself has the value.
-    private func isInFile(_ key: String) -> Bool {
-        guard case .file = origin(key), !ofSecretFiles.contains(key) else { return false }
-        return true
-    }
-
     private mutating func warnOfClients() {
         let ofProviders = configuration.providers.flatMap { provider in
             provider.clients.map { (name: "providers", client: $0) }
@@ -116,8 +110,9 @@ extension ConfigurationCheck {
         for (name, client) in configuration.zenkey.clients.map({ (name: "zenkey.clients", client: $0) }) + ofProviders {
             if client.redirectURIs.isEmpty {
                 warn(
-                    name, "the client \(client.id.text) has no redirect_uris, so a sign-in may name any redirect URI",
-                    "list the app's redirect URIs in the file")
+                    name,
+                    "the client \(client.id.text) has no redirect_uris, so a sign-in with a code may name any redirect "
+                        + "URI, and no sign-in by redirect can start", "list the app's redirect URIs in the file")
             }
             for (uri, types) in client.clientTypes.sorted(by: { $0.key < $1.key })
             where types.contains(.web) && !types.isDisjoint(with: [.ios, .android]) {

@@ -7,8 +7,8 @@ struct ConfigurationCheck {
     let configuration: Configuration
     /// The places of the keys that are set.
     let origins: [String: ConfigurationOrigin]
-    /// The keys whose values are in files of their own, which the configuration file names.
-    let ofSecretFiles: Set<String>
+    /// The keys with a secret in the configuration file itself, rather than in a file that it names.
+    let secretsInFile: Set<String>
     var context: ReadingContext
 
     func origin(_ key: String) -> ConfigurationOrigin { origins[key] ?? .none }
@@ -40,13 +40,14 @@ struct ConfigurationCheck {
 
     /// Tokens are stored encrypted or not at all. The demonstration generates a key.
     mutating func requireVaultKey(given: Set<String>) {
-        let key = "vault.encryption_keys"
+        let key = "encryption_keys"
         guard let provider = configuration.providers.first(where: \.storesTokens), configuration.vaultKeys.isEmpty
         else { return }
         // A refused value has been reported; an empty list has not.
-        guard !given.contains(key) || !context.problems.problems.contains(where: { $0.key.hasPrefix(key) }) else {
-            return
+        let isReported = [key, "vault.encryption_keys"].contains { key in
+            given.contains(key) && context.problems.problems.contains { $0.key.hasPrefix(key) }
         }
+        guard !isReported else { return }
         refuse(
             key, "is missing; providers.\(provider.id) has store_tokens, and tokens are stored encrypted only",
             "set \(ConfigurationReference.environmentName(of: key))_FILE to a file with 64 hexadecimal digits (openssl "

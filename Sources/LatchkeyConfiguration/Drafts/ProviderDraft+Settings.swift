@@ -76,7 +76,7 @@ extension ProviderDraft {
         Setting(
             "store_tokens", .flag(), \.storesTokens,
             "Stores the access and refresh tokens of its sign-ins for its resources, encrypted with "
-                + "vault.encryption_keys."),
+                + "encryption_keys."),
         Setting(
             "resources", .resources, \.resources,
             "The resources that signed-in users can fetch with their tokens, by name, each with the url that returns "

@@ -35,8 +35,16 @@ public struct Configuration: Sendable {
     public var auditRetention = Duration.seconds(400 * 86_400)
     /// `transactions`; the issuer of the receipts is ``publicURL`` where that is set.
     public var transactions = SignInConfiguration.Transactions()
-    /// `vault.encryption_keys`: the keys of providers' tokens and users' claims; the first encrypts, all decrypt.
-    public var vaultKeys: [EncryptionKey] = []
+    /// `encryption_keys`: encrypt providers' tokens, users' claims and the signing keys of receipts in the database.
+    /// The first encrypts, all decrypt.
+    public var encryptionKeys: [EncryptionKey] = []
+    /// `vault.encryption_keys` of earlier versions: keys of providers' tokens and users' claims alone, behind
+    /// ``encryptionKeys``. Those of the signing keys alone are in ``transactions``.
+    public var formerVaultKeys: [EncryptionKey] = []
+    /// The keys that encrypt providers' tokens and users' claims.
+    package var vaultKeys: [EncryptionKey] { encryptionKeys + formerVaultKeys }
+    /// The keys that encrypt the signing keys of receipts.
+    package var keysOfSigningKeys: [EncryptionKey] { encryptionKeys + transactions.encryptionKeys }
     /// `outbound`: requests to carriers and providers.
     public var outbound = Outbound()
     /// `allowed_origins`: web frontends on other origins that may call the API from a browser.

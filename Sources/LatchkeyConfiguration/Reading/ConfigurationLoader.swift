@@ -42,18 +42,21 @@ public struct ConfigurationLoader: Sendable {
 
         var configuration = Configuration()
         var origins: [String: ConfigurationOrigin] = [:]
-        var ofSecretFiles: Set<String> = []
+        var secretsInFile: Set<String> = []
         for setting in Settings.all {
             let argument = arguments.node(of: setting.name, &context)
             let override = argument ?? variables.values[setting.name]
             if let node = reader.values[setting.name], override == nil || setting.isMerged {
                 setting.apply(node, to: &configuration, &context)
                 origins[setting.name] = node.origin
-                if node.isFromSecretFile { ofSecretFiles.insert(setting.name) }
+                if setting.isSecret, node.holdsSecret() { secretsInFile.insert(setting.name) }
             }
             if let override {
                 setting.apply(override, to: &configuration, &context)
                 origins[setting.name] = override.origin
+            }
+            if let successor = setting.successor, let origin = origins[setting.name] {
+                context.warnOfReplaced(setting.name, by: successor, origin)
             }
             context.policy = configuration.endpointPolicy
         }
@@ -61,7 +64,7 @@ public struct ConfigurationLoader: Sendable {
 
         let given = Set(origins.keys).union(arguments.values.keys).union(variables.broken).union(reader.broken)
         var check = ConfigurationCheck(
-            configuration: configuration, origins: origins, ofSecretFiles: ofSecretFiles, context: context)
+            configuration: configuration, origins: origins, secretsInFile: secretsInFile, context: context)
         if purpose == .serve, document != nil { check.requireWhatServingNeeds(given: given) }
         if purpose == .serve { check.requireVaultKey(given: given) }
         check.refuseContradictions()

@@ -22,6 +22,28 @@ struct ConfigurationNode: Sendable {
         }
     }
 
+    /// Whether the value of a secret setting has a secret itself, rather than the names of files that have them: a text,
+    /// such as `id:secret`, or a secret key of a client, API key, provider or operator.
+    func holdsSecret(isSecret: Bool = true) -> Bool {
+        switch value {
+        case .text: isSecret && !isFromSecretFile
+        case .empty: false
+        case .list(let items): items.contains { $0.holdsSecret(isSecret: isSecret) }
+        case .mapping(let entries):
+            entries.contains { $0.node.holdsSecret(isSecret: Self.secretNames.contains($0.name)) }
+        }
+    }
+
+    private static let secretNames: Set<String> = {
+        let clients = ClientDraft.settings.filter(\.isSecret).map(\.name)
+        let keys = APIKeyDraft.settings.filter(\.isSecret).map(\.name)
+        let providers = ProviderDraft.settings.filter(\.isSecret).map(\.name)
+        let operators = OperatorDraft.settings.filter(\.isSecret).map(\.name)
+        // `telco_finder.private_key` is the key private_key of a group.
+        return Set(
+            (clients + keys + providers + operators).compactMap { $0.split(separator: ".").last.map(String.init) })
+    }()
+
     /// The kind of value, for problems.
     var kind: String {
         switch value {

@@ -22,8 +22,9 @@ struct EnvironmentOverrides {
                     name: variable + ConfigurationReference.environmentFileSuffix, isFile: true, isFormer: isFormer)
                 return setting.isSecret ? [value, file] : [value]
             }
-            known.formUnion(variables.lazy.filter { !$0.isFormer }.map(\.name))
-            formerNames.formUnion(variables.lazy.filter(\.isFormer).map(\.name))
+            let isReplaced = setting.successor != nil
+            known.formUnion(variables.lazy.filter { !$0.isFormer && !isReplaced }.map(\.name))
+            formerNames.formUnion(variables.lazy.filter { $0.isFormer || isReplaced }.map(\.name))
             context.beneath("." + setting.name) { context in
                 read(setting.name, variables.filter { ours[$0.name]?.isEmpty == false }, ours, &context)
             }

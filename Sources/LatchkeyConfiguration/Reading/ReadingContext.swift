@@ -22,6 +22,21 @@ struct ReadingContext: Sendable {
         warnings.add(key, origin, reason, remedy)
     }
 
+    /// Warns that a setting of earlier versions is given.
+    mutating func warnOfReplaced(_ name: String, by successor: String, _ origin: ConfigurationOrigin) {
+        let (given, kind, present) =
+            switch origin {
+            case .file, .none: (name, "a key", successor)
+            case .environment(let name): (name, "a variable", ConfigurationReference.environmentName(of: successor))
+            case .commandLine(let name):
+                (
+                    name, "an option",
+                    ConfigurationReference.optionName(of: successor) + ConfigurationReference.optionFileSuffix
+                )
+            }
+        warnings.add(given, origin, "is the former name of \(kind)", "move its keys to \(present)")
+    }
+
     /// Reads a key beneath the current one: `suffix` is `.name` or `[0]`.
     mutating func beneath<Result>(_ suffix: String, _ body: (inout ReadingContext) -> Result) -> Result {
         let outer = key

@@ -14,6 +14,8 @@ struct Setting<Root: Sendable>: Sendable {
     let set: @Sendable (ConfigurationNode, inout Root, inout ReadingContext) -> Void
     /// The value as it would be written in the file; empty if there is none.
     let show: @Sendable (Root) -> String
+    /// The setting that has taken the place of this one, which is then read with a warning; nil for a present one.
+    private(set) var successor: String?
     /// What a reload takes over.
     var reload = ConfigurationKey.Reload.nothing
 
@@ -51,6 +53,15 @@ struct Setting<Root: Sendable>: Sendable {
     func reloaded(_ reload: ConfigurationKey.Reload) -> Setting {
         var copy = self
         copy.reload = reload
+        return copy
+    }
+
+    /// A setting of earlier versions, of which several have become one.
+    ///
+    /// Unlike a former name it has a value of its own, because the values of several settings cannot be one value.
+    func replaced(by successor: String) -> Setting {
+        var copy = self
+        copy.successor = successor
         return copy
     }
 

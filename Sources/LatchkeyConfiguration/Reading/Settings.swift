@@ -36,6 +36,11 @@ enum Settings {
             "database.max_wait", .duration(1...300), \.database.maximumWait,
             "How long a request may wait until a connection to the database is free; then it is answered 503."),
         Setting(
+            "encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.encryptionKeys,
+            isSecret: true,
+            "The keys that encrypt providers' tokens, users' sensitive claims and the signing keys of receipts in the "
+                + "database; the first encrypts, all decrypt."),
+        Setting(
             "api_keys", .list(of: .apiKey, "a list of API keys"), \.apiKeys, isSecret: true,
             "The keys that API callers send in X-API-KEY: in plain text, or as sha256: and the key's hash. In the "
                 + "file, a key may also have a name, clients and origins."),
@@ -252,10 +257,10 @@ enum Settings {
             "Whether the typ of port tokens must be port_token+jwt; otherwise it may also be absent."),
         ProviderDraft.setting,
         Setting(
-            "vault.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.vaultKeys,
+            "vault.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.formerVaultKeys,
             isSecret: true,
-            "The keys that encrypt providers' tokens and users' sensitive claims in the database; the first "
-                + "encrypts, all decrypt."),
+            "Replaced by encryption_keys. The keys of providers' tokens and users' sensitive claims alone."
+        ).replaced(by: "encryption_keys"),
     ]
 
     private static let accounts: [Setting<Configuration>] = [
@@ -313,7 +318,8 @@ enum Settings {
         Setting(
             "transactions.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"),
             \.transactions.encryptionKeys, isSecret: true,
-            "The keys that encrypt the signing keys in the database; the first encrypts, all decrypt."),
+            "Replaced by encryption_keys. The keys of the signing keys of receipts alone."
+        ).replaced(by: "encryption_keys"),
     ]
 
     private static let outbound: [Setting<Configuration>] = [

@@ -109,7 +109,7 @@ struct SettingsReader<Root: Sendable> {
     }
 
     private func suggestion(for name: String) -> String? {
-        let names = Set(settings.values.map(\.name)).sorted() + groups.sorted()
+        let names = Set(settings.values.filter { $0.successor == nil }.map(\.name)).sorted() + groups.sorted()
         // A key in the wrong group is likelier than a misspelled one.
         let last = name.split(separator: ".").last
         let sameLast = names.filter { $0.hasSuffix("." + name) || $0.split(separator: ".").last == last }

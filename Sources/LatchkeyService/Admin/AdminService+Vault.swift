@@ -6,7 +6,7 @@ import StorageModel
 
 /// The rotation of the encryption key of providers' tokens and claims.
 extension AdminService {
-    /// Encrypts every row of stored tokens and claims with the first of `vault.encryption_keys`, in steps: finished
+    /// Encrypts every row of stored tokens and claims with the first of `encryption_keys`, in steps: finished
     /// steps remain if it is interrupted. Servers may run at the same time.
     ///
     /// - Parameters:
@@ -22,7 +22,7 @@ extension AdminService {
         let vault = TokenVault(keys: configuration.vaultKeys)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         guard let current = vault.currentKeyID else {
-            throw OperatorFailure("there is no key to encrypt with; set vault.encryption_keys")
+            throw OperatorFailure("there is no key to encrypt with; set encryption_keys")
         }
         let counts = try await stored(await store.providerTokenCounts())
             .merging(try await stored(await store.claimCounts()), uniquingKeysWith: +)
@@ -56,7 +56,7 @@ extension AdminService {
         try await stored(await store.addAuditEvent(event))
         guard unreadable == 0 else {
             throw OperatorFailure(
-                "\(done) rows were encrypted again, and \(unreadable) were not: none of vault.encryption_keys "
+                "\(done) rows were encrypted again, and \(unreadable) were not: none of encryption_keys "
                     + "decrypts them. Add their key after the first and repeat the command. If the key is lost: tokens "
                     + "are replaced when their users sign in, and --delete-unreadable-claims makes room for new claims")
         }

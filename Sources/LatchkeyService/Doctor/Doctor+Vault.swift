@@ -1,5 +1,6 @@
 import LatchkeyConfiguration
 import SignIn
+import StorageModel
 
 extension Doctor {
     /// Whether what is stored encrypted can be decrypted; nothing if there is none.
@@ -13,7 +14,7 @@ extension Doctor {
             findings.append(
                 .problem(
                     .database, "vault",
-                    "\(status.lost) rows of \(kind) are encrypted with keys that vault.encryption_keys does not have "
+                    "\(status.lost) rows of \(kind) are encrypted with keys that encryption_keys does not have "
                         + "(\(status.lostKeys.joined(separator: ", ")))",
                     fix: "add these keys after the first; docs/providers.md says what to do if they are lost"))
         }
@@ -27,6 +28,34 @@ extension Doctor {
         if status.current > 0 {
             findings.append(
                 .ok(.database, "vault", "\(status.current) rows of \(kind) are encrypted with the current key"))
+        }
+        return findings
+    }
+
+    /// Whether the keys that sign receipts can be decrypted; nothing if there is neither a key of theirs nor one to
+    /// encrypt them with.
+    func examineSigningKeys(_ records: [SigningKeyRecord]) -> [Finding] {
+        let protection = KeyProtection(keys: configuration.keysOfSigningKeys)
+        let counts = records.reduce(into: [:]) { $0[protection.state(of: $1), default: 0] += 1 }
+        var findings: [Finding] = []
+        if let lost = counts[.unreadable] {
+            findings.append(
+                .problem(
+                    .database, "vault",
+                    "\(lost) signing keys of receipts are encrypted with keys that encryption_keys does not have",
+                    fix: "add these keys after the first; if they are lost, another key signs from the next start"))
+        }
+        if let older = counts[.older] {
+            findings.append(
+                .warning(
+                    .database, "vault",
+                    "\(older) signing keys of receipts are encrypted with an older key, or not at all",
+                    fix: "remove the key when this warning is gone: servers replace such signing keys within three days"
+                ))
+        }
+        if let current = counts[.current], !configuration.keysOfSigningKeys.isEmpty {
+            findings.append(
+                .ok(.database, "vault", "\(current) signing keys of receipts are encrypted with the current key"))
         }
         return findings
     }

@@ -84,9 +84,17 @@ package struct Doctor: Sendable {
 
     private func examinePublicURL() async -> Finding {
         guard let url = configuration.publicURL else {
-            return .warning(
-                .publicURL, "is not set, so no sign-in by redirect can start",
-                fix: "set it to the https URL of this server if users sign in with browsers")
+            // A server on a loopback address takes that address as its own.
+            let hosts = configuration.http.hosts
+            guard hosts.contains(where: { $0 == "localhost" || IPAddress($0)?.isLoopback == true }) else {
+                return .warning(
+                    .publicURL, "is not set, so no sign-in by redirect can start",
+                    fix: "set it to the https URL of this server if users sign in with browsers")
+            }
+            return .ok(
+                .publicURL,
+                "is not set, so only browsers on this machine can sign in by redirect: set it to the https URL of a "
+                    + "reverse proxy if there is one")
         }
         guard url.scheme == .https else {
             return .warning(
@@ -149,6 +157,7 @@ package struct Doctor: Sendable {
         }
         return [examination.finding(subject), examination.roomFinding(subject)].compactMap { $0 }
             + examineVault(examination.tokenKeys, of: "tokens") + examineVault(examination.claimKeys, of: "claims")
+            + examineSigningKeys(examination.signingKeys)
     }
 }
 

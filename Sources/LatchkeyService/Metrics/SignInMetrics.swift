@@ -24,8 +24,9 @@ final class SignInMetrics: Sendable {
         let kinds = LabelValues("kind", SignInReport.Kind.allCases.map(\.rawValue), "the purpose of the sign-in")
         let outcomes = LabelValues(
             "outcome", SignInReport.Outcome.allCases.map(\.name),
-            "`signed_in`, `signed_up`, `must_register`, `linked`, `was_linked`, `authorized`, or the `error` of the "
-                + "response, with `refused_by_carrier` for all of the carriers' own codes")
+            "`signed_in`, `signed_up`, `must_register`, `linked`, `was_linked`, `authorized`, `denied` by the user "
+                + "(`access_denied`), or the `error` of the response, with `refused_by_carrier` for all others of the "
+                + "carriers' own codes")
         let template = RowTemplate(
             "latchkey_sign_ins_total", .counter, "Sign-ins that ended.",
             rows: [

@@ -10,6 +10,7 @@ extension SignInMetrics {
             case .signedIn: totals.signedIn &+= count
             case .signedUp: totals.signedUp &+= count
             case .mustRegister, .linked, .wasLinked, .authorized: totals.other &+= count
+            case .denied: totals.denied &+= count
             case .refused(.invalidIDToken), .refused(.carrierError), .refused(.carrierTimeout),
                 .refused(.temporarilyUnavailable), .refused(.serverError):
                 totals.failed &+= count
@@ -30,6 +31,7 @@ extension ServiceStatus.Outcomes {
         result.signedIn = operation(left.signedIn, right.signedIn)
         result.signedUp = operation(left.signedUp, right.signedUp)
         result.other = operation(left.other, right.other)
+        result.denied = operation(left.denied, right.denied)
         result.refused = operation(left.refused, right.refused)
         result.failed = operation(left.failed, right.failed)
         return result

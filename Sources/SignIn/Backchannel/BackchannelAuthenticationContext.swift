@@ -34,7 +34,7 @@ extension BackchannelAuthentication {
     ) async throws(SignInError) -> BackchannelAuthenticationContext {
         guard let provider = configuration.providers[terms.provider],
             let relyingParty = relyingParties[terms.provider]
-        else { throw .unknownProvider }
+        else { throw .unknownProvider(in: configuration) }
         guard let id = ClientID(terms.clientID), let client = provider.clients[id] else { throw .unknownClient }
         // The record has them as this server wrote them.
         let network = MCCMNC(terms.network)

@@ -89,7 +89,7 @@ struct BackchannelAuthenticationLog {
 
     consuming func write(_ error: SignInError) {
         let nanoseconds = times.end()
-        if step.failureEndsSignIn { report(.refused(error.code), error, nanoseconds) }
+        if step.failureEndsSignIn { report(SignInReport.Outcome(error), error, nanoseconds) }
         error.write(to: &metadata, failedAt: times.last)
         times.write(to: &metadata, all: nanoseconds)
         logger.log(
@@ -105,7 +105,6 @@ struct BackchannelAuthenticationLog {
                 // A sign-in that ends was started, so that discovery knows its network.
                 network: step == .end ? MCCMNC(terms.network) : nil, outcome: outcome, check: error?.check,
                 failedStep: error == nil ? nil : times.last, fault: error?.fault,
-                isDenial: error?.isDenial ?? false, steps: times.steps,
-                nanoseconds: nanoseconds))
+                steps: times.steps, nanoseconds: nanoseconds))
     }
 }

@@ -21,7 +21,7 @@ package struct NonceIssuer: Sendable {
     /// Issues a nonce for a sign-in with a provider.
     /// - Throws: `not_found` for an unknown provider; `temporarily_unavailable`.
     package func issue(provider: String) async throws(SignInError) -> Issued {
-        guard configuration.providers[provider] != nil else { throw .unknownProvider }
+        guard configuration.providers[provider] != nil else { throw .unknownProvider(in: configuration) }
         let nonce = random.token()
         let lifetime = configuration.lifetimes.issuedNonce
         let record = IssuedNonceRecord(

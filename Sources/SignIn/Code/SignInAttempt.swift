@@ -27,7 +27,7 @@ final class SignInAttempt: Sendable {
     ) throws(SignInError) {
         guard let provider = configuration.providers[request.provider],
             let relyingParty = relyingParties[request.provider]
-        else { throw .unknownProvider }
+        else { throw .unknownProvider(in: configuration) }
         guard let client = provider.clients[request.clientID] else { throw .unknownClient }
         guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
             throw .redirectURINotRegistered

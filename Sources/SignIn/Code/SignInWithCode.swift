@@ -278,7 +278,7 @@ extension SignInWithCode {
     package func mobileOperator(
         of name: String, _ choice: OperatorChoice, _ correlationID: CorrelationID?
     ) async throws(SignInError) -> (key: String, provider: SignInConfiguration.Provider) {
-        guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider }
+        guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider(in: configuration) }
         let key = try await operators.key(
             ofProvider: name, for: choice, correlationID ?? .random(from: random))
         guard let provider = configuration.providers[key], provider.kind == .camara else { throw .noOperatorTokens }
@@ -287,7 +287,7 @@ extension SignInWithCode {
 
     /// - Throws: `not_found` if no provider of this name is configured.
     package func provider(named name: String) throws(SignInError) -> SignInConfiguration.Provider {
-        guard let provider = configuration.providers[name] else { throw .unknownProvider }
+        guard let provider = configuration.providers[name] else { throw .unknownProvider(in: configuration) }
         return provider
     }
 

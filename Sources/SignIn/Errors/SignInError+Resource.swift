@@ -39,7 +39,7 @@ extension SignInError {
     static let tokensUnreadable = SignInError(
         .serverError, .serverError,
         "The stored tokens of this provider cannot be decrypted. Sign the user in with the provider again; the "
-            + "operator must check vault.encryption_keys.", fault: .ours)
+            + "operator must check encryption_keys.", fault: .ours)
 
     static let resourceRefused = carrierError(
         "The provider issues access tokens but does not accept them for this resource. The operator must check its URL "

@@ -24,7 +24,7 @@ package struct BackchannelLogout: Sendable {
     ) async throws(SignInError) {
         guard let provider = configuration.providers[name], let relyingParty = relyingParties[name],
             provider.kind == .oidc, provider.endsSessions
-        else { throw .unknownProvider }
+        else { throw .unknownProvider(in: configuration) }
         do throws(SignInError) {
             let ended = try await end(
                 try await verify(logoutToken, provider.clients.mapValues(\.signingAlgorithms), relyingParty), requestID)

@@ -40,7 +40,7 @@ package struct ProviderSignOut: Sendable {
         by name: String, from session: PresentedSession?, to redirectURI: String
     ) async throws(SignInError) -> Exit {
         guard let provider = configuration.providers[name], let relyingParty = relyingParties[name] else {
-            throw .unknownProvider
+            throw .unknownProvider(in: configuration)
         }
         let clients = provider.clients.filter { session == nil || $0.key.text == session?.session.clientID }
         guard !clients.isEmpty else { throw .notOfThisProvider }

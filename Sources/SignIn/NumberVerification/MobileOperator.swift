@@ -122,6 +122,9 @@ extension SignInConfiguration {
     /// The name in paths of an entry of ``providers``.
     func path(ofProvider key: String) -> String { providers[key]?.mobileOperator?.provider ?? key }
 
+    /// The names in paths of all providers, in alphabetical order.
+    var namesInPaths: [String] { Set(providers.keys.map(path(ofProvider:))).sorted() }
+
     /// Whether a name in paths stands for a provider.
     func hasProvider(inPaths name: String) -> Bool {
         guard let provider = providers[name] else {

@@ -27,12 +27,12 @@ extension VerifyPhoneNumber {
 
     private func provider(_ name: String?) throws(SignInError) -> String {
         if let name {
-            guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider }
+            guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider(in: configuration) }
             return name
         }
         let names = Set(configuration.providers.values.compactMap(\.mobileOperator?.provider))
         guard let only = names.first, names.count == 1 else {
-            throw names.isEmpty ? .unknownProvider : .providerOfNumbersNotNamed
+            throw names.isEmpty ? .unknownProvider(in: configuration) : .providerOfNumbersNotNamed
         }
         return only
     }

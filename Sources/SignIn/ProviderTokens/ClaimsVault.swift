@@ -3,7 +3,7 @@ import Primitives
 package import StorageModel
 
 /// Prepares the claims that a user consented to share for the store: AES-256-GCM under one of the operator's keys
-/// (`vault.encryption_keys`), bound to what they belong to, so that write access to the database does not suffice to
+/// (`encryption_keys`), bound to what they belong to, so that write access to the database does not suffice to
 /// give one user's claims to another.
 ///
 /// Without a key the sensitive claims are not stored. The first key encrypts and all decrypt.

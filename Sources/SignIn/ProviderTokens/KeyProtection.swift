@@ -1,16 +1,35 @@
+package import StorageModel
+
 /// Encrypts private keys for the store with AES-256-GCM. Without an encryption key they are stored in plain form, under
 /// the database's own protection.
 ///
 /// The first encryption key encrypts, all of them decrypt, so that they can be changed while private keys encrypted
 /// under the old one are in use.
-struct KeyProtection: Sendable {
+package struct KeyProtection: Sendable {
     /// The first byte of a stored key: the form of the others.
     private enum Form {
         static let plain: UInt8 = 0
         static let encrypted: UInt8 = 1
     }
 
-    let keys: [EncryptionKey]
+    /// What a stored key is encrypted with.
+    package enum State: Sendable, Hashable {
+        /// The first key, or none where there is none.
+        case current
+        /// Another of the keys, or none although there is one.
+        case older
+        /// A key that is not there.
+        case unreadable
+    }
+
+    private let keys: [EncryptionKey]
+
+    package init(keys: [EncryptionKey]) { self.keys = keys }
+
+    package func state(of record: SigningKeyRecord) -> State {
+        if isCurrent(record.privateKey, of: record.id) { return .current }
+        return open(record.privateKey, of: record.id) == nil ? .unreadable : .older
+    }
 
     /// - Parameter id: Bound to the stored form, so that one stored key cannot replace another.
     func protect(_ secret: [UInt8], of id: String) throws -> [UInt8] {

@@ -28,7 +28,7 @@ package struct ProviderResources: Sendable {
         let correlationID = CorrelationID.random(from: random)
         do throws(SignInError) {
             guard let known = configuration.providers[provider], let relyingParty = relyingParties[provider] else {
-                throw .unknownProvider
+                throw .unknownProvider(in: configuration)
             }
             guard let url = known.resources[name] else { throw .unknownResource }
             guard let client = known.clients.values.first(where: { $0.id.text == holder.session.clientID }) else {

@@ -31,7 +31,9 @@ extension RedirectSignIn {
     package func start(initiatedBy initiation: LoginInitiation, callbackURL: String) throws(SignInError)
         -> RedirectStart
     {
-        guard let provider = configuration.providers[initiation.provider] else { throw .unknownProvider }
+        guard let provider = configuration.providers[initiation.provider] else {
+            throw .unknownProvider(in: configuration)
+        }
         guard let rules = provider.loginInitiation, let client = provider.clients[rules.clientID] else {
             throw .loginNotInitiated
         }

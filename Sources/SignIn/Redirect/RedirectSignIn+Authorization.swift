@@ -61,7 +61,7 @@ extension RedirectSignIn {
 
     func discover(_ network: MCCMNC?, for pending: PendingRedirect) async throws(SignInError) -> ProviderMetadata {
         let name = pending.start.provider
-        guard let relyingParty = relyingParties[name] else { throw .unknownProvider }
+        guard let relyingParty = relyingParties[name] else { throw .unknownProvider(in: configuration) }
         return try await asked(
             await relyingParty.provider(
                 for: network, clientID: pending.clientID, correlationID: pending.correlationID),

@@ -30,7 +30,7 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> VerifiedAuthorizationResponse {
         guard let relyingParty = relyingParties[provider],
             let clients = configuration.providers[provider]?.clients.mapValues(\.responseSigningAlgorithm)
-        else { throw .unknownProvider }
+        else { throw .unknownProvider(in: configuration) }
         do throws(AuthorizationResponseRefusal) {
             return try await relyingParty.verify(authorizationResponse: text, for: clients)
         } catch {

@@ -68,7 +68,7 @@ extension RedirectSignIn {
     /// The client that a start is for, if the start is valid.
     private func client(for request: RedirectStart) throws(SignInError) -> SignInConfiguration.Client {
         guard let provider = configuration.providers[request.provider], relyingParties[request.provider] != nil else {
-            throw .unknownProvider
+            throw .unknownProvider(in: configuration)
         }
         guard let client = provider.client(request.clientID) else {
             throw request.clientID == nil ? .clientNotNamed : .unknownClient

@@ -28,7 +28,7 @@ extension RedirectSignIn {
         let correlationID = question.correlationID ?? .random(from: random)
         do throws(SignInError) {
             let inquiry = try await verifyPhoneNumber.inquiry(question, of: holder.user, correlationID)
-            guard relyingParties[inquiry.key] != nil else { throw .unknownProvider }
+            guard relyingParties[inquiry.key] != nil else { throw .unknownProvider(in: configuration) }
             guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else { throw .redirectURINotRegistered }
             let id = Secret(random.token())
             let pending = pendingVerification(id, inquiry, redirectURI, publicURL, subnet, correlationID)

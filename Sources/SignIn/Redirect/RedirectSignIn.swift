@@ -49,8 +49,10 @@ package struct RedirectSignIn: Sendable {
         configuration.hasProvider(inPaths: name) && configuration.providers[name] == nil
     }
 
-    /// Whether a name in paths stands for a provider.
-    package func hasProvider(_ name: String) -> Bool { configuration.hasProvider(inPaths: name) }
+    /// - Throws: `not_found` if a name in paths stands for no provider.
+    package func checkProvider(_ name: String) throws(SignInError) {
+        guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider(in: configuration) }
+    }
 
     /// The redirect URI of a frontend that names none: the client's first one that is for this kind of frontend, for
     /// apps preferably with a scheme of their own; otherwise the first of all. Nil without a client or redirect URIs.

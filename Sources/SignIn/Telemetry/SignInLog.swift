@@ -91,7 +91,7 @@ struct SignInLog {
     }
 
     mutating func write(_ error: SignInError) {
-        let nanoseconds = report(.refused(error.code), error)
+        let nanoseconds = report(SignInReport.Outcome(error), error)
         guard logger.logLevel <= error.fault.logLevel else { return }
         var metadata = metadata
         times.write(to: &metadata, all: nanoseconds)
@@ -107,7 +107,7 @@ struct SignInLog {
                 kind: kind, correlationID: correlationID, provider: providerIsKnown ? provider : nil,
                 network: carrierIsKnown ? network : nil, outcome: outcome, check: error?.check,
                 failedStep: error == nil ? nil : times.last, fault: error?.fault,
-                isDenial: error?.isDenial ?? false, steps: times.steps, nanoseconds: nanoseconds))
+                steps: times.steps, nanoseconds: nanoseconds))
         return nanoseconds
     }
 
@@ -152,11 +152,6 @@ extension SignInError {
         if let status = request.status { metadata["status"] = .stringConvertible(status) }
         if let transportError = request.transportError { metadata["transport"] = "\(transportError)" }
     }
-}
-
-extension SignInError {
-    /// See ``SignInReport/isDenial``.
-    var isDenial: Bool { ["access_denied", "request_denied"].contains(codeText) }
 }
 
 extension SignInError.Fault {

@@ -41,9 +41,6 @@ package struct SignInReport: Sendable {
     package let failedStep: Step?
     /// Who caused a failure; nil after a success.
     package let fault: SignInError.Fault?
-    /// Whether the user, or the provider for them, denied the sign-in: `access_denied`, and the carriers' own
-    /// `request_denied`.
-    package let isDenial: Bool
     /// The steps in order, each with its duration in nanoseconds.
     package let steps: [(step: Step, nanoseconds: UInt64)]
     /// The duration of the whole sign-in.
@@ -57,11 +54,13 @@ extension SignInReport {
     /// How a sign-in ended.
     package enum Outcome: Sendable, Hashable, CaseIterable {
         case signedIn, signedUp, mustRegister, linked, wasLinked, authorized
+        /// By the user, or the provider for them: `access_denied`, and the carriers' own `request_denied`.
+        case denied
         /// With this error; one value for all codes of the carriers' own.
         case refused(SignInError.Code)
 
         package static let allCases: [Outcome] =
-            [.signedIn, .signedUp, .mustRegister, .linked, .wasLinked, .authorized]
+            [.signedIn, .signedUp, .mustRegister, .linked, .wasLinked, .authorized, .denied]
             + SignInError.Code.allCases.map(Outcome.refused)
 
         /// The name in logs and metrics.
@@ -73,8 +72,13 @@ extension SignInReport {
             case .linked: "linked"
             case .wasLinked: "was_linked"
             case .authorized: "authorized"
+            case .denied: "denied"
             case .refused(let code): code.rawValue
             }
+        }
+
+        init(_ error: SignInError) {
+            self = ["access_denied", "request_denied"].contains(error.codeText) ? .denied : .refused(error.code)
         }
 
         init(_ outcome: SignInOutcome) {

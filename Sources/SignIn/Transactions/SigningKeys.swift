@@ -134,7 +134,9 @@ private struct StoredKey: Sendable {
 
     init(_ record: SigningKeyRecord, _ protection: KeyProtection) {
         self.record = record
+        // The encryption keys have other uses, too. What they encrypted is no signing key under another row's name.
         signing = protection.open(record.privateKey, of: record.id).flatMap(SigningKey.init(rawRepresentation:))
+            .flatMap { $0.id == record.id ? $0 : nil }
         scheduled = SigningKeySchedule.Key(
             id: record.id, signsFrom: record.signsFrom, isUsable: signing != nil,
             isProtectedAsWanted: protection.isCurrent(record.privateKey, of: record.id))

@@ -14,6 +14,8 @@ package struct DatabaseExamination: Sendable, Hashable {
     package let tokenKeys: [String: Int]
     /// How many users' claims are encrypted with each key.
     package let claimKeys: [String: Int]
+    /// The keys that sign receipts.
+    package let signingKeys: [SigningKeyRecord]
     /// The bindings of carriers' issuers; nil if the database has no table for them yet.
     package let issuers: KnownIssuers?
 
@@ -21,12 +23,15 @@ package struct DatabaseExamination: Sendable, Hashable {
     /// - Throws: ``StorageError`` as the opening of a store would.
     package init(_ configuration: PostgresConfiguration) throws(StorageError) {
         freeBytes = nil
-        (steps, tokenKeys, claimKeys, issuers) = try PostgresSchema.withConnection(configuration) { connection in
-            guard let steps = try PostgresSchema.stepsDone(connection) else { return (nil, [:], [:], nil) }
+        (steps, tokenKeys, claimKeys, signingKeys, issuers) = try PostgresSchema.withConnection(configuration) {
+            connection in
+            guard let steps = try PostgresSchema.stepsDone(connection) else { return (nil, [:], [:], [], nil) }
             let holdsTokens = try PostgresSchema.holdsTable("provider_tokens", connection)
             return (
                 steps, try holdsTokens ? ProviderTokensTable.counts(in: .postgres(connection)) : [:],
                 try steps == Self.allSteps ? StoredClaims.counts(in: .postgres(connection)) : [:],
+                try PostgresSchema.holdsTable("signing_keys", connection)
+                    ? SigningKeysTable.all(in: .postgres(connection)) : [],
                 try PostgresSchema.holdsTable("issuer_bindings", connection)
                     ? IssuerBindingsTable.all(in: .postgres(connection)) : nil
             )
@@ -40,17 +45,20 @@ package struct DatabaseExamination: Sendable, Hashable {
         let size = try file.size()
         freeBytes = try file.freeBytes()
         guard let size, size > 0 else {
-            (steps, tokenKeys, claimKeys, issuers) = (nil, [:], [:], nil)
+            (steps, tokenKeys, claimKeys, signingKeys, issuers) = (nil, [:], [:], [], nil)
             return
         }
         do {
-            (steps, tokenKeys, claimKeys, issuers) = try SQLiteConnections.read(file.path, configuration) { db in
+            (steps, tokenKeys, claimKeys, signingKeys, issuers) = try SQLiteConnections.read(
+                file.path, configuration
+            ) { db in
                 try Schema.validate(db)
                 let holdsTokens = try db.holdsTable("provider_tokens")
                 let steps = try Schema.appliedMigrations(db).count
                 return (
                     steps, try holdsTokens ? ProviderTokensTable.counts(in: db.session) : [:],
                     try steps == Self.allSteps ? StoredClaims.counts(in: db.session) : [:],
+                    try db.holdsTable("signing_keys") ? SigningKeysTable.all(in: db.session) : [],
                     try db.holdsTable("issuer_bindings")
                         ? IssuerBindingsTable.all(in: db.session) : nil
                 )

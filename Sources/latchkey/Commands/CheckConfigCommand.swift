@@ -72,7 +72,7 @@ struct CheckConfigCommand: ParsableCommand {
             let secrecy = key.isSecret ? "; a secret, which a file may hold (_file)" : ""
             print("    default: \(key.defaultValue ?? "none"); environment: \(variable)\(secrecy)\(reload(of: key))")
             if let option = key.optionName { print("    option: \(option)") }
-            if let former = key.formerName { print("    former name: \(former)") }
+            for former in key.formerNames { print("    former name: \(former)") }
             print("")
         }
     }
@@ -90,7 +90,7 @@ extension ConfigurationProblem {
 extension ConfigurationKey {
     fileprivate func write(to json: inout JSONObjectWriter) {
         json.add("key", name)
-        json.add("former_name", ifPresent: formerName)
+        json.add("former_names", formerNames)
         json.add("variable", ifPresent: environmentName)
         json.add("option", ifPresent: optionName)
         json.add("type", type)

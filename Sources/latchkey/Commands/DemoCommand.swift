@@ -12,8 +12,9 @@ struct DemoCommand: AsyncParsableCommand {
             Prints a curl command that signs a user in. The users are stored in latchkey-demo.db in the working \
             directory; delete the file to start over.
 
-            The demo has its own http.host, http.port, database.url, api_keys (demo-key), console, zenkey and vault; \
-            of a configuration it takes the rest, such as allowed_origins, sessions and providers.
+            The demo has its own http.host, http.port, database.url, api_keys (demo-key), console, zenkey and \
+            allow_loopback_http, and says which of these keys a configuration has for nothing; it takes the rest, such \
+            as allowed_origins, sessions and providers.
 
             Exit status: 0 after SIGTERM or SIGINT, 1 if the demo cannot start, 64 for wrong options, 78 for an \
             invalid configuration.
@@ -32,7 +33,11 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         ProcessMemory.keepHeapsSmall()
-        var configuration = try options.load(for: .demo).configuration
+        let loaded = try options.load(for: .demo)
+        for warning in loaded.warnings.map(\.description) + Demo.unusedKeys(of: loaded) {
+            Console.warn("warning: \(warning)")
+        }
+        var configuration = loaded.configuration
         configuration.http.port = port
         configuration.database.url = DatabaseURL(path: database)
         let signals = TerminationSignals(ignoresHangup: true)

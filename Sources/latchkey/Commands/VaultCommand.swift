@@ -17,7 +17,7 @@ struct VaultCommand: AsyncParsableCommand {
 struct RotateVaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Encrypts the stored tokens and claims with the first of vault.encryption_keys.",
+        abstract: "Encrypts the stored tokens and claims with the first of encryption_keys.",
         discussion: """
             The keys that they are encrypted with must follow the first. If the command is interrupted, finished rows \
             stay as they are; run it again for the rest. The change is written to the audit record. The exit status is \

@@ -121,6 +121,29 @@ struct AccessTests {
         }
     }
 
+    @Test("The refusal of a page names allowed_origins, and does not tell which origins and keys there are")
+    func refusedPage() async throws {
+        let app = try TestApp(
+            allowedOrigins: ["https://web.example"],
+            keys: ["KEY-of-one-origin": APIGrant(origins: ["https://kiosk.example"])])
+        func description(_ headers: HTTPFields, _ key: String?, _ path: String = "/users/me") async throws -> String {
+            let answer = try await app.send(.get, path, headers, apiKey: key)
+            #expect(answer.status == 401 && answer.error == "invalid_api_key")
+            return answer.text("error_description") ?? ""
+        }
+        let ofApp = try await description([:], nil)
+        #expect(!ofApp.contains("allowed_origins"))
+        var ofPages: Set<String> = []
+        for origin in ["https://other.example", "https://kiosk.example", "https://web.example", "null"] {
+            for key in [nil, "wrong"] where key != nil || origin != "https://web.example" {
+                ofPages.insert(try await description([.origin: origin], key))
+            }
+        }
+        #expect(ofPages.count == 1)
+        #expect(ofPages.first?.contains("allowed_origins") == true)
+        #expect(ofPages.first?.contains(".example") == false)
+    }
+
     @Test("Origins are compared by bytes")
     func equivalentOrigin() async throws {
         let app = try TestApp(allowedOrigins: ["https://Kiosk.example"])

@@ -251,10 +251,42 @@ struct SignInRequestTests {
         #expect(try await app.signIn(SignInBody().with("redirect_uri", "\"other://x\"")).status == 200)
     }
 
-    @Test("An unknown provider is not found")
-    func unknownProvider() async throws {
-        let answer = try await TestApp().post("/auth/nobody/sign-in", SignInBody().json)
+    @Test(
+        "An unknown provider is not found, and the error names the configured ones",
+        arguments: [
+            (HTTPRequest.Method.post, "/auth/nobody/sign-in"), (.post, "/auth/nobody/attempts"),
+            (.get, "/auth/nobody/start?client_type=web&redirect_uri=https%3A%2F%2Fapp.example%2F"),
+            (.get, "/auth/nobody/callback?state=x"),
+        ])
+    func unknownProvider(method: HTTPRequest.Method, path: String) async throws {
+        let headers: HTTPFields = [.contentType: "application/json", .accept: "application/json"]
+        let answer = try await TestApp().send(
+            method, path, headers, body: path.hasSuffix("sign-in") ? SignInBody().json : "")
         #expect(answer.status == 404)
         #expect(answer.error == "not_found")
+        #expect(answer.description.hasSuffix("configured one: \(TestApp.provider), zenkey."), "\(answer.description)")
+    }
+
+    @Test(
+        "The error of an unknown provider names at most ten, each by its name in paths",
+        arguments: [
+            (count: 9, shown: "p00, p01, p02, p03, p04, p05, p06, p07, p08, zone."),
+            (count: 10, shown: "p00, p01, p02, p03, p04, p05, p06, p07, p08, p09, …."),
+        ])
+    func unknownAmongMany(count: Int, shown: String) throws {
+        var providers: [String: SignInConfiguration.Provider] = [:]
+        for number in 0..<count {
+            providers["p0\(number)"] = SignInConfiguration.Provider(kind: .oidc, name: "P", clients: [])
+        }
+        for name in ["one", "two"] {
+            var mobile = SignInConfiguration.Provider(kind: .camara, name: "Zone", clients: [])
+            let root = try #require(EndpointURL("https://\(name).example", policy: .httpsOnly))
+            mobile.mobileOperator = SignInConfiguration.MobileOperator(
+                provider: "zone", name: name, networks: [], apis: try #require(OperatorAPIs(root: root)),
+                purpose: try #require(Purpose("dpv:FraudPreventionAndDetection")))
+            providers["zone/\(name)"] = mobile
+        }
+        let error = SignInError.unknownProvider(in: SignInConfiguration(providers: providers))
+        #expect(error.description.hasSuffix("configured one: " + shown))
     }
 }

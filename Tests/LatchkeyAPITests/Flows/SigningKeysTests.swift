@@ -1,9 +1,10 @@
 import OpenIDConnect
 import Primitives
-import SignIn
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import SignIn
 
 /// The life of the keys that sign receipts.
 @Suite("Signing keys")
@@ -18,13 +19,18 @@ struct SigningKeysTests {
         testStore = try TestStore()
     }
 
+    /// Encryption keys of one repeated byte each.
+    private static func keys(_ bytes: [UInt8]) throws -> [EncryptionKey] {
+        try bytes.map { byte in try #require(EncryptionKey([UInt8](repeating: byte, count: 32))) }
+    }
+
     /// The keys of a process with these encryption keys.
-    private func process(_ encryptionKeys: UInt8...) throws -> SigningKeys {
+    private func process(_ encryptionKeys: UInt8...) throws -> SigningKeys { try process(encryptionKeys) }
+
+    private func process(_ encryptionKeys: [UInt8]) throws -> SigningKeys {
         var configuration = SignInConfiguration(providers: [:])
         configuration.transactions.keyLifetime = 10 * Self.day
-        configuration.transactions.encryptionKeys = try encryptionKeys.map { byte in
-            try #require(EncryptionKey([UInt8](repeating: byte, count: 32)))
-        }
+        configuration.transactions.encryptionKeys = try Self.keys(encryptionKeys)
         return UseCases(
             configuration: configuration, relyingParties: [:], store: store, logger: log.logger, clock: clock.wallClock
         ).signingKeys
@@ -125,6 +131,38 @@ struct SigningKeysTests {
         #expect(try await keys.published().count == 2)
         #expect(try await starts() == [-1, -1])
         #expect(log.text.contains("cannot be decrypted"))
+    }
+
+    @Test("What else is encrypted with the same keys is no signing key, whatever the row is named")
+    func otherRow() async throws {
+        let process = try process(1)
+        try await process.maintain()
+        let own = try #require(try await store.signingKeys().first)
+        let encryptionKey = try #require(EncryptionKey([UInt8](repeating: 1, count: 32)))
+        // A private key that others know, in the form that the store has for claims.
+        let sealed = try encryptionKey.key.seal(
+            [UInt8](repeating: 7, count: 32), boundTo: Array("claims of a user".utf8))
+        let forged = SigningKeyRecord(
+            id: "claims of a user", publicKey: own.publicKey, privateKey: [1] + sealed, createdAt: clock.now,
+            signsFrom: clock.now)
+        #expect(try await store.addSigningKey(forged, after: own.id))
+        clock.advance(bySeconds: 3600)
+        #expect(try await process.signer().id == own.id)
+        #expect(log.text.contains("cannot be decrypted"))
+    }
+
+    @Test(
+        "The doctor learns with which key each is encrypted",
+        arguments: [
+            (stored: [], keys: [], KeyProtection.State.current), (stored: [], keys: [1], .older),
+            (stored: [1], keys: [1], .current), (stored: [1], keys: [1, 2], .current),
+            (stored: [1], keys: [2, 1], .older), (stored: [1], keys: [2], .unreadable),
+            (stored: [1], keys: [], .unreadable),
+        ] as [(stored: [UInt8], keys: [UInt8], KeyProtection.State)])
+    func state(stored: [UInt8], keys: [UInt8], expected: KeyProtection.State) async throws {
+        try await process(stored).maintain()
+        let record = try #require(try await store.signingKeys().first)
+        #expect(KeyProtection(keys: try Self.keys(keys)).state(of: record) == expected)
     }
 
     @Test("Processes with different encryption keys add at most one key a day")

@@ -80,12 +80,20 @@ struct ConfigurationWarningTests {
             ("sessions: {access_lifetime: 25h}", "sessions.access_lifetime", "stolen"),
             ("id_token: {clock_skew: 6m}", "id_token.clock_skew", "expire"),
             (
+                "encryption_keys: [000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f]",
+                "encryption_keys", "sample"
+            ),
+            (
                 "transactions: {encryption_keys: [000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f]}",
                 "transactions.encryption_keys", "sample"
             ),
+            (
+                "vault: {encryption_keys: [000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f]}",
+                "vault.encryption_keys", "sample"
+            ),
         ])
     func unsafe(text: String, key: String, words: String) throws {
-        let warnings = try load(Self.client + text).warnings
+        let warnings = try load(Self.client + text).warnings.filter { !$0.reason.contains("former name") }
         #expect(warnings.map(\.key) == [key])
         #expect(warnings.first?.reason.contains(words) == true)
         #expect(warnings.first?.origin != ConfigurationOrigin.none)
@@ -113,7 +121,7 @@ struct ConfigurationWarningTests {
         #expect(try warnings("postgres://latchkey@127.0.0.1/latchkey").isEmpty)
     }
 
-    private static let vault = "vault: {encryption_keys: [\(String(repeating: "5a", count: 32))]}\n"
+    private static let vault = "encryption_keys: [\(String(repeating: "5a", count: 32))]\n"
     struct Scopes: Sendable {
         let scopes: String
         var unknown: [String] = []
@@ -182,6 +190,39 @@ struct ConfigurationWarningTests {
         #expect(try load(Self.client + text).warnings.count == count)
     }
 
+    @Test(
+        "A world-readable file that only names the files of secrets has none; one with a secret does",
+        arguments: [
+            ("zenkey: {clients: [{id: a, secret_file: f, redirect_uris: ['a.b:/c']}]}", nil),
+            ("zenkey: {clients: [{id: a, secret: s, redirect_uris: ['a.b:/c']}]}", "zenkey.clients"),
+            ("zenkey: {clients: ['a:s']}", "zenkey.clients"), ("zenkey: {clients: 'a:s'}", "zenkey.clients"),
+            ("zenkey: {clients_file: pairs}", nil),
+            (
+                "zenkey: {clients: [{id: a, secret_file: f, redirect_uris: ['a.b:/c']}, {id: b, secret: s}]}",
+                "zenkey.clients"
+            ),
+            (acme("secret_file: f"), nil), (acme("secret: s"), "providers"),
+            ("api_keys: [{name: a, key_file: f}]", nil), ("api_keys: [{name: a, key: \(key)}]", "api_keys"),
+            ("api_keys: [\(key)]", "api_keys"),
+        ] as [(String, String?)])
+    func secretFiles(text: String, key: String?) throws {
+        var environment = needed
+        if text.hasPrefix("zenkey") { environment["LATCHKEY_ZENKEY_CLIENTS"] = nil }
+        if text.hasPrefix("api_keys") { environment["LATCHKEY_API_KEYS"] = nil }
+        let loaded = try load(
+            text, environment: environment, files: ["f": Self.key, "pairs": "a:s"], readableByAll: true)
+        let warned = loaded.warnings.filter { $0.reason.contains("the file holds secrets") }
+        #expect(warned.map(\.key) == [key].compactMap(\.self))
+        #expect(loaded.warnings.contains { $0.reason.contains("in plain text") } == (key == "api_keys"))
+    }
+
+    private static let key = String(repeating: "k", count: 40)
+
+    private static func acme(_ secret: String) -> String {
+        "providers: {acme: {kind: oidc, issuer: 'https://acme.example', clients: [{id: a, \(secret), redirect_uris: "
+            + "['a.b:/c']}]}}"
+    }
+
     @Test("API keys in a file of their own are not in the configuration file, whoever can read that")
     func ownFile() throws {
         let environment = needed.with("LATCHKEY_API_KEYS", nil)
@@ -214,7 +255,7 @@ struct ConfigurationWarningTests {
             ),
             ("zenkey.clients", "LATCHKEY_ZENKEY_CLIENTS", "ccid-1:your-client-secret"),
             (
-                "vault.encryption_keys", "LATCHKEY_VAULT_ENCRYPTION_KEYS",
+                "encryption_keys", "LATCHKEY_ENCRYPTION_KEYS",
                 "1f1e1d1c1b1a191817161514131211100f0e0d0c0b0a09080706050403020100"
             ),
         ]

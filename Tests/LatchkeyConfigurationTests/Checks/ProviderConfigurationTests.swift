@@ -448,7 +448,8 @@ struct ProviderConfigurationTests {
     @Test("A client without redirect URIs, and a secret in a world-readable file, cause warnings")
     func warnings() throws {
         let text = "providers: {acme: {kind: oidc, issuer: 'https://acme.example', clients: 'c:s'}}"
-        #expect(try load(text).warnings.contains { $0.key == "providers" && $0.reason.contains("no redirect_uris") })
+        #expect(
+            try load(text).warnings.contains { $0.key == "providers" && $0.reason.contains("no sign-in by redirect") })
         #expect(try !load("providers: {acme: {\(Self.acme)}}").warnings.contains { $0.key == "providers" })
         let open = try load("providers: {acme: {\(Self.acme)}}", readableByAll: true).warnings
         #expect(open.contains { $0.key == "providers" && $0.reason.contains("every user of this machine") })
@@ -469,8 +470,8 @@ struct TokenStorageConfigurationTests {
         let text =
             "providers: {zoom: {\(Self.zoom), store_tokens: true, resources: {zak: \(Self.zak), me_2-x: \(Self.zak)}}}"
         for (environment, files) in [
-            (needed.with("LATCHKEY_VAULT_ENCRYPTION_KEYS", "\(Self.key),\(Self.key)"), [:]),
-            (needed.with("LATCHKEY_VAULT_ENCRYPTION_KEYS_FILE", "own"), ["own": "\(Self.key)\n\(Self.key)\n"]),
+            (needed.with("LATCHKEY_ENCRYPTION_KEYS", "\(Self.key),\(Self.key)"), [:]),
+            (needed.with("LATCHKEY_ENCRYPTION_KEYS_FILE", "own"), ["own": "\(Self.key)\n\(Self.key)\n"]),
         ] {
             let configuration = try load(text, environment: environment, files: files).configuration
             let provider = try #require(configuration.providers.first)
@@ -480,7 +481,7 @@ struct TokenStorageConfigurationTests {
             #expect(Set(provider.resources.keys) == ["zak", "me_2-x"])
             let key = try #require(EncryptionKey(Array(repeating: 10, count: 32)))
             #expect(configuration.vaultKeys.map(\.id) == [key.id, key.id])
-            let shown = ConfigurationReference.values(of: configuration).first { $0.key == "vault.encryption_keys" }
+            let shown = ConfigurationReference.values(of: configuration).first { $0.key == "encryption_keys" }
             #expect(shown?.value == "‹redacted›,‹redacted›")
         }
         #expect(try !load("providers: {zoom: {\(Self.zoom)}}").configuration.providers[0].storesTokens)
@@ -492,11 +493,11 @@ struct TokenStorageConfigurationTests {
         let found = problems(text, environment: needed)
         #expect(found.count == 1)
         #expect(found.first?.contains("is missing; providers.zoom has store_tokens") == true, "\(found)")
-        #expect(found.first?.contains("LATCHKEY_VAULT_ENCRYPTION_KEYS_FILE") == true)
+        #expect(found.first?.contains("LATCHKEY_ENCRYPTION_KEYS_FILE") == true)
         #expect(found.first?.contains("openssl rand -hex 32") == true)
-        let empty = problems(text + "\nvault: {encryption_keys: []}", environment: needed)
+        let empty = problems(text + "\nencryption_keys: []", environment: needed)
         #expect(empty.count == 1)
-        let bad = problems(text + "\nvault: {encryption_keys: [HIDDEN]}", environment: needed)
+        let bad = problems(text + "\nencryption_keys: [HIDDEN]", environment: needed)
         #expect(bad.count == 1)
         #expect(bad.first?.contains("is not a key") == true)
         #expect(bad.first?.contains("HIDDEN") == false)
@@ -524,7 +525,7 @@ struct TokenStorageConfigurationTests {
             ),
         ])
     func wrong(_ text: String, _ reason: String) {
-        let environment = needed.with("LATCHKEY_VAULT_ENCRYPTION_KEYS", Self.key)
+        let environment = needed.with("LATCHKEY_ENCRYPTION_KEYS", Self.key)
         let found = problems("providers: {zoom: {\(Self.zoom), \(text)}}", environment: environment)
         #expect(found.count == 1, "\(found)")
         #expect(found.first?.contains(reason) == true, "\(found)")
@@ -539,7 +540,7 @@ struct TokenStorageConfigurationTests {
         }
         let configuration = try load(
             String(try #require(shown).dropFirst("yaml\n".count)),
-            files: ["vault-keys": Self.key + "\n", "zoom-secret": "s"]
+            files: ["encryption-keys": Self.key + "\n", "zoom-secret": "s"]
         ).configuration
         #expect(configuration.vaultKeys.count == 1)
         let provider = try #require(configuration.providers.first)

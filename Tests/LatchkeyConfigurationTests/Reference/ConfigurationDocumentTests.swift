@@ -72,13 +72,14 @@ enum ConfigurationDocument {
         }
         lines += ["", "## Former names", "", formerNames, "", "| former name | name |", "|---|---|"]
         for key in ConfigurationReference.keys {
-            if let former = key.formerName { lines.append("| \(former) | `\(key.name)` |") }
+            for former in key.formerNames { lines.append("| \(former) | `\(key.name)` |") }
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
     private static let formerNames = """
-        Keys and variables of earlier versions are accepted with a warning. Giving a key by both names is a problem.
+        Keys and variables of earlier versions are accepted with a warning. Giving a key by both names is a problem,
+        except for those of [`encryption_keys`](database.md#encryption-keys), each of which applies to its former use.
         """
 
     private static func row(_ key: ConfigurationKey) -> String {

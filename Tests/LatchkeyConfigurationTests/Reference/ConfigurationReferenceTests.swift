@@ -86,13 +86,13 @@ struct ConfigurationReferenceTests {
         let secrets = ConfigurationReference.keys.filter(\.isSecret).map(\.name)
         #expect(
             secrets == [
-                "database.url", "api_keys", "api_keys[].key", "zenkey.clients", "zenkey.clients[].secret",
+                "database.url", "encryption_keys", "api_keys", "api_keys[].key", "zenkey.clients",
+                "zenkey.clients[].secret",
                 "zenkey.clients[].certificate_key", "zenkey.clients[].private_key",
                 "zenkey.clients[].other_private_key",
                 "zenkey.clients[].decryption_key", "zenkey.clients[].other_decryption_key", "providers",
                 "providers[].clients", "providers[].telco_finder.private_key", "providers[].operators[].private_key",
-                "providers[].operators[].other_private_key", "vault.encryption_keys",
-                "transactions.encryption_keys", "outbound.proxy",
+                "providers[].operators[].other_private_key", "outbound.proxy",
             ])
     }
 }

@@ -116,9 +116,10 @@ struct ConfigurationSchemaTests {
             let known = try #require(value(of: key.name), "\(key.name)")
             #expect(known["description"]?.string == key.meaning)
             #expect((known["default"] != nil) == (key.defaultValue != nil), "\(key.name)")
-            if let former = key.formerName.flatMap({ name in value(of: name) }) {
+            for former in key.formerNames {
+                let known = try #require(value(of: former), "\(former)")
                 // A former name may be a group now.
-                #expect(former["deprecated"] == true || former["properties"] != nil)
+                #expect(known["deprecated"] == true || known["properties"] != nil)
             }
         }
     }

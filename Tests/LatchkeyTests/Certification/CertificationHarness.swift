@@ -56,7 +56,7 @@ final class CertificationHarness: Sendable {
                 "LATCHKEY_HTTP_PORT": "0", "LATCHKEY_DATABASE_URL": "sqlite:///\(directory.path)/latchkey.db",
                 "LATCHKEY_API_KEYS": "test-key", "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
                 "LATCHKEY_RATE_LIMITS": "off", "LATCHKEY_OUTBOUND_CA_BUNDLE": certificates.authority,
-                "LATCHKEY_VAULT_ENCRYPTION_KEYS": String(repeating: "1f", count: 32),
+                "LATCHKEY_ENCRYPTION_KEYS": String(repeating: "1f", count: 32),
             ], directory: directory.path)
         origin = "http://127.0.0.1:\(try await process.port(after: "listening"))"
     }

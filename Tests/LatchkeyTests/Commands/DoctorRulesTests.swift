@@ -78,6 +78,25 @@ struct DoctorRulesTests {
         if days == nil { #expect(findings.allSatisfy { $0.message.contains("does not report") }) }
     }
 
+    @Test(
+        "Without public_url, only a server that no loopback address leads to cannot start sign-ins by redirect",
+        arguments: [
+            (["127.0.0.1"], .ok), (["::1"], .ok), (["localhost"], .ok), (["10.0.0.7", "127.0.0.1"], .ok),
+            (["0.0.0.0"], .warning), (["10.0.0.7"], .warning), (["127.example.com"], .warning),
+        ] as [([String], DoctorReport.Finding.Severity)])
+    func withoutPublicURL(hosts: [String], severity: DoctorReport.Finding.Severity) async throws {
+        var configuration = Configuration()
+        configuration.http.hosts = hosts
+        let directory = try TemporaryDirectory()
+        configuration.database.url = DatabaseURL(path: directory.file("latchkey.db"))
+        let http = ScriptedHTTPClient { _ throws(OutboundError) in
+            throw OutboundError(.timedOut, mayHaveBeenSent: false, reason: "no response")
+        }
+        let findings = await Doctor(configuration, http: http).examine().findings.filter { $0.area == .publicURL }
+        #expect(findings.map(\.severity) == [severity])
+        #expect(findings.first?.message.contains("is not set") == true)
+    }
+
     @Test("An invalid certificate is a problem with the reason")
     func badCertificate() async throws {
         let failure = OutboundError(.tls, mayHaveBeenSent: false, reason: "certificate has expired")

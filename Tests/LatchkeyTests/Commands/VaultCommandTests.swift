@@ -19,7 +19,7 @@ import Testing
         deletesUnreadableClaims: Bool = false
     ) async throws -> (lines: [String], progress: [String]) {
         var configuration = harness.base.configuration
-        configuration.vaultKeys = keys.flatMap { EncryptionKey.of($0) }
+        configuration.encryptionKeys = keys.flatMap { EncryptionKey.of($0) }
         let admin = try AdminService(configuration)
         var progress: [String] = []
         let result: Result<[String], any Error>
@@ -46,7 +46,7 @@ import Testing
     @Test("A running server keeps using rows that are encrypted again under the first key, without the old key")
     func rotates() async throws {
         try await ResourceHarness.with(configure: {
-            $0.vaultKeys = EncryptionKey.of(ResourceHarness.key, Self.newKey)
+            $0.encryptionKeys = EncryptionKey.of(ResourceHarness.key, Self.newKey)
         }) { harness in
             var tokens: [String] = []
             for user in ["jane", "ravi"] { tokens.append(try await harness.signIn(user: user)) }
@@ -66,7 +66,7 @@ import Testing
                 #expect(status == 200)
             }
             var configuration = harness.base.configuration
-            configuration.vaultKeys = EncryptionKey.of(Self.newKey)
+            configuration.encryptionKeys = EncryptionKey.of(Self.newKey)
             try await SignInHarness.withServer(configuration) { app in
                 for token in tokens {
                     let status = try await harness.fetch(token, at: app).status
@@ -153,7 +153,7 @@ import Testing
         let gate = Gate()
         try await ResourceHarness.with(
             pause: { _ in await gate.pass() },
-            configure: { $0.vaultKeys = EncryptionKey.of(ResourceHarness.key, Self.newKey) }
+            configure: { $0.encryptionKeys = EncryptionKey.of(ResourceHarness.key, Self.newKey) }
         ) { harness in
             let token = try await harness.signIn()
             harness.simulator.expireAccessTokens(at: "meetings")
@@ -171,7 +171,7 @@ import Testing
     @Test("vault rotate counts rows, and --apply encrypts them again; doctor reports which keys the rows use")
     func commands() async throws {
         try await AdminHarness.with { harness in
-            let environment = ["LATCHKEY_VAULT_ENCRYPTION_KEYS": "\(Self.newKey),\(ResourceHarness.key)"]
+            let environment = ["LATCHKEY_ENCRYPTION_KEYS": "\(Self.newKey),\(ResourceHarness.key)"]
             let none = try await harness.run(["vault", "rotate"], environment: environment)
             #expect(none.status == 1)
             #expect(none.output.contains("there is no database"))
@@ -183,7 +183,7 @@ import Testing
                 let configuration = harness.base.configuration
                 let environment = [
                     "LATCHKEY_DATABASE_URL": "\(configuration.database.url)",
-                    "LATCHKEY_VAULT_ENCRYPTION_KEYS": keys, "LATCHKEY_API_KEYS": AdminHarness.apiKey,
+                    "LATCHKEY_ENCRYPTION_KEYS": keys, "LATCHKEY_API_KEYS": AdminHarness.apiKey,
                     "LATCHKEY_ZENKEY_CLIENTS": "a:b", "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
                     "LATCHKEY_ZENKEY_DISCOVERY_URL": harness.simulator.discoveryURL ?? "",
                 ]
@@ -193,7 +193,7 @@ import Testing
             #expect(sick.status == 1)
             #expect(
                 sick.output.contains(
-                    "1 rows of tokens are encrypted with keys that vault.encryption_keys does not have"))
+                    "1 rows of tokens are encrypted with keys that encryption_keys does not have"))
             #expect(sick.output.contains("1 rows of tokens are encrypted with an older key, or not at all"))
             try harness.database.change("DELETE FROM provider_tokens WHERE serial = 1")
             let dry = try await run(["vault", "rotate"], "\(Self.newKey),\(ResourceHarness.key)")
@@ -213,7 +213,7 @@ import Testing
         let directory = try TemporaryDirectory()
         try await ResourceHarness.with { harness in
             var configuration = harness.base.configuration
-            configuration.vaultKeys = []
+            configuration.encryptionKeys = []
             #expect(throws: LatchkeyStartError.self) { try LatchkeyService(configuration: configuration) }
             configuration.database.url = DatabaseURL(path: directory.file("demo.db"))
             let demo = try await Demo.start(configuration, simulatorPort: 0)

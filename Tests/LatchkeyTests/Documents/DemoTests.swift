@@ -105,6 +105,41 @@ import Testing
         }
     }
 
+    @Test("The demonstration says which keys of a configuration it does not use")
+    func unusedKeys() async throws {
+        let directory = try TemporaryDirectory(files: [
+            "own.yaml": """
+            http: {port: 8443, host: 10.0.0.7}
+            api_keys: [HIDDEN-api-key-0123456789]
+            zenkey: {par: always, clients: [{id: own, secret: HIDDEN-secret}]}
+            sessions: {access_lifetime: 10m}
+            vault: {encryption_keys: ['\(ResourceHarness.key)']}
+            """
+        ])
+        let demo = try LatchkeyProcess(
+            ["demo", "--port", "0", "--simulator-port", "0", "--config", "own.yaml"],
+            environment: ["LATCHKEY_DATABASE_URL": "sqlite:///own.db"], directory: directory.path)
+        _ = try await demo.wait { $0.contains("Bearer TOKEN") ? true : nil }
+        demo.send(SIGINT)
+        let ending = await demo.ending()
+        #expect(ending.status == 0)
+        let warnings = ending.output.split(separator: "\n").filter { $0.hasPrefix("warning: ") }.map(String.init)
+        let unused = "is not used, because the demonstration has a value of its own;"
+        #expect(
+            warnings == [
+                "warning: vault.encryption_keys: is the former name of a key; move its keys to encryption_keys "
+                    + "[own.yaml line 5]",
+                "warning: database.url: \(unused) give --database, or run latchkey serve with it "
+                    + "[LATCHKEY_DATABASE_URL]",
+                "warning: api_keys: \(unused) run latchkey serve with it [own.yaml line 2]",
+                "warning: http.host: \(unused) run latchkey serve with it [own.yaml line 1]",
+                "warning: http.port: \(unused) give --port, or run latchkey serve with it [own.yaml line 1]",
+                "warning: zenkey.clients: \(unused) run latchkey serve with it [own.yaml line 3]",
+                "warning: zenkey.par: \(unused) run latchkey serve with it [own.yaml line 3]",
+            ])
+        #expect(!ending.output.contains("HIDDEN"))
+    }
+
     private func withDemo(_ body: (_ directory: String, _ here: (String) -> String) async throws -> Void) async throws {
         let directory = try TemporaryDirectory()
         let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)

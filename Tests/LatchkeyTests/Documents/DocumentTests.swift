@@ -26,6 +26,9 @@ import Testing
         ("docs/approvals.md", "start", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
         ("docs/approvals.md", "approve", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
         ("docs/approvals.md", "poll", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
+        ("docs/mobile-apps.md", "carriers", "Tests/LatchkeyTests/Documents/SimulatedCarriersTests.swift"),
+        ("docs/mobile-apps.md", "serve", "Tests/LatchkeyTests/Documents/SimulatedCarriersTests.swift"),
+        ("docs/mobile-apps.md", "simulated-sign-in", "Tests/LatchkeyTests/Documents/SimulatedCarriersTests.swift"),
         ("docs/accounts.md", "port", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
         ("docs/accounts.md", "operator", "Tests/LatchkeyTests/Documents/DemoTests.swift"),
         ("docs/web-frontends.md", "first-page", "Tests/Browser/clients.py"),
@@ -237,7 +240,7 @@ import Testing
 }
 
 /// The shell of a reader who follows the documents.
-private struct Shell {
+struct Shell {
     let port: UInt16
     let carriers: UInt16
     let directory: String

@@ -42,7 +42,7 @@ import Testing
                 """, as: "latchkey.yaml")
             arguments = ["serve", "--config", file]
             var environment = harness.environment
-            environment["LATCHKEY_VAULT_ENCRYPTION_KEYS"] = String(repeating: "1f", count: 32)
+            environment["LATCHKEY_ENCRYPTION_KEYS"] = String(repeating: "1f", count: 32)
             // A lease of 7 seconds.
             environment["LATCHKEY_OUTBOUND_TIMEOUTS_TOKEN"] = "2s"
             if database == .postgres {

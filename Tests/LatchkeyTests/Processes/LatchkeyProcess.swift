@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// The built `latchkey` in its own process.
+/// The built `latchkey`, or another built program, in its own process.
 final class LatchkeyProcess: Sendable {
     struct NotBuilt: Error {}
     struct DidNotListen: Error { let output: String }
@@ -23,12 +23,14 @@ final class LatchkeyProcess: Sendable {
 
     /// Starts the program and collects its standard output and error together. The standard input is empty, or the
     /// given text, which must fit into a pipe.
-    /// - Parameter launcher: A program with its arguments that replaces itself by the one named after them.
+    /// - Parameters:
+    ///   - program: Another built program.
+    ///   - launcher: A program with its arguments that replaces itself by the one named after them.
     init(
-        _ arguments: [String], under launcher: [String] = [], environment: [String: String] = [:],
-        directory: String? = nil, input: String? = nil
+        _ arguments: [String], of program: String = "latchkey", under launcher: [String] = [],
+        environment: [String: String] = [:], directory: String? = nil, input: String? = nil
     ) throws {
-        guard let program = LatchkeyProcess.program else { throw NotBuilt() }
+        guard let program = LatchkeyProcess.program(program) else { throw NotBuilt() }
         process.executableURL = launcher.isEmpty ? program : URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = launcher.isEmpty ? arguments : launcher + [program.path] + arguments
         process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]
@@ -113,9 +115,11 @@ final class LatchkeyProcess: Sendable {
     }
 
     /// The program, which is built beside the tests.
-    static let program: URL? = {
+    static let program = program("latchkey")
+
+    private static func program(_ name: String) -> URL? {
         let here = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let program = here.appendingPathComponent("latchkey")
+        let program = here.appendingPathComponent(name)
         return FileManager.default.isExecutableFile(atPath: program.path) ? program : nil
-    }()
+    }
 }

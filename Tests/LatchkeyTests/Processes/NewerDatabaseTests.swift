@@ -27,7 +27,7 @@ import Testing
             #expect(try await harness.run(["migrate"]).status == 0)
             try DatabaseProbe(path: path).change("INSERT INTO grdb_migrations VALUES ('of the future')")
             let before = try Data(contentsOf: URL(fileURLWithPath: path))
-            let environment = ["LATCHKEY_VAULT_ENCRYPTION_KEYS": String(repeating: "1f", count: 32)]
+            let environment = ["LATCHKEY_ENCRYPTION_KEYS": String(repeating: "1f", count: 32)]
             try await expectRefusal(harness, environment)
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
         }
@@ -38,7 +38,7 @@ import Testing
         let cluster = try PostgresCluster.shared()
         let url = try cluster.makeSchema()
         let environment = [
-            "LATCHKEY_DATABASE_URL": url, "LATCHKEY_VAULT_ENCRYPTION_KEYS": String(repeating: "1f", count: 32),
+            "LATCHKEY_DATABASE_URL": url, "LATCHKEY_ENCRYPTION_KEYS": String(repeating: "1f", count: 32),
         ]
         try await AdminHarness.with { harness in
             #expect(try await harness.run(["migrate"], environment: environment).status == 0)

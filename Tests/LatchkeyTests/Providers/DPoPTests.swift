@@ -22,7 +22,7 @@ import Testing
 
     /// A configuration in which `acme` stores tokens and has a resource.
     private func storing(_ configuration: inout Configuration) {
-        configuration.vaultKeys = EncryptionKey.of(ResourceHarness.key)
+        configuration.encryptionKeys = EncryptionKey.of(ResourceHarness.key)
         configuration.providers[0].storesTokens = true
         let url = configuration.providers[0].issuer.text + "/v2/users/me/token?type=zak"
         configuration.providers[0].resources = [

@@ -64,7 +64,7 @@ import Testing
             ResponseDecryption(key: try pair.key("enc-1"), encryption: .a256GCM),
             Encryption(.ecdhES, .a256GCM, publicKeyPEM: pair.publicPEM)
         ) { configuration in
-            configuration.vaultKeys = EncryptionKey.of(ResourceHarness.key)
+            configuration.encryptionKeys = EncryptionKey.of(ResourceHarness.key)
             configuration.providers[0].storesTokens = true
             let url = configuration.providers[0].issuer.text + "/v2/users/me/token?type=zak"
             configuration.providers[0].resources = [

@@ -47,7 +47,7 @@ import Testing
         try await ProviderWalk.with(
             configure: { configuration in
                 configuration.outbound.certificateAuthorities = certificates.authority
-                configuration.vaultKeys = EncryptionKey.of(ResourceHarness.key)
+                configuration.encryptionKeys = EncryptionKey.of(ResourceHarness.key)
                 let issuer = configuration.providers[0].issuer
                 do {
                     configuration.providers[0] = try Self.provider(setting, issuer, certificates)
@@ -78,7 +78,7 @@ import Testing
     ) throws -> LoadedConfiguration {
         let text = """
             allow_loopback_http: true
-            vault: {encryption_keys: '\(ResourceHarness.key)'}
+            encryption_keys: '\(ResourceHarness.key)'
             providers:
               acme:
                 kind: oidc

@@ -26,7 +26,7 @@ struct ResourceHarness: Sendable {
         try await SignInHarness.with(
             clock: clock,
             configure: { configuration in
-                configuration.vaultKeys = EncryptionKey.of(key)
+                configuration.encryptionKeys = EncryptionKey.of(key)
                 for index in configuration.providers.indices where configuration.providers[index].id == "meetings" {
                     configuration.providers[index].storesTokens = true
                     configuration.providers[index].clients[0].redirectURIs = [webURI, SignInHarness.redirectURI]

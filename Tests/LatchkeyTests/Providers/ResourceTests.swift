@@ -287,7 +287,7 @@ import Testing
                 let answer = try await harness.fetch(jane, at: app)
                 #expect(answer.status == 500, "\(answer.response.text)")
                 #expect(answer.error == "server_error")
-                #expect(answer.json["error_description"]?.string?.contains("vault.encryption_keys") == true)
+                #expect(answer.json["error_description"]?.string?.contains("check encryption_keys") == true)
             }
             #expect(harness.log.count(.resource) == 0)
             #expect(try harness.rowCount() == 2, "the operator may have a remedy")
@@ -301,14 +301,14 @@ import Testing
             let ravi = try await harness.signIn(user: "ravi")
             let other = String(repeating: "2e", count: 32)
             var configuration = harness.base.configuration
-            configuration.vaultKeys = EncryptionKey.of(other)
+            configuration.encryptionKeys = EncryptionKey.of(other)
             try await SignInHarness.withServer(configuration) { app in
                 #expect(try await harness.fetch(jane, at: app).status == 500)
                 _ = try await harness.signInAnswer(at: app)
                 #expect(try await harness.fetch(jane, at: app).status == 200)
                 #expect(try await harness.fetch(ravi, at: app).status == 500)
             }
-            configuration.vaultKeys = EncryptionKey.of(other, ResourceHarness.key)
+            configuration.encryptionKeys = EncryptionKey.of(other, ResourceHarness.key)
             try await SignInHarness.withServer(configuration) { app in
                 for token in [jane, ravi] {
                     let status = try await harness.fetch(token, at: app).status

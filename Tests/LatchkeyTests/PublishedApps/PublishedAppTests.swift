@@ -224,7 +224,7 @@ import Testing
         for scopes in [["openid"], ["openid", "name", "email", "phone", "postal_code", "birthdate", "last_4_social"]] {
             try await SignInHarness.with(configure: { configuration in
                 configuration.compatibility.android = true
-                configuration.vaultKeys = [EncryptionKey([UInt8](repeating: 7, count: 32))].compactMap(\.self)
+                configuration.encryptionKeys = [EncryptionKey([UInt8](repeating: 7, count: 32))].compactMap(\.self)
                 configuration.zenkey.clients[0].scopes = scopes
             }) { harness in
                 let api = AuthApi(app: harness.app)

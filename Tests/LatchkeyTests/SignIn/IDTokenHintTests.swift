@@ -212,7 +212,7 @@ import Testing
     func registration(storesTokens: Bool) async throws {
         try await ProviderWalk.with(configure: { configuration in
             configuration.registration.mode = .required
-            configuration.vaultKeys = EncryptionKey.of(ResourceHarness.key)
+            configuration.encryptionKeys = EncryptionKey.of(ResourceHarness.key)
             for index in configuration.providers.indices where configuration.providers[index].id == "acme" {
                 configuration.providers[index].storesTokens = storesTokens
             }

@@ -77,9 +77,20 @@ import Testing
             _ = try await harness.app.signIn(harness.authorizedResponse())
 
             let watching = try await StatusEvents(harness.app)
-            let failures = try await watching.next()["failures"]?.array?.compactMap(\.object) ?? []
+            let status = try await watching.next()
             await watching.close()
+            let failures = status["failures"]?.array?.compactMap(\.object) ?? []
             #expect(failures.map { $0["due_to"]?.string } == ["app", "user"])
+            #expect(failures.last?["outcome"]?.string == "denied")
+            let minutes = status["minutes"]?.array?.compactMap(\.object) ?? []
+            for name in ["denied", "refused"] {
+                #expect(minutes.reduce(0) { $0 + ($1[name]?.integer ?? 0) } == 1, "\(name)")
+            }
+            let page = try await browser.get(url + "/status").text
+            #expect(page.contains("</span>Denied by the user</dt><dd>1</dd>"))
+            #expect(page.contains("</span>Refused: the app</dt><dd>1</dd>"))
+            let metrics = try await harness.app.send("GET", "/metrics").response.text
+            #expect(metrics.contains(#"outcome="denied"} 1"#))
             #expect(failures.first?["step"]?.string == "token")
         }
     }

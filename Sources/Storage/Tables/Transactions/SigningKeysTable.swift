@@ -1,17 +1,22 @@
 package import StorageModel
 
 /// The table `signing_keys`.
+enum SigningKeysTable {
+    /// All keys in the order of their addition.
+    static func all(in db: SQLSession) throws -> [SigningKeyRecord] {
+        try db.all(
+            "SELECT kid, public_key, private_key, created_at, signs_from FROM signing_keys ORDER BY serial"
+        ) { row in
+            SigningKeyRecord(
+                id: try row.text(0), publicKey: row.blob(1), privateKey: row.blob(2), createdAt: row.time(3),
+                signsFrom: row.time(4))
+        }
+    }
+}
+
 extension SQLStore {
     package func signingKeys() async throws(StorageError) -> [SigningKeyRecord] {
-        try await reads.submit { db in
-            try db.all(
-                "SELECT kid, public_key, private_key, created_at, signs_from FROM signing_keys ORDER BY serial"
-            ) { row in
-                SigningKeyRecord(
-                    id: try row.text(0), publicKey: row.blob(1), privateKey: row.blob(2), createdAt: row.time(3),
-                    signsFrom: row.time(4))
-            }
-        }
+        try await reads.submit { db in try SigningKeysTable.all(in: db) }
     }
 
     package func addSigningKey(_ key: SigningKeyRecord, after newest: String?) async throws(StorageError) -> Bool {
