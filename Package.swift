@@ -132,6 +132,15 @@ let package = Package(
             name: "Observability",
             dependencies: ["Primitives", .product(name: "Logging", package: "swift-log")]),
 
+        // Traces and metrics with OpenTelemetry's protocol; no sockets.
+        .target(
+            name: "TelemetryExport",
+            dependencies: [
+                "Observability", "Primitives",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ]),
+
         // Reads the operator's configuration into the modules' own values.
         .target(
             name: "LatchkeyConfiguration",
@@ -146,7 +155,7 @@ let package = Package(
             name: "LatchkeyService",
             dependencies: [
                 "CLatchkeyRevision", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
-                "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
+                "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel", "TelemetryExport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -230,6 +239,13 @@ let package = Package(
         .testTarget(
             name: "ObservabilityTests",
             dependencies: ["Observability", "Primitives", .product(name: "Logging", package: "swift-log")]),
+        .testTarget(
+            name: "TelemetryExportTests",
+            dependencies: [
+                "Observability", "Primitives", "TelemetryExport", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ]),
         .testTarget(
             name: "LatchkeyConfigurationTests",
             dependencies: [

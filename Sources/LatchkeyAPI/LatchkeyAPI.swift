@@ -80,7 +80,7 @@ package final class LatchkeyAPI: Sendable {
         requestIDs = RequestIDs(random: random)
         self.compatibility = compatibility
         rates = RateGuard(limits, uptime: uptime)
-        traces = RequestTraces(tracer: tracer)
+        traces = RequestTraces(tracer: tracer, baseURL: baseURL)
         self.version = version
         self.demonstration = demonstration
         self.operatorPages = operatorPages

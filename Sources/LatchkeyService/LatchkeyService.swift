@@ -11,6 +11,7 @@ import SignIn
 import Storage
 import StorageModel
 import Synchronization
+import TelemetryExport
 import Tracing
 
 /// A Latchkey server: made from a configuration, started, and shut down.
@@ -25,6 +26,8 @@ public final class LatchkeyService: Sendable {
     let logThreshold: LogThreshold
     private let store: SQLStore
     private let client: OutboundHTTPClient
+    /// Nil if nothing is exported.
+    private let telemetry: Telemetry?
     let api: LatchkeyAPI
     private let baseURL: BaseURL
     private let server: Server
@@ -40,7 +43,8 @@ public final class LatchkeyService: Sendable {
     /// Opens the database and assembles the service. It does not listen yet.
     ///
     /// The current tracer (`InstrumentationSystem.bootstrap`, or `withTracer` around this call) gets a span for each
-    /// request and for each outbound request.
+    /// request, each step of a sign-in, and each outbound request. If there is one, `telemetry.otlp_endpoint` gets
+    /// metrics only.
     /// - Throws: ``LatchkeyStartError``.
     public convenience init(configuration: Configuration, clock: WallClock = .system) throws {
         try self.init(configuration: configuration, demonstration: nil, clock: clock)
@@ -53,7 +57,6 @@ public final class LatchkeyService: Sendable {
     ) throws {
         let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
         let board = StatusBoard(metrics, CarrierNames(configuration), clock: clock)
-        let tracer = LatchkeyService.currentTracer
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
         let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)
         self.configuration = configuration
@@ -62,12 +65,16 @@ public final class LatchkeyService: Sendable {
         self.metrics = metrics
         self.board = board
         self.logger = logger
+        telemetry = try Telemetry(configuration, clock: clock, logger: logger)
+        let tracer = LatchkeyService.currentTracer ?? telemetry?.tracer
+        metrics.registry.add(TelemetryExporter.metrics(of: telemetry?.exporter))
 
         // The store, the outbound client and the use cases.
         store = try LatchkeyService.openStore(configuration, observer: metrics.store.observer)
         if let problem = store.problemAtStart { LatchkeyService.log(problem, logger) }
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let stories = demonstration?.stories
+        let spans = tracer.map { SignInSpans(tracer: $0) }
         let relyingParties = configuration.relyingParties(
             http: LatchkeyService.observed(client, stories, tracer, logger), store: store, clock: clock,
             metrics: metrics.carriers, stories: stories, logger: logger)
@@ -79,6 +86,7 @@ public final class LatchkeyService: Sendable {
                 signIns.count($0)
                 board.note($0)
                 stories?.note($0)
+                spans?.record($0)
             },
             verificationObserver: { [verifications = metrics.verifications] in verifications.count($0) })
         metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
@@ -181,6 +189,7 @@ public final class LatchkeyService: Sendable {
         if let local = addresses.map({ "\($0)" }).first(where: { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") }) {
             baseURL.settle("http://" + local)
         }
+        telemetry?.exporter.run(metrics.registry)
         background.withLock { tasks in
             tasks = [
                 Task { [housekeeping] in await housekeeping.run() }, Task { [refresh] in await refresh.run() },
@@ -215,6 +224,7 @@ public final class LatchkeyService: Sendable {
         api.beginDraining()
         let closed = await server.shutdown(within: limit)
         for task in background.withLock({ $0 }) { task.cancel() }
+        await telemetry?.shutdown()
         await client.shutdown()
         await housekeeping.writeLastSeen()
         do {

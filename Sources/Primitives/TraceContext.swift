@@ -38,12 +38,24 @@ public struct TraceContext: Sendable, Hashable {
         self.isSampled = isSampled
     }
 
+    /// The first span of a new trace.
+    /// - Parameter isSampled: Decides by the 16 bytes of the trace id whether the trace is recorded.
+    public static func root(_ random: RandomSource = .system, isSampled: ([UInt8]) -> Bool) -> TraceContext {
+        let trace = id(of: 16, random)
+        return TraceContext(
+            traceID: trace.hexadecimal, spanID: id(of: 8, random).hexadecimal, isSampled: isSampled(trace))
+    }
+
     /// A new child span.
     public func child(_ random: RandomSource = .system) -> TraceContext {
-        var bytes = random.bytes(8)
+        TraceContext(traceID: traceID, spanID: Self.id(of: 8, random).hexadecimal, isSampled: isSampled)
+    }
+
+    private static func id(of count: Int, _ random: RandomSource) -> [UInt8] {
+        var bytes = random.bytes(count)
         // An id of only zeros is invalid.
         if bytes.allSatisfy({ $0 == 0 }), !bytes.isEmpty { bytes[0] = 1 }
-        return TraceContext(traceID: traceID, spanID: bytes.hexadecimal, isSampled: isSampled)
+        return bytes
     }
 
     /// The value of a `traceparent` field.

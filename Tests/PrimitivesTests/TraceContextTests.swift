@@ -35,6 +35,21 @@ import Testing
         #expect(TraceContext(traceparent: text) == nil)
     }
 
+    @Test("A new trace has ids that are not zero, and is recorded if the bytes of its id say so")
+    func root() {
+        for isSampled in [true, false] {
+            let zeros = RandomSource { [UInt8](repeating: 0, count: $0) }
+            let root = TraceContext.root(zeros) { id in
+                #expect(id == [1] + [UInt8](repeating: 0, count: 15))
+                return isSampled
+            }
+            #expect(root.traceID == "01" + String(repeating: "0", count: 30))
+            #expect(root.spanID == "01" + String(repeating: "0", count: 14))
+            #expect(root.isSampled == isSampled)
+            #expect(TraceContext(traceparent: root.traceparent) == root)
+        }
+    }
+
     @Test("A child is another span of the same trace, and its id is never only zeros")
     func child() throws {
         let context = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-01"))

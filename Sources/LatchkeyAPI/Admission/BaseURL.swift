@@ -1,3 +1,4 @@
+import OpenIDConnect
 import SignIn
 import Synchronization
 
@@ -22,6 +23,9 @@ package final class BaseURL: Sendable {
 
     /// Scheme, host and port of ``url``, as browsers write an origin.
     package var origin: String? { url.flatMap(AppRedirectURI.origin) }
+
+    /// The host of ``url``.
+    var host: String? { url.flatMap { EndpointURL($0, policy: .allowLoopbackHTTP)?.host } }
 
     /// The path of ``url``, below which a proxy serves this server; empty for the root.
     var path: String {

@@ -59,8 +59,8 @@ extension SignInStory {
             (
                 "steps",
                 .array(
-                    report.steps.map { step, nanoseconds in
-                        .object(of: [("name", .string(step.rawValue)), ("ms", milliseconds(nanoseconds))])
+                    report.steps.map { time in
+                        .object(of: [("name", .string(time.step.rawValue)), ("ms", milliseconds(time.nanoseconds))])
                     })
             ),
         ])

@@ -9,6 +9,8 @@ package import Tracing
 struct RequestTraces: Sendable {
     /// Nil for no tracing: then a request costs only a search for `traceparent`.
     let tracer: (any Tracer)?
+    /// The server as its callers know it.
+    let baseURL: BaseURL
 
     /// Whether a request may be part of a trace: then it needs a task, whose value the trace is.
     func mayTrace(_ request: Request) -> Bool { tracer != nil || request.headers.count(of: .traceparent) > 0 }
@@ -34,17 +36,25 @@ struct RequestTraces: Sendable {
                 using: TraceFields.Reader())
         }
         let method = Self.methods.contains(request.method) ? request.method.rawValue : "_OTHER"
+        let scheme: String = baseURL.isHTTPS ? "https" : "http"
         let name = route.map { "\(method) \($0)" } ?? method
         return try await tracer.withSpan(name, context: context, ofKind: .server) { span in
             // Names of OpenTelemetry's semantic conventions for HTTP. The path itself may have a handle in it.
             span.updateAttributes { attributes in
                 attributes["http.request.method"] = method
+                attributes["url.scheme"] = scheme
                 if let route { attributes["http.route"] = route }
+                // The request's own `Host` could be any text.
+                if let host = baseURL.host { attributes["server.address"] = host }
             }
             let present = TraceContext(of: span, tracer) ?? parent
             let response = try await TraceContext.$current.withValue(present) { try await handle() }
-            span.updateAttributes { $0["http.response.status_code"] = response.status.code }
-            if response.status.code >= 500 { span.setStatus(SpanStatus(code: .error)) }
+            let isError = response.status.code >= 500
+            span.updateAttributes { attributes in
+                attributes["http.response.status_code"] = response.status.code
+                if isError { attributes["error.type"] = String(response.status.code) }
+            }
+            if isError { span.setStatus(SpanStatus(code: .error)) }
             return response
         }
     }

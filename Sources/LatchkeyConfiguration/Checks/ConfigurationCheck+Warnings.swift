@@ -85,7 +85,7 @@ extension ConfigurationCheck {
     }
 
     private mutating func warnOfSecrets(_ document: ConfigurationDocument?) {
-        var secrets = ["api_keys", "zenkey.clients", "providers", "outbound.proxy"]
+        var secrets = ["api_keys", "zenkey.clients", "providers", "outbound.proxy", "telemetry.otlp_headers"]
         if case .postgres(let url) = configuration.database.url, url.hasPassword { secrets.append("database.url") }
         let inFile = secrets.filter(secretsInFile.contains)
         if inFile.contains("api_keys"), configuration.apiKeys.contains(where: \.isPlain) {

@@ -67,6 +67,8 @@ public struct Configuration: Sendable {
     public var compatibility = Compatibility()
     /// `metrics`
     public var metrics = Metrics()
+    /// `telemetry`
+    public var telemetry = Telemetry()
     /// `log`
     public var log = Log()
     /// `debug.memory_dumps`: whether `latchkey serve` lets core dumps and debuggers read its memory.
@@ -185,6 +187,23 @@ extension Configuration {
         public var port: UInt16?
         /// The addresses that may read the metrics where they are served with the API.
         public var allowedAddresses = ["127.0.0.0/8", "::1"].compactMap(IPAddressRange.init)
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// The export of traces and metrics with OpenTelemetry's protocol.
+    public struct Telemetry: Sendable, Hashable {
+        /// The base URL of the receiver; nil exports nothing.
+        public var endpoint: EndpointURL?
+        /// Header fields of the requests to the receiver.
+        public var headers: [TelemetryHeader] = []
+        /// `service.name`
+        public var serviceName = "latchkey"
+        /// The part of new traces that is recorded, from 0 to 1.
+        public var sampleRatio = 1.0
+        /// The time from one export of the metrics to the next.
+        public var metricsInterval = Duration.seconds(60)
 
         /// The defaults.
         public init() {}

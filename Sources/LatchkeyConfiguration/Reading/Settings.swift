@@ -8,7 +8,7 @@ internal import StorageModel
 /// type, default, secrecy and meaning.
 enum Settings {
     static let all: [Setting<Configuration>] =
-        general + http + tls + zenkey + accounts + transactions + outbound + metrics + operation
+        general + http + tls + zenkey + accounts + transactions + outbound + metrics + telemetry + operation
 
     /// `allow_loopback_http` is first: it decides which URLs are valid.
     private static let general: [Setting<Configuration>] = [
@@ -377,6 +377,28 @@ enum Settings {
         Setting(
             "metrics.host", .list(of: .bindAddress, "an address or a list of addresses"), \.metrics.hosts,
             "The address or addresses of metrics.port."),
+    ]
+
+    private static let telemetry: [Setting<Configuration>] = [
+        Setting(
+            "telemetry.otlp_endpoint", .optional(.receiverURL), \.telemetry.endpoint,
+            "The base URL of an OpenTelemetry receiver, such as a collector, which gets traces at /v1/traces and "
+                + "metrics at /v1/metrics, as JSON; without it nothing is exported. Plain http is for loopback "
+                + "addresses only."),
+        Setting(
+            "telemetry.otlp_headers", .list(of: .telemetryHeader, "a list of header fields"), \.telemetry.headers,
+            isSecret: true,
+            "Header fields of the requests to the receiver, such as its key, each as name=value with the value "
+                + "percent-encoded."),
+        Setting(
+            "telemetry.service_name", .shownName, \.telemetry.serviceName,
+            "The service.name of the exported traces and metrics."),
+        Setting(
+            "telemetry.sample_ratio", .ratio, \.telemetry.sampleRatio,
+            "The part of the traces that is exported; a request with a traceparent follows its sampled flag instead."),
+        Setting(
+            "telemetry.metrics_interval", .duration(1...3600), \.telemetry.metricsInterval,
+            "The time from one export of the metrics to the next."),
     ]
 
     private static let operation: [Setting<Configuration>] = [

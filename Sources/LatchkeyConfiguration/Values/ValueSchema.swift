@@ -44,6 +44,12 @@ struct ValueSchema: Sendable {
         ])
     }
 
+    /// A part of all, from 0 to 1.
+    static let ratio = ValueSchema([
+        ("type", ["number", "string"]), ("minimum", 0), ("maximum", 1),
+        ("pattern", "^(0([.][0-9]{1,6})?|1([.]0{1,6})?)$"),
+    ])
+
     /// One of some words. `on`, `off` and the like are also truth values in YAML.
     static func words(_ words: [String]) -> ValueSchema {
         let values: [JSONValue] = [true, false].filter { flag in

@@ -60,7 +60,7 @@ final class SignInMetrics: Sendable {
         total[Source(provider: report.provider ?? "", network: report.network?.text ?? "")]
             .add(at: kind, Self.places[report.outcome] ?? 0)
         durations.observe(report.nanoseconds, at: kind)
-        for (step, nanoseconds) in report.steps { steps.observe(nanoseconds, at: step.place) }
+        for time in report.steps { steps.observe(time.nanoseconds, at: time.step.place) }
         if let check = report.check { failedChecks.add(at: Self.placesOfChecks[check] ?? 0) }
     }
 

@@ -29,8 +29,12 @@ struct TracedClient: HTTPClient {
         do throws(OutboundError) {
             let response = try await client.send(
                 request.carrying(TraceContext(of: span, tracer) ?? TraceContext.current?.child()))
-            span.updateAttributes { $0["http.response.status_code"] = response.status }
-            if response.status >= 400 { span.setStatus(SpanStatus(code: .error)) }
+            let isError = response.status >= 400
+            span.updateAttributes { attributes in
+                attributes["http.response.status_code"] = response.status
+                if isError { attributes["error.type"] = String(response.status) }
+            }
+            if isError { span.setStatus(SpanStatus(code: .error)) }
             return response
         } catch {
             span.updateAttributes { $0["error.type"] = error.code.rawValue }

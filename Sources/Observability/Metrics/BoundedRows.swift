@@ -61,9 +61,7 @@ package struct RowsMetric<Key: Hashable & Sendable, Row: Sendable>: Metric {
         self.part = part
     }
 
-    package func write(to page: inout MetricsPage) {
-        for row in rows.all { part(row).write(to: &page) }
-    }
+    package var points: [MetricPoint] { rows.all.flatMap { part($0).points } }
 }
 
 /// The description and fixed labels of a metric that each row has.

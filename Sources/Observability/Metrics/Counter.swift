@@ -1,4 +1,4 @@
-/// Counts by up to three labels with fixed values. A combination that was never counted is not written, except for a
+/// Counts by up to three labels with fixed values. A combination that was never counted has no point, except for a
 /// counter without labels.
 package final class Counter: Metric {
     package let description: MetricDescription
@@ -30,11 +30,11 @@ package final class Counter: Metric {
         cells.value(at: space.number(first, second, third))
     }
 
-    package func write(to page: inout MetricsPage) {
-        for number in 0..<space.size {
+    package var points: [MetricPoint] {
+        (0..<space.size).compactMap { number in
             let value = cells.value(at: number)
-            guard value > 0 || space.dimensions.isEmpty && common.isEmpty else { continue }
-            page.sample("", common + space.labels(of: number), String(value))
+            guard value > 0 || space.dimensions.isEmpty && common.isEmpty else { return nil }
+            return MetricPoint(.count(value), common + space.labels(of: number))
         }
     }
 }

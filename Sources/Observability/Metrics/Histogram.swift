@@ -51,21 +51,14 @@ package final class Histogram: Metric {
         return (count, cells.value(at: start + width - 1))
     }
 
-    package func write(to page: inout MetricsPage) {
-        for number in 0..<space.size {
+    package var points: [MetricPoint] {
+        (0..<space.size).compactMap { number in
             let start = number * width
             let buckets = (0..<width - 1).map { cells.value(at: start + $0) }
-            let count = buckets.reduce(0, &+)
-            guard count > 0 || space.dimensions.isEmpty && common.isEmpty else { continue }
-            let labels = common + space.labels(of: number)
-            var sum: UInt64 = 0
-            for (index, value) in buckets.enumerated() {
-                sum &+= value
-                let bound = index < bounds.count ? MetricsPage.seconds(bounds[index]) : "+Inf"
-                page.sample("_bucket", labels, last: ("le", bound), String(sum))
-            }
-            page.sample("_sum", labels, MetricsPage.seconds(cells.value(at: start + width - 1)))
-            page.sample("_count", labels, String(count))
+            guard buckets.contains(where: { $0 > 0 }) || space.dimensions.isEmpty && common.isEmpty else { return nil }
+            return MetricPoint(
+                .durations(buckets: buckets, bounds: bounds, sum: cells.value(at: start + width - 1)),
+                common + space.labels(of: number))
         }
     }
 }

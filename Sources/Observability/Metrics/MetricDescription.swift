@@ -37,6 +37,6 @@ package struct MetricDescription: Sendable, Hashable {
 /// A family of samples.
 package protocol Metric: Sendable {
     var description: MetricDescription { get }
-    /// Writes the samples, if there are any.
-    func write(to page: inout MetricsPage)
+    /// The current values.
+    var points: [MetricPoint] { get }
 }

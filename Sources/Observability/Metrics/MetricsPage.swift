@@ -1,26 +1,37 @@
 /// Metrics in Prometheus' text format, version 0.0.4.
 package struct MetricsPage: Sendable {
     package private(set) var bytes: [UInt8] = []
-    private var description: MetricDescription?
-    private var hasHead = false
 
     package init(capacity: Int = 32 * 1024) { bytes.reserveCapacity(capacity) }
 
-    /// Begins a family. Its head is written with its first sample: a family without samples is left out.
-    mutating func begin(_ description: MetricDescription) {
-        self.description = description
-        hasHead = false
+    /// Writes a family. One without values is left out.
+    package mutating func add(_ reading: MetricReading) {
+        guard !reading.points.isEmpty else { return }
+        writeHead(of: reading.description)
+        let name = reading.description.name
+        for point in reading.points {
+            switch point.value {
+            case .count(let count): sample(name, "", point.labels, String(count))
+            case .number(let number): sample(name, "", point.labels, Self.text(number))
+            case .durations(let buckets, let bounds, let sum):
+                var count: UInt64 = 0
+                for (index, value) in buckets.enumerated() {
+                    count &+= value
+                    let bound = index < bounds.count ? Self.seconds(bounds[index]) : "+Inf"
+                    sample(name, "_bucket", point.labels, last: ("le", bound), String(count))
+                }
+                sample(name, "_sum", point.labels, Self.seconds(sum))
+                sample(name, "_count", point.labels, String(count))
+            }
+        }
     }
 
-    /// Writes a sample of the current family.
     /// - Parameter suffix: Appended to the family's name.
-    package mutating func sample(
-        _ suffix: StaticString = "", _ labels: [(name: String, value: String)] = [],
+    private mutating func sample(
+        _ name: String, _ suffix: StaticString, _ labels: [(name: String, value: String)],
         last: (name: String, value: String)? = nil, _ value: String
     ) {
-        guard let description else { return }
-        writeHead(of: description)
-        add(description.name)
+        add(name)
         suffix.withUTF8Buffer { bytes.append(contentsOf: $0) }
         write(labels, last)
         bytes.append(UInt8(ascii: " "))
@@ -29,8 +40,6 @@ package struct MetricsPage: Sendable {
     }
 
     private mutating func writeHead(of description: MetricDescription) {
-        guard !hasHead else { return }
-        hasHead = true
         add("# HELP \(description.name) ")
         escape(description.help, quotes: false)
         add("\n# TYPE \(description.name) \(description.kind.rawValue)\n")

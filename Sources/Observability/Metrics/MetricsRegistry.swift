@@ -18,14 +18,16 @@ package final class MetricsRegistry: Sendable {
     /// Sorted by name.
     package var descriptions: [MetricDescription] { sorted.map(\.description) }
 
-    /// The current values of all metrics.
+    /// The current values of all metrics in Prometheus' text format.
     package func page() -> [UInt8] {
         var page = MetricsPage()
-        for metric in sorted {
-            page.begin(metric.description)
-            metric.write(to: &page)
-        }
+        for metric in sorted { page.add(MetricReading(metric.description, metric.points)) }
         return page.bytes
+    }
+
+    /// The current values of the metrics that have any, sorted by name.
+    package func readings() -> [MetricReading] {
+        sorted.map { MetricReading($0.description, $0.points) }.filter { !$0.points.isEmpty }
     }
 
     private var sorted: [any Metric] {

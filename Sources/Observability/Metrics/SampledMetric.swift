@@ -26,10 +26,9 @@ package struct SampledMetric: Metric {
         self.init(MetricDescription(name, kind, help)) { read().map { [Sample($0)] } ?? [] }
     }
 
-    package func write(to page: inout MetricsPage) {
-        for sample in read() {
-            page.sample(
-                "", zip(description.labels, sample.labels).map { ($0.name, $1) }, MetricsPage.text(sample.value))
+    package var points: [MetricPoint] {
+        read().map { sample in
+            MetricPoint(.number(sample.value), zip(description.labels, sample.labels).map { ($0.name, $1) })
         }
     }
 }

@@ -95,7 +95,7 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
 
     /// The URL with a path added to its own. It must have no query. ``text`` may then be longer than ``maximumBytes``
     /// by the path, which is ours.
-    func appending(path: String) -> EndpointURL {
+    package func appending(path: String) -> EndpointURL {
         let base = text.hasSuffix("/") ? String(text.dropLast()) : text
         return EndpointURL(text: base + path, scheme: scheme, host: host, port: port)
     }

@@ -27,6 +27,16 @@ package struct SignInReport: Sendable {
         case store
     }
 
+    /// The duration of a step.
+    package struct StepTime: Sendable, Hashable {
+        package let step: Step
+        /// The nanoseconds that the step took in all, without those of steps that interrupted it.
+        package var nanoseconds: UInt64
+        /// When the step first began and when it last ended, in nanoseconds since the sign-in began.
+        package let start: UInt64
+        package var end: UInt64
+    }
+
     package let kind: Kind
     /// Names the sign-in in logs. An app may have chosen it. Nil if the stored one cannot be read.
     package let correlationID: CorrelationID?
@@ -41,8 +51,8 @@ package struct SignInReport: Sendable {
     package let failedStep: Step?
     /// Who caused a failure; nil after a success.
     package let fault: SignInError.Fault?
-    /// The steps in order, each with its duration in nanoseconds.
-    package let steps: [(step: Step, nanoseconds: UInt64)]
+    /// The steps in order.
+    package let steps: [StepTime]
     /// The duration of the whole sign-in.
     package let nanoseconds: UInt64
 }

@@ -11,8 +11,8 @@ struct StepTimes: Sendable {
     /// The last step of the sign-in itself. ``SignInReport/Step/recall`` may follow a failure, and counts only if it is
     /// the only step.
     private(set) var last: SignInReport.Step?
-    /// Each step once, in the order in which they first ended, with the sum of its nanoseconds.
-    private(set) var steps: [(step: SignInReport.Step, nanoseconds: UInt64)] = []
+    /// Each step once, in the order in which they first ended.
+    private(set) var steps: [SignInReport.StepTime] = []
 
     /// Starts a step, and ends the step before.
     mutating func begin(_ step: SignInReport.Step) {
@@ -29,17 +29,18 @@ struct StepTimes: Sendable {
         current = nil
         if let place = steps.firstIndex(where: { $0.step == ended.step }) {
             steps[place].nanoseconds += now - ended.began
+            steps[place].end = now
         } else {
             if steps.isEmpty { steps.reserveCapacity(Self.usualSteps) }
-            steps.append((ended.step, now - ended.began))
+            steps.append(.init(step: ended.step, nanoseconds: now - ended.began, start: ended.began, end: now))
         }
         return now
     }
 
     /// Adds `token_ms` and so on for the steps, and `ms` for the whole sign-in.
     func write(to metadata: inout Logger.Metadata, all nanoseconds: UInt64) {
-        for (step, nanoseconds) in steps {
-            metadata["\(step.rawValue)_ms"] = .stringConvertible(Stopwatch.milliseconds(nanoseconds))
+        for time in steps {
+            metadata["\(time.step.rawValue)_ms"] = .stringConvertible(Stopwatch.milliseconds(time.nanoseconds))
         }
         metadata["ms"] = .stringConvertible(Stopwatch.milliseconds(nanoseconds))
     }

@@ -18,6 +18,7 @@ struct ConfigurationSecrecyTests {
         let text = """
             api_keys: [HIDDEN-api-key-0123456789abcdef]
             outbound: {proxy: 'http://user:HIDDEN@proxy.example.com:3128'}
+            telemetry: {otlp_headers: 'api-key=HIDDEN'}
             database: {url: 'postgres://user:HIDDEN@db.example.com/latchkey?password=HIDDEN&sslmode=prefer'}
             zenkey: {clients: [{id: one, secret: HIDDEN-one}, {id: two, secret_file: f}]}
             """
@@ -62,6 +63,8 @@ struct ConfigurationSecrecyTests {
             "zenkey: {clients: [{id: one, private_key: '{\"kty\":\"RSA\",\"d\":\"HIDDEN\"}'}]}",
             "outbound: {proxy: 'ftp://user:HIDDEN@proxy'}",
             "outbound: {proxy: 'http://user:HIDDEN@proxy:99999999'}",
+            "telemetry: {otlp_headers: 'api-key HIDDEN'}", "telemetry: {otlp_headers: 'host=HIDDEN'}",
+            "telemetry: {otlp_headers: 'api-key=HIDDEN%'}",
             "database: {url: 'postgres://user:HIDDEN@db@/latchkey'}",
             "database: {url: 'postgres://user:HIDDEN /latchkey'}",
             "database: {url: 'postgres://user:HIDDEN?x=1@db/latchkey'}",

@@ -93,6 +93,7 @@ struct ConfigurationReferenceTests {
                 "zenkey.clients[].decryption_key", "zenkey.clients[].other_decryption_key", "providers",
                 "providers[].clients", "providers[].telco_finder.private_key", "providers[].operators[].private_key",
                 "providers[].operators[].other_private_key", "outbound.proxy",
+                "telemetry.otlp_headers",
             ])
     }
 }

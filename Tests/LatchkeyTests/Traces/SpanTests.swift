@@ -42,7 +42,7 @@ import Tracing
             #expect(
                 server.texts == [
                     "http.request.method": "POST", "http.route": "/auth/zenkey-signin",
-                    "http.response.status_code": "200",
+                    "url.scheme": "http", "server.address": "127.0.0.1", "http.response.status_code": "200",
                 ])
             let outgoing = tracer.ended.filter { $0.kind == .client }
             #expect(
@@ -53,9 +53,14 @@ import Tracing
             let sent = harness.simulator.log.entries.suffix(5).map(\.traceFields)
             #expect(sent == outgoing.map { ["traceparent: \($0.place?.traceparent ?? "")"] })
             let told = tracer.ended.flatMap { $0.texts.values + [$0.operationName] }
-            for value in fields.values where value != "openid email" {
+            for (name, value) in fields where !["scope", "mccmnc"].contains(name) {
                 #expect(!told.contains { $0.contains(value) }, "\(value)")
             }
+            let steps = tracer.ended.filter { $0.kind == .internal }
+            #expect(
+                Set(steps.map(\.operationName)).isSuperset(
+                    of: ["discovery", "token", "keys", "validate", "userinfo", "store"].map { "sign_in \($0)" }))
+            #expect(steps.allSatisfy { $0.parent == server.place && !$0.isError })
         }
     }
 
@@ -88,9 +93,14 @@ import Tracing
             #expect(status == 502)
             let server = try #require(tracer.ended.first { $0.kind == .server })
             #expect(server.isError)
+            #expect(server.texts["error.type"] == "502")
             let token = try #require(tracer.ended.first { $0.texts["latchkey.step"] == "token" })
             #expect(token.isError)
             #expect(token.texts["http.response.status_code"] == "500")
+            #expect(token.texts["error.type"] == "500")
+            let steps = tracer.ended.filter { $0.kind == .internal }
+            #expect(steps.filter(\.isError).map(\.operationName) == ["sign_in token"])
+            #expect(steps.first(where: \.isError)?.texts["error.type"] == "carrier_error")
         }
     }
 

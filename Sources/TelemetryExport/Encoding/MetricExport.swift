@@ -1,0 +1,88 @@
+package import Observability
+import Primitives
+
+/// Metrics as the body of a request to `/v1/metrics`: an `ExportMetricsServiceRequest` of OpenTelemetry's protocol 1.x,
+/// in its JSON encoding. Sums and histograms are cumulative: they count from the start of the process.
+package enum MetricExport {
+    /// `AGGREGATION_TEMPORALITY_CUMULATIVE`
+    private static let cumulative = 2
+
+    /// - Parameters:
+    ///   - start: When counting began, in nanoseconds since 1970.
+    ///   - now: When the values were read, in nanoseconds since 1970.
+    package static func body(
+        _ readings: [MetricReading], since start: UInt64, at now: UInt64, of resource: TelemetryResource
+    ) -> [UInt8] {
+        let times = (start: String(start), now: String(now))
+        var json = JSONObjectWriter(capacity: 64 * 1024)
+        json.add("resourceMetrics", objects: [resource]) { resource, json in
+            json.add(resource)
+            json.add("scopeMetrics", objects: [resource.version]) { version, json in
+                json.addScope(version)
+                json.add("metrics", objects: readings) { reading, json in add(reading, times, to: &json) }
+            }
+        }
+        return json.finish()
+    }
+
+    private static func add(
+        _ reading: MetricReading, _ times: (start: String, now: String), to json: inout JSONObjectWriter
+    ) {
+        let description = reading.description
+        json.add("name", description.name)
+        json.add("description", description.help)
+        json.add("unit", unit(of: description.name))
+        switch description.kind {
+        case .counter:
+            json.add(
+                "sum",
+                object: { sum in
+                    sum.add("dataPoints", objects: reading.points) {
+                        add($0, since: times.start, at: times.now, to: &$1)
+                    }
+                    sum.add("aggregationTemporality", cumulative)
+                    sum.add("isMonotonic", true)
+                })
+        case .gauge:
+            json.add(
+                "gauge",
+                object: { gauge in
+                    gauge.add("dataPoints", objects: reading.points) { add($0, since: nil, at: times.now, to: &$1) }
+                })
+        case .histogram:
+            json.add(
+                "histogram",
+                object: { histogram in
+                    histogram.add("dataPoints", objects: reading.points) {
+                        add($0, since: times.start, at: times.now, to: &$1)
+                    }
+                    histogram.add("aggregationTemporality", cumulative)
+                })
+        }
+    }
+
+    private static func add(
+        _ point: MetricPoint, since start: String?, at now: String, to json: inout JSONObjectWriter
+    ) {
+        json.add(attributes: point.labels.map { ($0.name, .string($0.value)) })
+        json.add("startTimeUnixNano", ifPresent: start)
+        json.add("timeUnixNano", now)
+        switch point.value {
+        case .count(let count): json.add("asInt", String(count))
+        case .number(let number): json.add("asDouble", json: ProtoJSON.text(number))
+        case .durations(let buckets, let bounds, let sum):
+            json.add("count", String(buckets.reduce(0, &+)))
+            json.add("sum", json: ProtoJSON.text(seconds(sum)))
+            json.add("bucketCounts", buckets.map { String($0) })
+            json.add("explicitBounds", json: ProtoJSON.array(bounds.map(seconds)))
+        }
+    }
+
+    /// The unit that the name says (UCUM); empty for a count.
+    private static func unit(of name: String) -> String {
+        let name = name.hasSuffix("_total") ? name.dropLast("_total".count) : name[...]
+        return name.hasSuffix("_seconds") ? "s" : name.hasSuffix("_bytes") ? "By" : ""
+    }
+
+    private static func seconds(_ nanoseconds: UInt64) -> Double { Double(nanoseconds) / 1e9 }
+}

@@ -1,0 +1,68 @@
+package import Primitives
+
+/// What the exported spans and metrics are of: one process of one service.
+package struct TelemetryResource: Sendable, Hashable {
+    /// `service.name`
+    package let serviceName: String
+    /// `service.version`, also that of the instrumentation scope.
+    package let version: String
+    /// `service.instance.id`: differs for each process.
+    package let instanceID: String
+
+    package init(serviceName: String, version: String, random: RandomSource = .system) {
+        self.serviceName = serviceName
+        self.version = version
+        instanceID = random.bytes(16).hexadecimal
+    }
+}
+
+extension JSONObjectWriter {
+    /// Writes `resource`.
+    mutating func add(_ resource: TelemetryResource) {
+        let attributes = [
+            ("service.name", resource.serviceName), ("service.version", resource.version),
+            ("service.instance.id", resource.instanceID),
+        ]
+        add("resource", object: { $0.add(attributes: attributes.map { ($0.0, .string($0.1)) }) })
+    }
+
+    /// Writes `scope`: what made the spans and metrics.
+    mutating func addScope(_ version: String) {
+        add(
+            "scope",
+            object: { scope in
+                scope.add("name", "latchkey")
+                scope.add("version", version)
+            })
+    }
+
+    /// Writes `attributes`, a list of key-value pairs; nothing if there are none.
+    mutating func add(attributes: [(name: String, value: SpanRecord.Value)]) {
+        guard !attributes.isEmpty else { return }
+        add("attributes", objects: attributes) { attribute, json in
+            json.add("key", attribute.name)
+            json.add(
+                "value",
+                object: { value in
+                    switch attribute.value {
+                    case .string(let text): value.add("stringValue", text)
+                    case .bool(let flag): value.add("boolValue", flag)
+                    case .int(let number): value.add("intValue", String(number))
+                    case .double(let number): value.add("doubleValue", json: ProtoJSON.text(number))
+                    }
+                })
+        }
+    }
+}
+
+/// Numbers in the JSON mapping of Protocol Buffers. Integers of 64 bits are strings of decimal digits.
+enum ProtoJSON {
+    /// A number, or one of three strings for what JSON has no number for.
+    static func text(_ number: Double) -> String {
+        if number.isNaN { return "\"NaN\"" }
+        if number.isInfinite { return number < 0 ? "\"-Infinity\"" : "\"Infinity\"" }
+        return "\(number)"
+    }
+
+    static func array(_ numbers: [Double]) -> String { "[" + numbers.map(text).joined(separator: ",") + "]" }
+}

@@ -1,0 +1,31 @@
+import Primitives
+
+/// Spans as the body of a request to `/v1/traces`: an `ExportTraceServiceRequest` of OpenTelemetry's protocol 1.x, in
+/// its JSON encoding. Trace and span ids are hexadecimal there, enumerations numbers.
+package enum TraceExport {
+    package static func body(_ spans: [SpanRecord], of resource: TelemetryResource) -> [UInt8] {
+        var json = JSONObjectWriter(capacity: 512 + 512 * spans.count)
+        json.add("resourceSpans", objects: [resource]) { resource, json in
+            json.add(resource)
+            json.add("scopeSpans", objects: [resource.version]) { version, json in
+                json.addScope(version)
+                json.add("spans", objects: spans) { span, json in json.add(span) }
+            }
+        }
+        return json.finish()
+    }
+}
+
+extension JSONObjectWriter {
+    fileprivate mutating func add(_ span: SpanRecord) {
+        add("traceId", span.traceID)
+        add("spanId", span.spanID)
+        add("parentSpanId", ifPresent: span.parentSpanID)
+        add("name", span.name)
+        add("kind", span.kind.rawValue)
+        add("startTimeUnixNano", String(span.start))
+        add("endTimeUnixNano", String(span.end))
+        add(attributes: span.attributes)
+        if span.isError { add("status", object: { $0.add("code", 2) }) }
+    }
+}

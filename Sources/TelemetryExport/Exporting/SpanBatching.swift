@@ -1,0 +1,140 @@
+package import Primitives
+
+/// Decides when which spans are exported, and counts what became of them. A value without I/O; times are those of an
+/// ``Uptime``.
+///
+/// At most ``Limits/waiting`` spans wait, and at most ``Limits/batch`` are being exported.
+package struct SpanBatching: Sendable {
+    package struct Limits: Sendable {
+        /// The most spans that wait.
+        package var waiting = 4096
+        /// The most spans of one export. As soon as so many wait, they are exported.
+        package var batch = 512
+        /// For how long a span waits for others.
+        package var delay = Duration.seconds(5)
+        /// How often a batch is sent before it is dropped.
+        package var attempts = 5
+
+        package init() {}
+    }
+
+    /// The spans so far, by what became of them.
+    package struct Counts: Sendable, Hashable {
+        /// Taken by the receiver.
+        package var exported: UInt64 = 0
+        /// Dropped for newer ones.
+        package var displaced: UInt64 = 0
+        /// Refused by the receiver.
+        package var refused: UInt64 = 0
+        /// Dropped after ``Limits/attempts``.
+        package var failed: UInt64 = 0
+        /// Left at the end of the process.
+        package var unsent: UInt64 = 0
+
+        package init() {}
+    }
+
+    package enum Step: Sendable {
+        /// Send these spans now, within a time.
+        case send([SpanRecord], Duration)
+        /// Ask again after a time, or, without one, after a span was added.
+        case wait(Duration?)
+        /// There will be no more exports.
+        case end
+    }
+
+    private let limits: Limits
+    private let timeout: Duration
+    private var ring: SpanRing
+    /// Taken from the ring, and not exported yet.
+    private var batch: [SpanRecord] = []
+    private var attempts = 0
+    private var retry = RetryDelay()
+    private var notBefore = Duration.zero
+    /// When the first of the waiting spans came.
+    private var waitingSince = Duration.zero
+    /// When the process ends.
+    private var deadline: Duration?
+    package private(set) var counts = Counts()
+
+    /// - Parameter timeout: The limit of one export.
+    package init(_ limits: Limits = Limits(), timeout: Duration) {
+        self.limits = limits
+        self.timeout = timeout
+        ring = SpanRing(capacity: limits.waiting)
+    }
+
+    /// The spans that wait or are being exported.
+    package var waiting: Int { ring.count + batch.count }
+
+    /// - Returns: Whether the next step may have changed.
+    package mutating func add(_ span: SpanRecord, at now: Duration) -> Bool {
+        if ring.count == 0 { waitingSince = now }
+        if ring.add(span) { counts.displaced += 1 }
+        return ring.count == 1 || ring.count == limits.batch
+    }
+
+    /// Everything that waits is exported at once, once, until the deadline.
+    package mutating func stop(by deadline: Duration) { self.deadline = deadline }
+
+    package mutating func next(at now: Duration) -> Step {
+        if let deadline {
+            guard now < deadline, fill() else {
+                drop()
+                return .end
+            }
+            return .send(batch, min(timeout, deadline - now))
+        }
+        guard !batch.isEmpty || ring.count > 0 else { return .wait(nil) }
+        guard now >= notBefore else { return .wait(notBefore - now) }
+        if batch.isEmpty {
+            let due = waitingSince + limits.delay
+            guard ring.count >= limits.batch || now >= due else { return .wait(due - now) }
+            waitingSince = now
+            _ = fill()
+        }
+        return .send(batch, timeout)
+    }
+
+    /// The batch was sent. The next one has a delay also if this one was refused, so that a receiver that refuses all
+    /// is not flooded.
+    package mutating func finish(_ response: ReceiverResponse, at now: Duration, _ random: RandomSource) {
+        switch response {
+        case .accepted(let rejected):
+            let refused = min(rejected, batch.count)
+            counts.exported += UInt64(batch.count - refused)
+            counts.refused += UInt64(refused)
+            batch = []
+            retry.reset()
+            notBefore = .zero
+            return
+        case .refused:
+            counts.refused += UInt64(batch.count)
+            batch = []
+            notBefore = now + retry.next(after: nil, random)
+        case .unavailable(let retryAfter, _):
+            attempts += 1
+            if attempts >= limits.attempts {
+                counts.failed += UInt64(batch.count)
+                batch = []
+            }
+            notBefore = now + retry.next(after: retryAfter, random)
+        }
+        if deadline != nil { drop() }
+    }
+
+    /// - Returns: Whether there is a batch.
+    private mutating func fill() -> Bool {
+        if batch.isEmpty {
+            batch = ring.take(atMost: limits.batch)
+            attempts = 0
+        }
+        return !batch.isEmpty
+    }
+
+    private mutating func drop() {
+        counts.unsent += UInt64(waiting)
+        batch = []
+        _ = ring.take(atMost: ring.count)
+    }
+}

@@ -1,0 +1,93 @@
+import Primitives
+import Synchronization
+package import Tracing
+
+/// A span of ``ExportTracer``. One of a trace that is not recorded keeps nothing.
+package final class ExportSpan: Tracing.Span {
+    private struct State {
+        var name: String
+        var attributes = SpanAttributes()
+        var isError = false
+        var hasEnded = false
+    }
+
+    package let context: InstrumentationContext
+    private let kind: SpanRecord.Kind
+    private let place: TraceContext
+    private let parentID: String?
+    private let start: UInt64
+    private let record: @Sendable (SpanRecord) -> Void
+    private let state: Mutex<State>
+
+    init(
+        _ name: String, _ kind: SpanRecord.Kind, _ place: TraceContext, _ parentID: String?,
+        _ context: InstrumentationContext, start: UInt64, _ record: @escaping @Sendable (SpanRecord) -> Void
+    ) {
+        self.context = context
+        self.kind = kind
+        self.place = place
+        self.parentID = parentID
+        self.start = start
+        self.record = record
+        state = Mutex(State(name: name))
+    }
+
+    package var isRecording: Bool { place.isSampled && !state.withLock { $0.hasEnded } }
+
+    package var operationName: String {
+        get { state.withLock { $0.name } }
+        set { state.withLock { $0.name = newValue } }
+    }
+
+    package var attributes: SpanAttributes {
+        get { state.withLock { $0.attributes } }
+        set { if place.isSampled { state.withLock { $0.attributes = newValue } } }
+    }
+
+    package func setStatus(_ status: SpanStatus) { state.withLock { $0.isError = status.code == .error } }
+
+    package func addEvent(_ event: SpanEvent) {}
+
+    package func addLink(_ link: SpanLink) {}
+
+    /// Sets `error.type` to the type of the error.
+    package func recordError<Instant: TracerInstant>(
+        _ error: any Error, attributes: SpanAttributes, at instant: @autoclosure () -> Instant
+    ) {
+        updateAttributes { $0["error.type"] = String(describing: type(of: error)) }
+    }
+
+    package func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
+        guard place.isSampled else { return }
+        let ended = state.withLock { state -> State? in
+            guard !state.hasEnded else { return nil }
+            state.hasEnded = true
+            return state
+        }
+        guard let ended else { return }
+        record(
+            SpanRecord(
+                traceID: place.traceID, spanID: place.spanID, parentSpanID: parentID, name: ended.name, kind: kind,
+                start: start, end: max(start, instant().nanosecondsSinceEpoch),
+                attributes: SpanRecord.values(of: ended.attributes), isError: ended.isError))
+    }
+}
+
+extension SpanRecord {
+    /// Single values, sorted by name. Latchkey sets no lists.
+    fileprivate static func values(of attributes: SpanAttributes) -> [(name: String, value: Value)] {
+        var values: [(name: String, value: Value)] = []
+        attributes.forEach { name, attribute in
+            switch attribute {
+            case .string(let text): values.append((name, .string(text)))
+            case .int32(let number): values.append((name, .int(Int64(number))))
+            case .int64(let number): values.append((name, .int(number)))
+            case .double(let number): values.append((name, .double(number)))
+            case .bool(let flag): values.append((name, .bool(flag)))
+            case .stringConvertible(let value): values.append((name, .string("\(value)")))
+            default: break
+            }
+        }
+        return values.sorted { $0.name < $1.name }
+    }
+}

@@ -1,0 +1,69 @@
+package import Primitives
+package import Tracing
+
+/// Makes spans, and passes those of recorded traces to the exporter when they end.
+///
+/// It reads and writes `traceparent` only (W3C Trace Context). Events, links, and error messages are not kept: they
+/// could hold data of a user.
+package final class ExportTracer: Tracer {
+    package typealias Span = ExportSpan
+
+    private let sampler: SpanSampler
+    private let random: RandomSource
+    private let record: @Sendable (SpanRecord) -> Void
+
+    /// - Parameter record: Gets each span that has ended; must be fast.
+    package init(
+        sampler: SpanSampler, random: RandomSource = .system, record: @escaping @Sendable (SpanRecord) -> Void
+    ) {
+        self.sampler = sampler
+        self.random = random
+        self.record = record
+    }
+
+    package func startSpan<Instant: TracerInstant>(
+        _ operationName: String, context: @autoclosure () -> InstrumentationContext, ofKind kind: SpanKind,
+        at instant: @autoclosure () -> Instant, function: String, file fileID: String, line: UInt
+    ) -> ExportSpan {
+        var context = context()
+        let parent = context[TraceContextKey.self]
+        let place = parent?.child(random) ?? .root(random, isSampled: sampler.records)
+        context[TraceContextKey.self] = place
+        return ExportSpan(
+            operationName, SpanRecord.Kind(kind), place, parent?.spanID, context,
+            start: instant().nanosecondsSinceEpoch, record)
+    }
+
+    package func forceFlush() {}
+
+    package func extract<Carrier, Extract: Extractor>(
+        _ carrier: Carrier, into context: inout InstrumentationContext, using extractor: Extract
+    ) where Extract.Carrier == Carrier {
+        context[TraceContextKey.self] = extractor.extract(key: "traceparent", from: carrier)
+            .flatMap(TraceContext.init(traceparent:))
+    }
+
+    package func inject<Carrier, Inject: Injector>(
+        _ context: InstrumentationContext, into carrier: inout Carrier, using injector: Inject
+    ) where Inject.Carrier == Carrier {
+        guard let place = context[TraceContextKey.self] else { return }
+        injector.inject(place.traceparent, forKey: "traceparent", into: &carrier)
+    }
+}
+
+private enum TraceContextKey: InstrumentationContextKey {
+    typealias Value = TraceContext
+}
+
+extension SpanRecord.Kind {
+    fileprivate init(_ kind: SpanKind) {
+        self =
+            switch kind {
+            case .server: .server
+            case .client: .client
+            case .producer: .producer
+            case .consumer: .consumer
+            case .internal: .internal
+            }
+    }
+}
