@@ -68,8 +68,8 @@ extension ClientDraft {
             "The aud of such a client secret; for Sign in with Apple https://appleid.apple.com."),
         Setting(
             "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.redirectURIs,
-            "The redirect URIs that a sign-in may name. Without any, a sign-in with a code may name each one, and no sign-in "
-                + "by redirect can start."),
+            "The redirect URIs that a sign-in may name. Without any, a sign-in with a code may name each one, and no "
+                + "sign-in by redirect can start."),
         Setting(
             "client_types", .clientTypes, \.clientTypes,
             "The kinds of frontend that a redirect URI is for, by redirect URI; by default ios and android for an "

@@ -22,8 +22,8 @@ struct ConfigurationNode: Sendable {
         }
     }
 
-    /// Whether the value of a secret setting has a secret itself, rather than the names of files that have them: a text,
-    /// such as `id:secret`, or a secret key of a client, API key, provider or operator.
+    /// Whether the value of a secret setting has a secret itself, rather than the names of files that have them: a
+    /// text, such as `id:secret`, or a secret key of a client, API key, provider or operator.
     func holdsSecret(isSecret: Bool = true) -> Bool {
         switch value {
         case .text: isSecret && !isFromSecretFile
