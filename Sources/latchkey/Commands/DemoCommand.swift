@@ -13,8 +13,8 @@ struct DemoCommand: AsyncParsableCommand {
             directory; delete the file to start over.
 
             The demo has its own http.host, http.port, database.url, api_keys (demo-key), console, zenkey and \
-            allow_loopback_http, and says which of these keys a configuration has for nothing; it takes the rest, such \
-            as allowed_origins, sessions and providers.
+            allow_loopback_http, and warns of such keys in a configuration. It takes the other keys, such as \
+            allowed_origins, sessions and providers.
 
             Exit status: 0 after SIGTERM or SIGINT, 1 if the demo cannot start, 64 for wrong options, 78 for an \
             invalid configuration.
