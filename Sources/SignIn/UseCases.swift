@@ -79,7 +79,7 @@ package struct UseCases: Sendable {
             clock: clock, random: random, logger: logger, observer: observer)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault,
-            claimsVault: claimsVault, clock: clock, random: random, logger: logger)
+            claimsVault: claimsVault, oneTimeStore: oneTimeStore, clock: clock, random: random, logger: logger)
         nonceIssuer = NonceIssuer(configuration: configuration, store: store, clock: clock, random: random)
         signingKeys = SigningKeys(store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(

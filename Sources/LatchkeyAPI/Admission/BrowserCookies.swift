@@ -44,11 +44,16 @@ struct BrowserCookies: Sendable {
         text(registrationName, of: request).flatMap(BrowserRegistration.init)
     }
 
-    func setRegistration(_ registration: BrowserRegistration, maximumAge: Int64) -> HTTPField {
-        field(registrationName, registration.text, maximumAge: maximumAge)
+    func setRegistration(_ cookie: Secret, maximumAge: Int64) -> HTTPField {
+        field(registrationName, cookie.exposed, maximumAge: maximumAge)
     }
 
     var clearRegistration: HTTPField { field(registrationName, "", maximumAge: 0) }
+
+    /// Clears the registration that a browser has begun, if it has: another user signs in or out there.
+    func clearRegistration(of request: Request) -> [HTTPField] {
+        registration(of: request) == nil ? [] : [clearRegistration]
+    }
 
     private func field(_ name: String, _ value: String, maximumAge: Int64) -> HTTPField {
         HTTPField(

@@ -11,29 +11,29 @@ struct BrowserRegistration: Sendable {
     let codeChallenge: String?
     /// Where the browser is sent once the user is registered.
     let location: String
+    /// The whole cookie. Only one that this server gave to a browser counts
+    /// (``SignIn/Registration/open(_:codeChallenge:in:)``): who has seen the handle and the challenge cannot make it.
+    let cookie: Secret
 
-    init(_ offer: RegistrationOffer, endingAt location: String) {
-        handle = offer.handle
-        codeChallenge = offer.codeChallenge
-        self.location = location
-    }
-
-    /// Reads ``text``; nil if it is malformed.
+    /// Reads a cookie; nil if it is malformed.
     init?(_ text: Substring) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map(Substring.init)
-        guard parts.count == 3, BrowserCookies.isToken(parts[0].utf8),
+        guard parts.count == 4, BrowserCookies.isToken(parts[0].utf8),
             parts[1].isEmpty || BrowserCookies.isToken(parts[1].utf8),
             let location = Base64URL.decode(parts[2].utf8).flatMap({ String(validating: $0, as: UTF8.self) })
         else { return nil }
         handle = Secret(String(parts[0]))
         codeChallenge = parts[1].isEmpty ? nil : String(parts[1])
         self.location = location
+        cookie = Secret(String(text))
     }
 
-    /// The value of the cookie: the handle, the challenge or nothing, and the location, each in base64url.
-    var text: String {
-        "\(handle.exposed).\(codeChallenge ?? "").\(Base64URL.encode(Array(location.utf8)))"
+    /// What the cookie of an offer says, before its random part: the handle, the challenge or nothing, and the
+    /// location, each in base64url.
+    static func text(of offer: RegistrationOffer, endingAt location: String) -> Secret {
+        Secret(
+            "\(offer.handle.exposed).\(offer.codeChallenge ?? "").\(Base64URL.encode(Array(location.utf8)))")
     }
 
     /// Names the registration in its form, so that the form of an earlier registration cannot complete this one. It is

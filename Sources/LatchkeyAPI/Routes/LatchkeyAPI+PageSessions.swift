@@ -42,7 +42,9 @@ extension LatchkeyAPI {
     ) async -> Response {
         guard admission.isPage else { return signedIn.response(status) }
         await endFormerSession(of: request)
-        return inCookies(signedIn, status)
+        var response = inCookies(signedIn, status)
+        response.headers.append(contentsOf: cookies.clearRegistration(of: request))
+        return response
     }
 
     /// Renews the session of a page.
@@ -76,11 +78,11 @@ extension LatchkeyAPI {
         }
     }
 
-    /// Also clears the browser's session cookies.
+    /// Also clears the cookies of the browser's session, and of its registration in progress.
     func withoutSession(_ response: Response, _ request: Request) -> Response {
-        guard cookies.hasSession(request) else { return response }
         var response = response
-        response.headers.append(contentsOf: cookies.clearSession)
+        if cookies.hasSession(request) { response.headers.append(contentsOf: cookies.clearSession) }
+        response.headers.append(contentsOf: cookies.clearRegistration(of: request))
         return response
     }
 

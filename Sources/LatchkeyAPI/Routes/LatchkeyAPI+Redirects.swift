@@ -127,8 +127,17 @@ extension LatchkeyAPI {
         let step = try await useCases.redirectSignIn.finish(
             received, browser: cookies.browser(of: request), session: cookies.session(of: request),
             device: DeviceName.of(request), subnet: rates.subnet(of: request))
-        if case .finished(let end) = step, case .signedIn = end.result { await endFormerSession(of: request) }
-        return respond(step)
+        var response = respond(step)
+        guard case .finished(let end) = step else { return response }
+        switch end.result {
+        case .signedIn:
+            await endFormerSession(of: request)
+            response.headers.append(contentsOf: cookies.clearRegistration(of: request))
+        case .mustRegister(let offer):
+            if let cookie = try await registrationCookie(for: offer, end) { response.headers.append(cookie) }
+        case .handedOver, .linked, .broughtNumber, .failed: break
+        }
+        return response
     }
 
     /// `POST /auth/session`: an app gets the session of its sign-in in a browser.
@@ -156,11 +165,8 @@ extension LatchkeyAPI {
             var response =
                 end.clientType == .popup
                 ? BrowserPages.popup(end, below: baseURL.path) : .redirect(to: location(of: end))
-            switch end.result {
-            case .signedIn(let signedIn): response.headers.append(contentsOf: cookies.setSession(signedIn.tokens))
-            case .mustRegister(let offer):
-                if let cookie = registrationCookie(for: offer, end) { response.headers.append(cookie) }
-            case .handedOver, .linked, .broughtNumber, .failed: break
+            if case .signedIn(let signedIn) = end.result {
+                response.headers.append(contentsOf: cookies.setSession(signedIn.tokens))
             }
             return response
         }

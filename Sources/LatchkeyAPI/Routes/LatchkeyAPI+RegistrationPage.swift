@@ -21,17 +21,27 @@ extension LatchkeyAPI {
 
     /// The cookie of a registration after a redirect sign-in; nil unless it ended at a page of this server's own
     /// origin, in the browser that began it.
-    func registrationCookie(for offer: RegistrationOffer, _ end: RedirectEnd) -> HTTPField? {
+    /// - Throws: `temporarily_unavailable`.
+    func registrationCookie(
+        for offer: RegistrationOffer, _ end: RedirectEnd
+    ) async throws(SignInError) -> HTTPField? {
         guard end.clientType == .web || end.clientType == .popup, isOwn(end.redirectURI) else { return nil }
-        return cookies.setRegistration(
-            BrowserRegistration(offer, endingAt: end.locationAfterRegistration), maximumAge: offer.expiresIn)
+        return try await registrationCookie(for: offer, endingAt: end.locationAfterRegistration)
     }
 
     /// The same after a sign-in by a call of a page; nil if this server does not know its URL.
-    func registrationCookie(for offer: RegistrationOffer) -> HTTPField? {
+    /// - Throws: `temporarily_unavailable`.
+    func registrationCookie(for offer: RegistrationOffer) async throws(SignInError) -> HTTPField? {
         guard let url = baseURL.url else { return nil }
-        return cookies.setRegistration(
-            BrowserRegistration(offer, endingAt: url + "/?action=login&status=success"), maximumAge: offer.expiresIn)
+        return try await registrationCookie(for: offer, endingAt: url + "/?action=login&status=success")
+    }
+
+    private func registrationCookie(
+        for offer: RegistrationOffer, endingAt location: String
+    ) async throws(SignInError) -> HTTPField {
+        let cookie = try await useCases.registration.cookie(
+            saying: BrowserRegistration.text(of: offer, endingAt: location), seconds: offer.expiresIn)
+        return cookies.setRegistration(cookie, maximumAge: offer.expiresIn)
     }
 
     func showRegistrationPage(_ request: Request) async throws -> Response {
@@ -56,7 +66,7 @@ extension LatchkeyAPI {
         do throws(SignInError) {
             let signedIn = try await useCases.registration(form)
             await endFormerSession(of: request)
-            var response = Response.redirect(to: end(of: registration))
+            var response = Response.redirect(to: registration.location)
             response.headers.append(contentsOf: cookies.setSession(signedIn.tokens))
             response.headers.append(cookies.clearRegistration)
             return response
@@ -82,7 +92,7 @@ extension LatchkeyAPI {
     ) async throws -> (registration: BrowserRegistration, page: RegistrationPage) {
         guard let registration = cookies.registration(of: request),
             let open = try await useCases.registration.open(
-                registration.handle, codeChallenge: registration.codeChallenge)
+                registration.handle, codeChallenge: registration.codeChallenge, in: registration.cookie)
         else { throw registrationOver }
         return (registration, RegistrationPage(open, id: registration.formID, path: baseURL.path))
     }
@@ -91,13 +101,6 @@ extension LatchkeyAPI {
         var error = APIError.registrationOver
         error.headers.append(cookies.clearRegistration)
         return error
-    }
-
-    /// Where the browser goes. Over plain http another port of the host can set the cookie, so that its location is
-    /// checked.
-    private func end(of registration: BrowserRegistration) -> String {
-        guard isOwn(registration.location) else { return baseURL.path + Self.signInPagePath }
-        return registration.location
     }
 
     private func isOwn(_ uri: String) -> Bool {

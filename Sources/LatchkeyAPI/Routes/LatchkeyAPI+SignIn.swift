@@ -37,7 +37,7 @@ extension LatchkeyAPI {
         case .signedIn(let signedIn): return await respond(signedIn, .ok, to: admission, request)
         case .mustRegister(let offer):
             var error = APIError.mustRegister(offer, compatibility)
-            if admission.isPage, let cookie = registrationCookie(for: offer) { error.headers.append(cookie) }
+            if admission.isPage, let cookie = try await registrationCookie(for: offer) { error.headers.append(cookie) }
             throw error
         }
     }

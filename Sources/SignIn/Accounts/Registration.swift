@@ -10,6 +10,7 @@ package struct Registration: Sendable {
     let sessions: Sessions
     let vault: TokenVault
     let claimsVault: ClaimsVault
+    let oneTimeStore: EncryptedOneTimeStore
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
@@ -29,10 +30,35 @@ package struct Registration: Sendable {
         }
     }
 
+    /// The cookie of a browser in which a user registers: what it says, a dot, and 256 random bits in base64url.
+    ///
+    /// The challenge in it takes the place of the verifier. It is no secret, so the cookie counts only if it was made
+    /// here.
+    /// - Parameters:
+    ///   - text: The handle, the challenge, and what else the page needs.
+    ///   - seconds: How long the cookie is valid.
+    /// - Throws: `temporarily_unavailable`.
+    package func cookie(saying text: Secret, seconds: Int64) async throws(SignInError) -> Secret {
+        let cookie = Secret("\(text.exposed).\(random.token())")
+        _ = try await oneTimeStore.begin(
+            Self.hash(ofCookie: cookie), for: .registeringBrowser, seconds: seconds, insteadOf: [])
+        return cookie
+    }
+
+    private static func hash(ofCookie cookie: Secret) -> TokenHash {
+        TokenHash(sha256Of: "cookie of a registration\n" + cookie.exposed)
+    }
+
     /// A registration that its user has not completed; nil if the handle is unknown, used or expired, or has another
-    /// challenge.
-    /// - Parameter codeChallenge: As ``RegistrationForm/codeChallenge``.
-    package func open(_ handle: Secret, codeChallenge: String?) async throws(SignInError) -> OpenRegistration? {
+    /// challenge, or if the cookie is none of ``cookie(saying:seconds:)`` or has expired.
+    /// - Parameters:
+    ///   - codeChallenge: As ``RegistrationForm/codeChallenge``.
+    ///   - cookie: What says the handle and the challenge.
+    /// - Throws: `temporarily_unavailable`.
+    package func open(
+        _ handle: Secret, codeChallenge: String?, in cookie: Secret
+    ) async throws(SignInError) -> OpenRegistration? {
+        guard try await !oneTimeStore.present(among: [Self.hash(ofCookie: cookie)]).isEmpty else { return nil }
         let hash = RegistrationOffers.hash(of: handle.exposed, codeChallenge)
         let now = clock.now()
         guard let pending = try await stored(await store.pendingRegistration(hash, at: now)) else { return nil }

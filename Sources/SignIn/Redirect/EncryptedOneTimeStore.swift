@@ -19,6 +19,8 @@ struct EncryptedOneTimeStore: Sendable {
         case signOut = "sign-out"
         /// A code that a redirect sign-in brought, stored to be recognised and never taken.
         case answeredCode = "answered code"
+        /// The cookie of a browser in which a user registers, stored to be recognised and never taken.
+        case registeringBrowser = "registering browser"
     }
 
     let store: any OneTimeRecordStore

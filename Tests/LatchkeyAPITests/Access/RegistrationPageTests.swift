@@ -41,7 +41,7 @@ struct RegistrationPageTests {
 
     private func arrive(
         _ app: TestApp, at uri: String = page, _ more: [(String, String)] = [], clientType: String = "web",
-        scope: String = scopes
+        scope: String = scopes, sending cookie: String? = nil
     ) async throws -> Arrival {
         let items = [("client_type", clientType), ("redirect_uri", uri), ("mccmnc", "310410"), ("scope", scope)] + more
         let query = String(decoding: PercentEncoding.form(items.map { (name: $0.0, value: $0.1) }), as: UTF8.self)
@@ -52,7 +52,9 @@ struct RegistrationPageTests {
         }
         app.carrier.script { $0.nonce = value("nonce") }
         var headers: HTTPFields = [:]
-        if let browser = started.headers[values: .setCookie].first { headers[.cookie] = Self.pair(browser) }
+        if let browser = started.headers[values: .setCookie].first {
+            headers[.cookie] = [Self.pair(browser), cookie].compactMap(\.self).joined(separator: "; ")
+        }
         let answer = try await app.send(
             .get, "/auth/zenkey/callback?code=CODE-\(app.carrier.tokenPosts)&state=" + value("state"), headers,
             apiKey: nil)
@@ -234,7 +236,7 @@ struct RegistrationPageTests {
         for other in [
             nil, "\(Self.cookieName)=", "\(Self.cookieName)=\(value.dropFirst())", "latchkey_registration=\(value)",
             "\(cookie); \(cookie)", "\(Self.cookieName)=\(value).x",
-            "\(Self.cookieName)=\(String(repeating: "A", count: 43))..aHR0cA",
+            "\(Self.cookieName)=\(String(repeating: "A", count: 43))..aHR0cA.\(String(repeating: "A", count: 43))",
         ] {
             #expect(try await show(app, other).status == 401, "\(other ?? "none")")
             #expect(try await post(app, other, id).status == 401, "\(other ?? "none")")
@@ -395,14 +397,57 @@ struct RegistrationPageTests {
         #expect(done.headers[.location] == "https://login.example/base/?action=login&status=success")
     }
 
-    @Test("sends a browser to no other origin, whatever its cookie says")
-    func plantedLocation() async throws {
+    @Test("accepts no cookie that this server did not make, though handle and challenge are right")
+    func forgedCookie() async throws {
         let app = try app()
+        let challenge = try #require(CodeVerifier(String(repeating: "v", count: 43))).challenge
+        let asked = [("code_challenge", challenge), ("code_challenge_method", "S256")]
+        let uri = "https://login.example/base/"
+        let arrival = try await arrive(app, at: uri, asked)
+        let handle = try #require(arrival.location.firstMatch(of: /state_key=([^&]+)/)?.1)
+        let cookie = try #require(arrival.cookie)
+        let id = try id(try await show(app, cookie))
+        let location = Base64URL.encode(Array((uri + "?action=login&status=success").utf8))
+        let evil = Base64URL.encode(Array("https://evil.example/".utf8))
+        let parts = cookie.split(separator: ".").map(String.init)
+        let random = parts[3]
+        for forged in [
+            "\(handle).\(challenge).\(location)", "\(handle).\(challenge).\(location).",
+            "\(handle).\(challenge).\(location).\(String(repeating: "A", count: 43))",
+            "\(handle).\(challenge).\(evil).\(random)", "\(handle)..\(location).\(random)",
+        ] {
+            let forged = "\(Self.cookieName)=\(forged)"
+            #expect(try await show(app, forged).status == 401, "\(forged)")
+            #expect(try await post(app, forged, id).status == 401, "\(forged)")
+        }
+        #expect(try await post(app, cookie, id).status == 303)
+    }
+
+    @Test("ends for this browser when another user signs in or out there")
+    func cleared() async throws {
+        let app = try app()
+        let other = try await arrive(app)
+        let registered = try await post(app, other.cookie, try id(try await show(app, other.cookie)))
+        #expect(registered.status == 303)
+        app.carrier.script {
+            $0.subject = "SUBJECT-of-john"
+            $0.userInfo = { _ in .json(#"{"sub":"SUBJECT-of-john","name":"John","email":"john@mail.example"}"#) }
+        }
         let cookie = try #require(try await arrive(app).cookie)
-        let own = try #require(cookie.split(separator: ".").last)
-        let planted = String(cookie.dropLast(own.count)) + Base64URL.encode(Array("https://evil.example/".utf8))
-        let done = try await post(app, planted, try id(try await show(app, cookie)))
-        #expect(done.status == 303)
-        #expect(done.headers[.location] == "/base/sign-in")
+        func isCleared(_ answer: Answer) -> Bool {
+            answer.headers[values: .setCookie].contains { $0.hasPrefix(Self.cookieName + "=;") }
+        }
+        var headers = Self.sameOrigin
+        headers[.cookie] = cookie
+        let left = try await app.send(.post, "/sign-out", headers, apiKey: nil)
+        #expect(left.status == 303 && isCleared(left))
+        app.carrier.script {
+            $0.subject = "SUBJECT-of-jane"
+            $0.userInfo = { _ in .json(#"{"sub":"SUBJECT-of-jane","name":"Jane","email":"jane@mail.example"}"#) }
+        }
+        let signedIn = try await arrive(app, sending: cookie).answer
+        #expect(signedIn.headers[.location]?.contains("action=login&status=success") == true && isCleared(signedIn))
+        let fresh = try await arrive(app).answer
+        #expect(!isCleared(fresh))
     }
 }
