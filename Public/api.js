@@ -61,7 +61,7 @@ function table(heads, rows) {
     cell.scope = "col";
     return cell;
   })));
-  return make("div", "scroll", make("table", "fields", head, make("tbody", "", ...rows)));
+  return make("div", "scroll", make("table", "members", head, make("tbody", "", ...rows)));
 }
 
 /** The rows of an object's fields, including nested objects. */

@@ -158,6 +158,10 @@ class Walk:
             "the calls", lambda: self.browser.run("return document.querySelectorAll('details.call').length")
         )
         self.look("api")
+        narrow = self.browser.run(
+            "return [...document.querySelectorAll('table')].filter((table) =>"
+            " table.checkVisibility() && table.tBodies[0].offsetWidth < 0.9 * table.parentElement.clientWidth).length")
+        assert narrow == 0, f"{narrow} tables do not fill their place"
         shown = self.browser.run("return [...document.querySelectorAll('details.call')].map((call) => call.id)")
         told = [call["operationId"] for calls in document["paths"].values() for call in calls.values()]
         assert sorted(shown) == sorted(told), set(shown) ^ set(told)
