@@ -20,7 +20,8 @@ const GRANTS = {
 
 const OUTCOMES = {
   signed_in: "Signed in", signed_up: "Signed in for the first time", must_register: "Known to the carrier, to register",
-  refused_by_carrier: "Refused by the carrier", invalid_id_token: "Refused, because of the ID token",
+  denied: "Denied by the user", refused_by_carrier: "Refused by the carrier",
+  invalid_id_token: "Refused, because of the ID token",
   linked: "Added as a way to sign in", was_linked: "Was a way to sign in already", authorized: "Approved",
 };
 

@@ -266,6 +266,7 @@ class Console:
         self.says("#sign-in .problem", "access_denied")
         self.says("#sign-in .problem", "What to do: Start again")
         self.says("#sign-in .problem", "correlation_id ")
+        self.says("#trace > .story .told", "Denied by the user")
         assert self.browser.url == self.base + "/", self.browser.url
         self.seen("denied")
 

@@ -68,7 +68,7 @@ final class PostgresListener: @unchecked Sendable {
         var isPresent = false
         while !isOver.withLock({ $0 }) {
             if !isPresent { isPresent = try PostgresPresence.show(on: connection) }
-            // Before the wait: what came with the response to a statement has been read already, and wakes nobody.
+            // A notification that came with the response to a statement is in memory already: the wait would miss it.
             for content in try connection.notifications() {
                 onChange(Int64(content).map { .user(UserID($0)) } ?? .anything)
             }

@@ -4,7 +4,7 @@ package import Primitives
 package enum ReceiverResponse: Sendable, Hashable {
     /// Taken, without so many spans or data points of it (`partialSuccess`).
     case accepted(rejected: Int)
-    /// Not taken for now: to be sent again, after a time if the receiver names one.
+    /// Not taken, and to be sent again, after a time if the receiver names one.
     case unavailable(retryAfter: Duration?, reason: String)
     /// Not taken, and not to be sent again.
     case refused(reason: String)
