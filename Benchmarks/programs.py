@@ -261,6 +261,13 @@ def sign_in(server, n, round_name="first", code=None, nonce=None, verifier="v" *
     return server.request("POST", "/auth/zenkey-signin", json.dumps(body), headers, connection)
 
 
+def sign_in_by_number(server, n, round_name="first", connection=None):
+    """The status and the JSON of a sign-in with an operator token."""
+    body = {"operator": "bench", "operator_token": f"c-{n}-{round_name}"}
+    headers = {"Content-Type": "application/json", "X-API-KEY": API_KEY}
+    return server.request("POST", "/auth/number/sign-in", json.dumps(body), headers, connection)
+
+
 def tokens(server, first, count, round_name, is_kept_alive):
     """The tokens of sign-ins: on one connection, or on a new one each, so that each process of a server gets some."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30) if is_kept_alive else None
