@@ -189,6 +189,7 @@ let package = Package(
             dependencies: [
                 "CLatchkeySystem", "OpenIDConnect", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "PrimitivesTests", dependencies: ["CLatchkeySystem", "Primitives", "TestSupport"]),

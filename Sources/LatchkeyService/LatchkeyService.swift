@@ -34,6 +34,7 @@ public final class LatchkeyService: Sendable {
     private let listeners: [ListeningPoint]
     let certificates: CertificateRenewal?
     private let housekeeping: Housekeeping
+    private let sealer: AuditSealer
     private let refresh: BackgroundRefresh
     private let metrics: ServiceMetrics
     private let board: StatusBoard
@@ -124,6 +125,9 @@ public final class LatchkeyService: Sendable {
         housekeeping = Housekeeping(
             store: store, auditRetention: configuration.auditRetention, signingKeys: useCases.signingKeys,
             sessions: useCases.sessions, clock: clock, logger: logger)
+        sealer = AuditSealer(
+            store: store, keys: useCases.signingKeys, retention: configuration.auditRetention, clock: clock,
+            logger: logger)
         store.watch { [sessions = useCases.sessions] change in sessions.hear(change) }
     }
 
@@ -193,6 +197,7 @@ public final class LatchkeyService: Sendable {
         background.withLock { tasks in
             tasks = [
                 Task { [housekeeping] in await housekeeping.run() }, Task { [refresh] in await refresh.run() },
+                Task { [sealer] in await sealer.run() },
                 Task { [certificates] in await certificates?.run() },
                 Task { [metrics, server] in await metrics.loops.run(server) },
                 Task { [board] in await board.run() },
@@ -227,6 +232,7 @@ public final class LatchkeyService: Sendable {
         await telemetry?.shutdown()
         await client.shutdown()
         await housekeeping.writeLastSeen()
+        await sealer.finish()
         do {
             try await store.close()
         } catch {
@@ -237,6 +243,9 @@ public final class LatchkeyService: Sendable {
 
     /// Maintains the signing keys now instead of at the next minute. For tests.
     package func keepSigningKeys() async { await housekeeping.keepSigningKeys() }
+
+    /// Seals the audit log now instead of in some seconds. For tests.
+    package func sealAuditLog() async throws { try await sealer.seal() }
 
     /// The metrics of `GET /metrics`, by name.
     package var metricDescriptions: [MetricDescription] { metrics.registry.descriptions }

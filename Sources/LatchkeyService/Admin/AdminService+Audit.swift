@@ -67,6 +67,7 @@ extension RecordedAuditEvent {
         if let user = event.user { words.append("user=\(user.number)") }
         words.append("by=\(event.actor.name)")
         if let requestID = event.requestID { words.append("request=\(requestID)") }
+        if isErased { words.append("(details erased)") }
         if event.details != AuditDetails() { words.append(event.details.json) }
         return words.joined(separator: " ")
     }
@@ -80,6 +81,7 @@ extension RecordedAuditEvent {
         json.add("actor", event.actor.name)
         json.add("request_id", ifPresent: event.requestID)
         json.add("details", json: event.details.json)
+        if isErased { json.add("erased", true) }
         return String(decoding: json.finish(), as: UTF8.self)
     }
 }

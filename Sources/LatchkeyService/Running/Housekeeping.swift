@@ -47,7 +47,7 @@ struct Housekeeping: Sendable {
             try await store.purgeExpired(at: now, limit: limit)
         }
         removed += try await repeating { limit async throws(StorageError) in
-            try await store.purgeAuditEvents(from: end, limit: limit)
+            try await store.purgeAuditSeals(from: end, limit: limit)
         }
         if removed > 0 { logger.debug("removed expired records", metadata: ["rows": .stringConvertible(removed)]) }
     }

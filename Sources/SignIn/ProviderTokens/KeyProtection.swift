@@ -46,6 +46,12 @@ package struct KeyProtection: Sendable {
         }
     }
 
+    /// Whether the stored key is this server's own: encrypted with one of the keys or, if there are none, in plain
+    /// form. Anybody who can write to the database can store one in plain form.
+    func isAuthentic(_ stored: [UInt8], of id: String) -> Bool {
+        keys.isEmpty ? stored.first == Form.plain : stored.first == Form.encrypted && open(stored, of: id) != nil
+    }
+
     /// Whether the stored form is the one that ``protect(_:of:)`` makes now.
     func isCurrent(_ stored: [UInt8], of id: String) -> Bool {
         guard let first = keys.first else { return stored.first == Form.plain }

@@ -6,7 +6,6 @@ extension AuditEvent.Kind {
     /// A session was ended by its user from another session, by one of the operator's services, or by an operator.
     package static let sessionRevoked = AuditEvent.Kind("session.revoked")
     static let userEdited = AuditEvent.Kind("user.edited")
-    package static let userErased = AuditEvent.Kind("user.erased")
     /// A provider's stored tokens of a user could not be refreshed any more, and were deleted.
     static let providerGrantEnded = AuditEvent.Kind("provider_grant.ended")
     static let identityUnlinked = AuditEvent.Kind("identity.unlinked")

@@ -30,7 +30,7 @@ package struct PublicSigningKey: Sendable, Hashable {
     }
 }
 
-/// A key that signs receipts.
+/// A key that signs receipts, and seals of the audit log.
 struct SigningKey: Sendable {
     let id: String
     private let privateKey: P256.Signing.PrivateKey
@@ -51,6 +51,8 @@ struct SigningKey: Sendable {
 
     /// Secret.
     var rawRepresentation: [UInt8] { Array(privateKey.rawRepresentation) }
+
+    var publicJWK: PublicJWK { PublicJWK(privateKey.publicKey) }
 
     /// 64 bytes.
     var publicPoint: [UInt8] { Array(privateKey.publicKey.rawRepresentation) }

@@ -3,7 +3,8 @@ import Primitives
 import StorageModel
 import Synchronization
 
-/// The keys that sign receipts, created, published and removed as `SigningKeySchedule` decides.
+/// The keys that sign receipts and seals of the audit log, created, published and removed as `SigningKeySchedule`
+/// decides.
 ///
 /// They are stored, so that all processes sign with the same ones, and cached for a minute. If several processes create
 /// a key at once, the store accepts one, and the others use it.
@@ -61,6 +62,16 @@ package final class SigningKeys: Sendable {
             let key = keys.first(where: { $0.record.id == chosen.id })?.signing
         else { throw .internalFault }
         return key
+    }
+
+    /// The keys that seal the audit log.
+    /// - Throws: `temporarily_unavailable`; `server_error` if no key can be created.
+    func sealingKeys() async throws(SignInError) -> SealingKeys {
+        let now = clock.now()
+        let keys = try await keys()
+        guard let chosen = schedule.signer(among: keys.map(\.scheduled), at: now)?.id else { throw .internalFault }
+        let own = keys.filter(\.isOwn).map(\.record.id)
+        return SealingKeys(usable: keys.compactMap(\.signing), own: own, chosen: chosen)
     }
 
     /// The keys in memory, or read again; at least one can sign.
@@ -131,6 +142,8 @@ private struct StoredKey: Sendable {
     /// Nil if this process does not have its encryption key.
     let signing: SigningKey?
     let scheduled: SigningKeySchedule.Key
+    /// Whether only a holder of the encryption keys can have stored it.
+    let isOwn: Bool
 
     init(_ record: SigningKeyRecord, _ protection: KeyProtection) {
         self.record = record
@@ -140,5 +153,6 @@ private struct StoredKey: Sendable {
         scheduled = SigningKeySchedule.Key(
             id: record.id, signsFrom: record.signsFrom, isUsable: signing != nil,
             isProtectedAsWanted: protection.isCurrent(record.privateKey, of: record.id))
+        isOwn = signing?.id == record.id && protection.isAuthentic(record.privateKey, of: record.id)
     }
 }

@@ -36,6 +36,9 @@ enum Schema {
         Migration("verified phone numbers without separators", ReassignedNumber.schema),
         Migration("polls of backchannel authentications", BackchannelAuthenticationsTable.polled),
         Migration("pending verifications of phone numbers", PendingPhoneVerificationsTable.schema),
+        Migration(
+            "seals of audit events", AuditSealsTable.schema, sqlite: AuditSealsTable.guards,
+            postgres: AuditSealsTable.guardsOnPostgres),
     ]
 
     // AUTOINCREMENT: the number of an erased user is never reused, because logs and audit events may still name it. It

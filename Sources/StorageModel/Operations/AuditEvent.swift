@@ -2,8 +2,9 @@ package import Primitives
 
 /// An entry of the audit record: what was done to which user, by whom, and when.
 ///
-/// Events are only added, and removed after the retention time. They contain no secret and no subject in clear text: an
-/// identity appears as its ``Identity/fingerprint``.
+/// Events are only added, and removed after the retention time; seals (``AuditSealRecord``) show that. They contain no
+/// secret and no subject in clear text: an identity appears as its ``Identity/fingerprint``. When a user is erased, the
+/// details of the user's events are.
 ///
 /// ```swift
 /// try await store.addAuditEvent(
@@ -61,6 +62,16 @@ package struct AuditEvent: Sendable, Hashable {
     }
 }
 
+extension AuditEvent.Kind {
+    /// The user was erased.
+    package static let userErased = AuditEvent.Kind("user.erased")
+    /// An operator put this account into another one, and erased it.
+    package static let userMergedAway = AuditEvent.Kind("user.merged_away")
+
+    /// Whether the details of the user's earlier events were erased with the user.
+    package var erasesUser: Bool { self == .userErased || self == .userMergedAway }
+}
+
 /// Further details of an audit event: the members of one JSON object.
 package struct AuditDetails: Sendable, Hashable, CustomStringConvertible {
     /// The object's text.
@@ -85,10 +96,16 @@ package struct RecordedAuditEvent: Sendable, Hashable {
     /// The event's number; later events have higher numbers.
     package let serial: Int64
     package let event: AuditEvent
+    /// Random bytes; nil if the details are erased, or if a version without seals added the event and it is not sealed.
+    package let salt: [UInt8]?
+    /// ``AuditDetails/digest(salt:)``; nil if a version without seals added the event and it is not sealed.
+    package let detailsDigest: [UInt8]?
 
-    package init(serial: Int64, event: AuditEvent) {
+    package init(serial: Int64, event: AuditEvent, salt: [UInt8]? = nil, detailsDigest: [UInt8]? = nil) {
         self.serial = serial
         self.event = event
+        self.salt = salt
+        self.detailsDigest = detailsDigest
     }
 }
 

@@ -8,6 +8,28 @@ package protocol AuditStore: Sendable {
     /// The events that match a query, the latest first.
     func auditEvents(_ query: AuditQuery) async throws(StorageError) -> [RecordedAuditEvent]
 
-    /// Removes at most `limit` events from before a moment. Returns their number.
-    func purgeAuditEvents(from before: Timestamp, limit: Int) async throws(StorageError) -> Int
+    /// At most `limit` events with serials above `serial`, up to `end`, in order.
+    func auditEvents(
+        after serial: Int64, through end: Int64, limit: Int
+    ) async throws(StorageError) -> [RecordedAuditEvent]
+
+    /// Gives a salt and the digest of the details to those of the first `limit` such events that have none, because a
+    /// version without seals added them.
+    func saltAuditEvents(after serial: Int64, through end: Int64, limit: Int) async throws(StorageError)
+
+    /// How far the events can be sealed.
+    func auditHorizon() async throws(StorageError) -> AuditHorizon
+
+    /// The seal with the highest number; nil if there is none.
+    func newestAuditSeal() async throws(StorageError) -> AuditSealRecord?
+
+    /// At most `limit` seals with numbers above `number`, in order.
+    func auditSeals(after number: Int64, limit: Int) async throws(StorageError) -> [AuditSealRecord]
+
+    /// Adds a seal. False if there is one with its number.
+    func addAuditSeal(_ seal: AuditSealRecord) async throws(StorageError) -> Bool
+
+    /// Removes the oldest seals with their events, while all events of a seal are from before a moment; the newest seal
+    /// stays. Ends after the seal with which `limit` rows were removed. Returns the number of removed rows.
+    func purgeAuditSeals(from before: Timestamp, limit: Int) async throws(StorageError) -> Int
 }

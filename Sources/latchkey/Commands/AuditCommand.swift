@@ -12,7 +12,8 @@ struct AuditCommand: AsyncParsableCommand {
 
             Exit status: 0 if the record was read (even if no event matches), 1 if not, 64 for wrong options, 78 for \
             an invalid configuration.
-            """)
+            """,
+        subcommands: [VerifyAuditCommand.self, ExportAuditCommand.self])
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -49,6 +50,69 @@ struct AuditCommand: AsyncParsableCommand {
         let isJSON = self.isJSON || output.format == .json
         try await runAdminCommand(options, ifEmpty: isJSON ? nil : "No event matches.") { [selection] admin, _ in
             try await admin.audit(selection, as: isJSON ? .json : .text)
+        }
+    }
+}
+
+struct VerifyAuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Checks that no sealed event of the audit record was changed, removed or inserted.",
+        discussion: """
+            A running server seals new events every ten seconds: a seal signs their digests, and that of the seal \
+            before. The command checks all seals, names the first entry that is not as it was sealed, and prints the \
+            number and the digest of the newest seal. Keep them elsewhere: with --expect, the command also finds that \
+            the end of the record was cut off. It needs encryption_keys, to know the server's own keys.
+
+            Exit status: 0 if everything is as it was sealed, 1 if not, 64 for wrong options, 78 for an invalid \
+            configuration.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A seal that must be there, as the command printed it earlier, or the log.", valueName: "number:digest"))
+    var expect: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Vouch for a key that signed seals: its thumbprint (RFC 7638). Can be given several times.",
+            valueName: "thumbprint"))
+    var key: [String] = []
+
+    @OptionGroup var output: FormatOptions
+
+    func run() async throws {
+        var proof = AdminService.AuditProof()
+        proof.expected = expect
+        proof.keys = key
+        try await runAdminCommand(options) { [proof, output] admin, configuration in
+            try await admin.verifyAudit(configuration, proof, as: output.format.lines) { print($0) }
+            return []
+        }
+    }
+}
+
+struct ExportAuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Prints the audit record with its seals, for a verifier of your own.",
+        discussion: """
+            One JSON object on each line: the events that a seal covers, then the seal, and so on; at the end the \
+            events that are not sealed yet. Tests/Audit/verify.py verifies it.
+
+            Exit status: 0 if the record was read, 1 if not, 64 for wrong options, 78 for an invalid configuration.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        try await runAdminCommand(options) { admin, _ in
+            try await admin.exportAudit { print($0) }
+            return []
         }
     }
 }

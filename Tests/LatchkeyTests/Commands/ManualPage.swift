@@ -44,7 +44,8 @@ struct ManualPage {
                 && !Self.names(of: $0).contains("--version")
         }
         let below = Self.commands(below: command)
-        if below.isEmpty {
+        // A command with commands below it may also do something by itself: then it has options.
+        if below.isEmpty || !arguments.isEmpty {
             let usage = arguments.map(Self.usage).joined(separator: " ")
             lines.append(".SS \"\(Self.escaped([name, usage].filter { !$0.isEmpty }.joined(separator: " ")))\"")
         } else {
@@ -55,11 +56,8 @@ struct ManualPage {
             lines.append(".PP")
             paragraphs(discussion)
         }
-        if below.isEmpty {
-            for argument in arguments { write(argument) }
-        } else {
-            for command in below { write(command, of: name) }
-        }
+        for argument in arguments { write(argument) }
+        for command in below { write(command, of: name) }
     }
 
     private mutating func write(_ argument: JSONObject) {

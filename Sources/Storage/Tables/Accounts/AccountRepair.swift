@@ -35,8 +35,6 @@ extension AuditEvent.Kind {
     package static let identityRelinked = AuditEvent.Kind("identity.relinked")
     /// An operator put another account into this one.
     package static let userMerged = AuditEvent.Kind("user.merged")
-    /// An operator put this account into another one, and erased it.
-    package static let userMergedAway = AuditEvent.Kind("user.merged_away")
 }
 
 extension SQLStore {

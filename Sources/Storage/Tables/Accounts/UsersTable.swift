@@ -143,11 +143,14 @@ enum UsersTable {
         ALTER TABLE async_sign_ins ADD COLUMN provider_claims TEXT;
         """
 
-    /// Erases the user, with all rows that refer to it, and the pending registrations of its identities.
+    /// Erases the user, with all rows that refer to it, the pending registrations of its identities, and the details of
+    /// its audit events.
     static func delete(_ id: UserID, in db: SQLSession) throws -> Bool {
         try db.perform(deletePendingRegistrations, id)
         try RecentSignInsTable.keep("user_id = ?", id, in: db)
-        return try db.run("DELETE FROM users WHERE id = ?", id) > 0
+        guard try db.run("DELETE FROM users WHERE id = ?", id) > 0 else { return false }
+        try AuditTable.eraseDetails(of: id, in: db)
+        return true
     }
 
     private static let holderOfIdentity = SQL.numbered(

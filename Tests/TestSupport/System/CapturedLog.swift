@@ -1,29 +1,31 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// Keeps all log lines, at every level.
-final class CapturedLog: Sendable {
-    struct Line: Sendable {
-        let level: Logger.Level
-        let message: String
-        let metadata: [String: String]
+package final class CapturedLog: Sendable {
+    package struct Line: Sendable {
+        package let level: Logger.Level
+        package let message: String
+        package let metadata: [String: String]
     }
 
     private let captured = Mutex<[Line]>([])
 
-    var lines: [Line] { captured.withLock { $0 } }
+    package init() {}
+
+    package var lines: [Line] { captured.withLock { $0 } }
 
     /// The lines of sign-ins.
-    var signIns: [Line] { lines.filter { $0.message.hasPrefix("sign-in") } }
+    package var signIns: [Line] { lines.filter { $0.message.hasPrefix("sign-in") } }
 
     /// All lines in one text.
-    var text: String {
+    package var text: String {
         lines.map { line in
             line.message + " " + line.metadata.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
         }.joined(separator: "\n")
     }
 
-    var logger: Logger {
+    package var logger: Logger {
         var logger = Logger(label: "test") { _ in Handler(log: self) }
         logger.logLevel = .trace
         return logger

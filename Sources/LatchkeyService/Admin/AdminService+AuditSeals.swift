@@ -1,0 +1,198 @@
+package import LatchkeyConfiguration
+import Primitives
+import SignIn
+import Storage
+import StorageModel
+
+/// The proof that the audit log is as it was written.
+extension AdminService {
+    /// What the operator adds to the database's own proof.
+    package struct AuditProof: Sendable {
+        /// A seal that the operator kept elsewhere, as `NUMBER:DIGEST`.
+        package var expected: String?
+        /// The thumbprints of keys that the operator vouches for.
+        package var keys: [String] = []
+
+        package init() {}
+    }
+
+    /// Compares every event with its seal, and every seal with the one before. Some hundreds of events are in memory at
+    /// a time.
+    ///
+    /// - Parameter output: Gets the lines of the result, also of a fault as JSON.
+    /// - Throws: ``OperatorFailure`` that names the first fault, or for an invalid proof, or a failing database.
+    package func verifyAudit(
+        _ configuration: Configuration, _ proof: AuditProof, as format: LineFormat, output: (String) -> Void
+    ) async throws {
+        let anchor = try proof.expected.map(self.anchor)
+        let encryptionKeys = configuration.keysOfSigningKeys
+        let own = OwnSigningKeys.thumbprints(
+            of: try await stored(await store.signingKeys()), encryptedWith: encryptionKeys)
+        let trusted = own.union(proof.keys)
+        var verifier = AuditVerifier(trusted: trusted, anchor: anchor)
+        var fault: AuditFault?
+        var unsealed = 0
+        for attempt in 1...3 {
+            (verifier, unsealed) = (AuditVerifier(trusted: trusted, anchor: anchor), 0)
+            fault = try await firstFault(
+                &verifier, &unsealed, retention: configuration.auditRetention.components.seconds)
+            // Seals that expired while the command read them are no fault.
+            let oldest = try await stored(await store.auditSeals(after: .min, limit: 1)).first
+            guard attempt < 3, let fault, let oldest, oldest.number > fault.seal else { break }
+        }
+        if format == .json { output(verifier.jsonLine(unsealed: unsealed, fault)) }
+        if let fault { throw OperatorFailure("the audit log is not as it was sealed: \(fault)") }
+        if let anchor, verifier.anchorHasExpired {
+            throw OperatorFailure(
+                "seal \(anchor.number) has expired and cannot be compared; name a seal of the last audit.retention")
+        }
+        guard format == .text else { return }
+        for line in verifier.lines(unsealed: unsealed) { output(line) }
+        if encryptionKeys.isEmpty {
+            output("The signing keys are not encrypted: whoever can change the database can also sign seals.")
+        }
+    }
+
+    /// Prints the audit log with its seals as JSON Lines, in the order in which a verifier needs them: the events that
+    /// a seal covers, then the seal. The events that are not sealed yet come last.
+    /// - Throws: ``OperatorFailure`` for a failing database.
+    package func exportAudit(output: (String) -> Void) async throws {
+        // An inserted event may have any number.
+        var last = Int64.min
+        try await eachSeal { seal in
+            try await eachEvent(after: last, through: seal.lastSerial) { output($0.exportLine) }
+            output(seal.exportLine)
+            last = seal.lastSerial
+        }
+        try await eachEvent(after: last) { output($0.exportLine) }
+    }
+
+    private func firstFault(
+        _ verifier: inout AuditVerifier, _ unsealed: inout Int, retention: Int64
+    ) async throws -> AuditFault? {
+        do {
+            try await check(&verifier)
+            try await eachEvent(after: verifier.newest?.seal.last ?? .min) { event in
+                unsealed += 1
+                verifier.note(unsealed: event)
+            }
+            try verifier.finish(at: clock.now(), retention: retention)
+            return nil
+        } catch let fault as AuditFault {
+            return fault
+        }
+    }
+
+    private func check(_ verifier: inout AuditVerifier) async throws {
+        // An inserted event may have any number.
+        var last = Int64.min
+        try await eachSeal { seal in
+            // More events than a seal has show that one was inserted; the rest is not needed for that.
+            let limit = seal.entries.count / AuditEntry.packedBytes + 1
+            let events = try await stored(await store.auditEvents(after: last, through: seal.lastSerial, limit: limit))
+            try verifier.check(seal, events: events)
+            last = seal.lastSerial
+        }
+    }
+
+    private func eachSeal(_ body: (AuditSealRecord) async throws -> Void) async throws {
+        var number: Int64 = .min
+        while true {
+            let seals = try await stored(await store.auditSeals(after: number, limit: 16))
+            for seal in seals { try await body(seal) }
+            guard let newest = seals.last else { return }
+            number = newest.number
+        }
+    }
+
+    private func eachEvent(
+        after serial: Int64, through end: Int64 = .max, _ body: (RecordedAuditEvent) -> Void
+    ) async throws {
+        var last = serial
+        while true {
+            let events = try await stored(await store.auditEvents(after: last, through: end, limit: 500))
+            for event in events { body(event) }
+            guard let newest = events.last else { return }
+            last = newest.serial
+        }
+    }
+
+    private func anchor(_ text: String) throws(OperatorFailure) -> AuditVerifier.Anchor {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, let number = Int64(parts[0]), number > 0, let digest = AuditDigest(parts[1]) else {
+            throw OperatorFailure(
+                "“\(text)” is not a seal; write its number, a colon, and the 64 hexadecimal digits of its digest")
+        }
+        return AuditVerifier.Anchor(number: number, digest: digest)
+    }
+}
+
+extension AuditVerifier {
+    fileprivate func lines(unsealed: Int) -> [String] {
+        let waiting = "\(unsealed) \(unsealed == 1 ? "event is" : "events are") not sealed yet."
+        guard let first, let newest else { return ["There is no seal. \(waiting)"] }
+        var lines = [
+            "Every event is as it was sealed: \(events) events, seals \(first.seal.number) to \(newest.seal.number).",
+            waiting, "The newest seal: \(newest.seal.number):\(newest.digest)",
+            "Its key: \(newest.signer)",
+        ]
+        if let time = first.seal.timeBefore {
+            lines.append(
+                "The seals before \(first.seal.number) have expired; their last event was at \(UTCTime.text(time)).")
+        }
+        if erased > 0 { lines.append("The details of \(erased) events were erased with their users.") }
+        return lines
+    }
+
+    fileprivate func jsonLine(unsealed: Int, _ fault: AuditFault?) -> String {
+        var json = JSONObjectWriter()
+        json.add("valid", fault == nil)
+        if let fault {
+            json.add("fault") { json in
+                json.add("kind", fault.kind)
+                if let serial = fault.serial { json.add("serial", serial) }
+                json.add("seal", fault.seal)
+                json.add("description", fault.description)
+            }
+        }
+        json.add("events", events)
+        json.add("erased", erased)
+        json.add("unsealed", unsealed)
+        if let first, let newest {
+            json.add("first_seal", first.seal.number)
+            json.add("newest_seal", "\(newest.seal.number):\(newest.digest)")
+            json.add("key", newest.signer)
+        }
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+}
+
+extension RecordedAuditEvent {
+    fileprivate var exportLine: String {
+        var json = JSONObjectWriter()
+        json.add("type", "event")
+        json.add("serial", serial)
+        json.add("time", event.time.secondsSinceEpoch)
+        json.add("kind", event.kind.name)
+        if let user = event.user { json.add("user_id", user.number) }
+        json.add("actor", event.actor.name)
+        json.add("request_id", ifPresent: event.requestID)
+        // As a text, because the digest is of its bytes.
+        if !isErased { json.add("details", event.details.json) }
+        json.add("salt", ifPresent: salt?.hexadecimal)
+        json.add("details_digest", ifPresent: detailsDigest?.hexadecimal)
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+}
+
+extension AuditSealRecord {
+    fileprivate var exportLine: String {
+        var json = JSONObjectWriter()
+        json.add("type", "seal")
+        json.add("number", number)
+        json.add("digest", digest.description)
+        json.add("jws", jws)
+        json.add("entries", Base64URL.encode(entries))
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+}

@@ -1,0 +1,98 @@
+import Crypto
+import OpenIDConnect
+package import Primitives
+package import StorageModel
+
+/// What a seal states about the audit log: which events it covers, and which seal it follows.
+package struct AuditSeal: Sendable, Hashable {
+    /// From 1, without gaps.
+    package var number: Int64
+    /// The serial of the last event that this seal or an earlier one covers.
+    package var last: Int64
+    /// How many events it covers.
+    package var count: Int64
+    /// The time of its latest event; that of the seal before if it has none.
+    package var time: Timestamp
+    /// ``time`` of the seal before; nil for the first seal.
+    package var timeBefore: Timestamp?
+    package var sealedAt: Timestamp
+    /// How long events were kept when it was made, in seconds.
+    package var retention: Int64
+    /// The digest of its packed entries (``AuditEntry``).
+    package var entries: AuditDigest
+    /// The digest of the seal before; ``AuditDigest/noSeal`` for the first seal.
+    package var previous: AuditDigest
+    /// The thumbprints (RFC 7638) of the server's keys at that time. The key of the seal before must be one of them.
+    package var keys: [String]
+}
+
+/// The seal as a JWS (RFC 7515), with its own type so that no other signed text passes for a seal (RFC 8725 section
+/// 3.11). The public key is in its header, because old keys are removed from the store.
+extension AuditSeal {
+    private static let type = "audit-seal+jws"
+    private static let algorithm = "ES256"
+    /// The largest size of a seal, in bytes.
+    private static let maximumBytes = 16_384
+
+    func signed(by key: SigningKey) throws(SignInError) -> String {
+        var header = JSONObjectWriter(capacity: 256)
+        header.add("alg", Self.algorithm)
+        header.add("typ", Self.type)
+        header.add("jwk", object: key.publicJWK.write)
+        var json = JSONObjectWriter(capacity: 512)
+        json.add("number", number)
+        json.add("last", last)
+        json.add("count", count)
+        json.add("time", time.secondsSinceEpoch)
+        if let timeBefore { json.add("time_before", timeBefore.secondsSinceEpoch) }
+        json.add("sealed_at", sealedAt.secondsSinceEpoch)
+        json.add("retention", retention)
+        json.add("entries", entries.description)
+        json.add("previous", previous.description)
+        json.add("keys", keys)
+        let signed = Base64URL.encode(header.finish()) + "." + Base64URL.encode(json.finish())
+        guard let signature = try? key.sign(Array(signed.utf8)) else { throw .internalFault }
+        return signed + "." + Base64URL.encode(signature)
+    }
+
+    /// Reads a seal with a valid signature; nil for anything else. Whose signature it is, is for the caller to judge.
+    package static func read(_ jws: String) -> (seal: AuditSeal, signer: String)? {
+        guard jws.utf8.count <= maximumBytes else { return nil }
+        let parts = jws.split(ascii: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = object(parts[0]), let bytes = Base64URL.decode(parts[2].utf8),
+            header["alg"]?.string == Self.algorithm, header["typ"]?.string == Self.type, header["crit"] == nil,
+            let key = header["jwk"]?.object.flatMap(publicKey),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes),
+            key.isValidSignature(signature, for: SHA256.hash(data: Array("\(parts[0]).\(parts[1])".utf8))),
+            let seal = object(parts[1]).flatMap(AuditSeal.init)
+        else { return nil }
+        return (seal, PublicJWK(key).thumbprint)
+    }
+
+    private static func object(_ part: Substring) -> JSONObject? {
+        Base64URL.decode(part.utf8).flatMap { try? JSONValue(parsing: $0) }?.object
+    }
+
+    private static func publicKey(_ jwk: JSONObject) -> P256.Signing.PublicKey? {
+        guard jwk["kty"]?.string == "EC", jwk["crv"]?.string == "P-256",
+            let x = jwk["x"]?.string.flatMap({ Base64URL.decode($0.utf8) }), x.count == 32,
+            let y = jwk["y"]?.string.flatMap({ Base64URL.decode($0.utf8) }), y.count == 32
+        else { return nil }
+        return try? P256.Signing.PublicKey(rawRepresentation: x + y)
+    }
+
+    private init?(_ json: JSONObject) {
+        guard let number = json["number"]?.integer, let last = json["last"]?.integer,
+            let count = json["count"]?.integer, let time = json["time"]?.integer,
+            let sealedAt = json["sealed_at"]?.integer, let retention = json["retention"]?.integer,
+            let entries = json["entries"]?.string.flatMap({ AuditDigest($0) }),
+            let previous = json["previous"]?.string.flatMap({ AuditDigest($0) }),
+            let keys = json["keys"]?.array?.map(\.string), !keys.contains(nil)
+        else { return nil }
+        self.init(
+            number: number, last: last, count: count, time: Timestamp(secondsSinceEpoch: time),
+            timeBefore: (json["time_before"]?.integer).map { Timestamp(secondsSinceEpoch: $0) },
+            sealedAt: Timestamp(secondsSinceEpoch: sealedAt), retention: retention, entries: entries,
+            previous: previous, keys: keys.compactMap(\.self))
+    }
+}

@@ -1,0 +1,139 @@
+package import Primitives
+package import StorageModel
+
+/// Compares an audit log with its seals, one seal after the other. Pure: it takes the rows and the time as arguments.
+///
+/// ```swift
+/// var verifier = AuditVerifier(trusted: thumbprints)
+/// for seal in seals { try verifier.check(seal, events: eventsSinceTheSealBefore) }
+/// try verifier.finish(at: now, retention: retention)
+/// ```
+///
+/// Each seal signs the digest of the one before. So the signature of the newest seal covers them all, and its key must
+/// be one that the caller trusts. An earlier seal is signed with such a key, or with one that the next seal names: the
+/// server had that key when it made the next seal. A forged log that a server goes on to seal is found this way,
+/// because the server does not name the forger's key.
+package struct AuditVerifier: Sendable {
+    /// A seal that the operator kept elsewhere.
+    package struct Anchor: Sendable, Hashable {
+        package let number: Int64
+        package let digest: AuditDigest
+
+        package init(number: Int64, digest: AuditDigest) {
+            self.number = number
+            self.digest = digest
+        }
+    }
+
+    /// A seal that was found valid.
+    package struct Checked: Sendable, Hashable {
+        package let seal: AuditSeal
+        package let digest: AuditDigest
+        /// The thumbprint of its key.
+        package let signer: String
+    }
+
+    private let trusted: Set<String>
+    private let anchor: Anchor?
+    /// The first seal, and the newest one so far.
+    package private(set) var first: Checked?
+    package private(set) var newest: Checked?
+    package private(set) var events: Int64 = 0
+    /// How many events have lost their details with their users.
+    package private(set) var erased: Int64 = 0
+    private var shortestRetention = Int64.max
+    /// The first event without details of each user whose erasure has not been found yet.
+    private var withoutErasure: [UserID: (serial: Int64, seal: Int64)] = [:]
+
+    /// - Parameters:
+    ///   - trusted: The thumbprints of the server's own keys, and of those that the operator vouches for.
+    ///   - anchor: A seal that must be there.
+    package init(trusted: Set<String>, anchor: Anchor? = nil) {
+        self.trusted = trusted
+        self.anchor = anchor
+    }
+
+    /// Checks the next seal.
+    /// - Parameter events: Those after the last one of the seal before, up to the last one of this seal, in order.
+    package mutating func check(
+        _ record: AuditSealRecord, events stored: [RecordedAuditEvent]
+    ) throws(AuditFault) {
+        let number = record.number
+        if let newest, number != newest.seal.number + 1 { throw .sealMissing(newest.seal.number + 1) }
+        guard let (seal, signer) = AuditSeal.read(record.jws), seal.number == number, seal.last == record.lastSerial,
+            seal.time == record.time, AuditDigest(sha256Of: record.entries) == seal.entries,
+            let entries = AuditEntry.unpacked(record.entries), Int64(entries.count) == seal.count
+        else { throw .sealChanged(number) }
+        if let newest {
+            guard seal.previous == newest.digest, seal.timeBefore == newest.seal.time else {
+                throw .sealReplaced(number)
+            }
+            guard seal.keys.contains(newest.signer) || trusted.contains(newest.signer) else {
+                throw .unknownKey(seal: newest.seal.number, thumbprint: newest.signer)
+            }
+        }
+        if let anchor, anchor.number == number, anchor.digest != record.digest {
+            throw .unexpected(seal: number, digest: record.digest)
+        }
+        try compare(stored, with: entries, of: number)
+        let checked = Checked(seal: seal, digest: record.digest, signer: signer)
+        if first == nil { first = checked }
+        newest = checked
+        events += seal.count
+        shortestRetention = min(shortestRetention, seal.retention)
+    }
+
+    private mutating func compare(
+        _ stored: [RecordedAuditEvent], with entries: [AuditEntry], of seal: Int64
+    ) throws(AuditFault) {
+        var rest = entries[...]
+        for event in stored {
+            guard let entry = rest.first, entry.serial <= event.serial else {
+                throw .eventInserted(serial: event.serial, seal: seal)
+            }
+            guard entry.serial == event.serial else { throw .eventMissing(serial: entry.serial, seal: seal) }
+            guard event.digest == entry.digest else { throw .eventChanged(serial: event.serial, seal: seal) }
+            guard event.hasItsDetails, !event.isErased || event.event.user != nil else {
+                throw .detailsChanged(serial: event.serial, seal: seal)
+            }
+            note(event, in: seal)
+            rest.removeFirst()
+        }
+        if let entry = rest.first { throw .eventMissing(serial: entry.serial, seal: seal) }
+    }
+
+    /// Notes an event after the newest seal, which may be the erasure of a user.
+    package mutating func note(unsealed event: RecordedAuditEvent) { note(event, in: 0) }
+
+    private mutating func note(_ event: RecordedAuditEvent, in seal: Int64) {
+        guard let user = event.event.user else { return }
+        if event.event.kind.erasesUser { withoutErasure[user] = nil }
+        guard event.isErased, seal > 0 else { return }
+        erased += 1
+        if withoutErasure[user] == nil { withoutErasure[user] = (event.serial, seal) }
+    }
+
+    /// Checks what only the whole shows: whose the newest seal is, that nothing is missing before the first seal or
+    /// after the newest, and that details were erased only with their users.
+    /// - Parameter retention: How long events are kept now, in seconds. A shorter time of an earlier configuration,
+    ///   which a seal names, excuses earlier removals.
+    package func finish(at now: Timestamp, retention: Int64) throws(AuditFault) {
+        if let anchor, anchor.number > newest?.seal.number ?? 0 { throw .sealMissing((newest?.seal.number ?? 0) + 1) }
+        if let first = withoutErasure.values.min(by: { $0.serial < $1.serial }) {
+            throw .detailsErased(serial: first.serial, seal: first.seal)
+        }
+        guard let first, let newest else { return }
+        guard trusted.contains(newest.signer) else {
+            throw .unknownKey(seal: newest.seal.number, thumbprint: newest.signer)
+        }
+        guard first.seal.number > 1 else { return }
+        let end = now.advanced(bySeconds: -min(retention, shortestRetention))
+        guard let time = first.seal.timeBefore, time < end else { throw .removedEarly(before: first.seal.number) }
+    }
+
+    /// Whether the kept seal has expired, so that it cannot be compared.
+    package var anchorHasExpired: Bool {
+        guard let anchor, let first else { return false }
+        return anchor.number < first.seal.number
+    }
+}

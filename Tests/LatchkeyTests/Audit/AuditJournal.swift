@@ -1,0 +1,130 @@
+import LatchkeyConfiguration
+import LatchkeyService
+import Logging
+import Primitives
+import SignIn
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+/// An audit log with its sealer, as a server has it.
+final class AuditJournal: Sendable {
+    let directory: TemporaryDirectory
+    let clock: ManualClock
+    let configuration: Configuration
+    let store: SQLStore
+    let keys: SigningKeys
+    let sealer: AuditSealer
+    let log: CapturedLog
+
+    var path: String { directory.file("latchkey.db") }
+
+    init(
+        in given: TemporaryDirectory? = nil, postgres: String? = nil,
+        sealing maximumEvents: Int = AuditSealer.maximumEvents, change: (inout Configuration) -> Void = { _ in }
+    ) throws {
+        let directory = try given ?? TemporaryDirectory()
+        let (clock, log) = (ManualClock(), CapturedLog())
+        var configuration = Configuration()
+        configuration.database.url = DatabaseURL(path: directory.file("latchkey.db"))
+        configuration.encryptionKeys = EncryptionKey.of(String(repeating: "07", count: 32))
+        change(&configuration)
+        let store = try Self.open(directory, postgres)
+        let keys = Self.keys(configuration, store, clock, log)
+        sealer = AuditSealer(
+            store: store, keys: keys, retention: configuration.auditRetention, maximumEvents: maximumEvents,
+            clock: clock.wallClock, logger: log.logger)
+        (self.directory, self.clock, self.log) = (directory, clock, log)
+        (self.configuration, self.store, self.keys) = (configuration, store, keys)
+    }
+
+    /// Another instance on the same database.
+    func another(encryptedWith encryptionKeys: [EncryptionKey]? = nil) -> (keys: SigningKeys, sealer: AuditSealer) {
+        var configuration = configuration
+        if let encryptionKeys { configuration.encryptionKeys = encryptionKeys }
+        let keys = Self.keys(configuration, store, clock, log)
+        let sealer = AuditSealer(
+            store: store, keys: keys, retention: configuration.auditRetention, clock: clock.wallClock,
+            logger: log.logger)
+        return (keys, sealer)
+    }
+
+    private static func open(_ directory: TemporaryDirectory, _ postgres: String?) throws -> SQLStore {
+        if let postgres {
+            return try SQLStore(configuration: PostgresConfiguration(url: Secret(postgres), poolSize: 4))
+        }
+        return try SQLStore(
+            configuration: SQLiteConfiguration(path: directory.file("latchkey.db"), synchronous: .normal))
+    }
+
+    private static func keys(
+        _ configuration: Configuration, _ store: SQLStore, _ clock: ManualClock, _ log: CapturedLog
+    ) -> SigningKeys {
+        var signIn = SignInConfiguration(providers: [:])
+        signIn.transactions.encryptionKeys = configuration.encryptionKeys
+        let useCases = UseCases(
+            configuration: signIn, relyingParties: [:], store: store, logger: log.logger, clock: clock.wallClock)
+        return useCases.signingKeys
+    }
+
+    /// Adds events, a second apart, of users in turn.
+    func add(_ count: Int, users: Int = 3, kind: String = "test.done") async throws {
+        for number in 0..<count {
+            clock.advance(bySeconds: 1)
+            try await store.addAuditEvent(
+                AuditEvent(
+                    at: clock.now, AuditEvent.Kind(kind), user: UserID(Int64(number % users + 1)), by: .user,
+                    requestID: number % 2 == 0 ? "request-\(number)" : nil,
+                    details: AuditDetails { $0.add("number", number) }))
+        }
+    }
+
+    /// Adds events as a version without seals did, all at once.
+    func addPlain(_ count: Int) throws {
+        try change(
+            """
+            INSERT INTO audit_events (time, kind, user_id, actor, request_id, details)
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+            SELECT \(clock.now.secondsSinceEpoch) + i, 'test.' || (i % 7), i % 11, 'user', 'request-' || i,
+                '{"number":' || i || '}' FROM n
+            """)
+    }
+
+    /// Changes the database as an attacker does: without the triggers.
+    func attack(_ sql: String) throws {
+        try change("DROP TRIGGER IF EXISTS audit_events_stay_as_they_are")
+        try change("DROP TRIGGER IF EXISTS audit_seals_stay_as_they_are")
+        try change(sql)
+    }
+
+    func change(_ sql: String) throws { try DatabaseProbe(path: path).change(sql) }
+
+    func number(_ sql: String) throws -> Int64 { try DatabaseProbe(path: path).number(sql) }
+
+    /// The number and the digest of the newest seal, as an operator keeps them.
+    func newest() async throws -> String {
+        let seal = try #require(try await store.newestAuditSeal())
+        return "\(seal.number):\(seal.digest)"
+    }
+
+    /// What `latchkey audit verify` finds and prints.
+    func verify(
+        expecting expected: String? = nil, vouchingFor keys: [String] = [],
+        as format: AdminService.LineFormat = .text, encryptedWith encryptionKeys: [EncryptionKey]? = nil
+    ) async throws -> (lines: [String], failure: String?) {
+        var configuration = configuration
+        if let encryptionKeys { configuration.encryptionKeys = encryptionKeys }
+        var proof = AdminService.AuditProof()
+        proof.expected = expected
+        proof.keys = keys
+        let admin = try AdminService(configuration, clock: clock.wallClock)
+        var lines: [String] = []
+        var failure: String?
+        do { try await admin.verifyAudit(configuration, proof, as: format) { lines.append($0) } } catch {
+            failure = "\(error)"
+        }
+        await admin.close()
+        return (lines, failure)
+    }
+}

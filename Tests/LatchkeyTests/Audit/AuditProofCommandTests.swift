@@ -1,0 +1,118 @@
+import Foundation
+import LatchkeyService
+import Primitives
+import SignIn
+import Storage
+import StorageModel
+import TestSupport
+import Testing
+
+/// `latchkey audit verify` and `export`, and the verifier of an export in another language.
+@Suite struct AuditProofCommandTests {
+    private func run(_ journal: AuditJournal, _ arguments: [String]) async throws -> LatchkeyProcess.Ending {
+        let environment = [
+            "LATCHKEY_DATABASE_URL": "sqlite:///\(journal.path)",
+            "LATCHKEY_ENCRYPTION_KEYS": String(repeating: "07", count: 32),
+        ]
+        return await
+            (try LatchkeyProcess(
+                ["audit"] + arguments, environment: environment, directory: journal.directory.path)).ending()
+    }
+
+    @Test("The command verifies with status 0, and names the first bad entry with status 1")
+    func command() async throws {
+        let journal = try AuditJournal()
+        try await journal.add(300)
+        try await journal.sealer.seal()
+        let seal = try await journal.newest()
+        let good = try await run(journal, ["verify", "--expect", seal])
+        #expect(good.status == 0)
+        #expect(good.output.contains("Every event is as it was sealed: 300 events, seals 1 to 2."), "\(good.output)")
+        #expect(good.output.contains("The newest seal: \(seal)"))
+        let json = try await run(journal, ["verify", "--format", "json"])
+        #expect(
+            json.output.hasPrefix(#"{"valid":true,"events":300,"erased":0,"unsealed":0,"first_seal":1,"newest_seal":""#)
+        )
+        for invalid in [
+            "2", "2:abc", "x:" + String(repeating: "0", count: 64), "0:" + String(repeating: "0", count: 64),
+        ] {
+            let ending = try await run(journal, ["verify", "--expect", invalid])
+            #expect(ending.status == 1)
+            #expect(ending.output.contains("is not a seal"), "\(ending.output)")
+        }
+        let unexpected = try await run(journal, ["verify", "--expect", "1:" + String(repeating: "0", count: 64)])
+        #expect(unexpected.status == 1)
+        #expect(unexpected.output.contains("seal 1 has another digest than the expected one"), "\(unexpected.output)")
+        try journal.attack("DELETE FROM audit_events WHERE serial = 77")
+        let bad = try await run(journal, ["verify"])
+        #expect(bad.status == 1)
+        #expect(
+            bad.output.contains("latchkey: the audit log is not as it was sealed: event #77 is missing"),
+            "\(bad.output)")
+        let badJSON = try await run(journal, ["verify", "--format", "json"])
+        #expect(badJSON.status == 1)
+        #expect(
+            badJSON.output.contains(
+                #"{"valid":false,"fault":{"kind":"event_missing","serial":77,"seal":1,"description""#),
+            "\(badJSON.output)")
+        try await journal.store.close()
+    }
+
+    @Test("A program in Python verifies an export, and names what was edited in it")
+    func python() async throws {
+        let journal = try AuditJournal(sealing: 20)
+        try await journal.add(50)
+        try journal.change("INSERT INTO users (id, public_id, created_at) VALUES (1, 'u', 1)")
+        _ = try await journal.store.deleteUser(
+            UserID(1), in: nil,
+            recording: AuditEvent(at: journal.clock.now, .userErased, user: UserID(1), by: .operating("pat")))
+        try await journal.sealer.seal()
+        try await journal.add(2)
+        let export = try await run(journal, ["export"])
+        #expect(export.status == 0)
+        let lines = export.output.split(separator: "\n").map(String.init)
+        #expect(lines.count == 56)
+        let key = try #require(try await journal.store.signingKeys().first?.id)
+        let newest = try await journal.newest()
+        try await journal.store.close()
+
+        func verify(_ lines: [String], _ arguments: [String]) async throws -> Program.Ending {
+            let path = journal.directory.file("export.jsonl")
+            try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
+            return try await Program.run(
+                Repository.path(".build/venv/bin/python3"),
+                [Repository.path("Tests/Audit/verify.py"), path] + arguments)
+        }
+        let good = try await verify(lines, ["--key", key, "--expect", newest])
+        #expect(good.status == 0, "\(good.output)")
+        #expect(good.output == "51 events in 3 seals are as they were sealed, and 2 are not sealed yet\n")
+
+        let edits: [(String, String, (inout [String]) -> Void)] = [
+            ("an event changed", "event 6 was changed", { $0[5] = $0[5].replacing("test.done", with: "test.gone") }),
+            (
+                "details changed", "details of event 6 ",
+                { $0[5] = $0[5].replacing(#"\"number\":5"#, with: #"\"number\":6"#) }
+            ),
+            ("an event removed", "event 7 is missing", { $0.remove(at: 6) }),
+            ("an event doubled", "event 7 was inserted", { $0.insert($0[6], at: 6) }),
+            ("two events exchanged", "event 7 is missing", { $0.swapAt(6, 7) }),
+            ("a seal removed", "seal 2 is missing", { $0.remove(at: 41) }),
+            (
+                "a seal changed", "seal 2 was changed",
+                { $0[41] = $0[41].replacing("\"jws\":\"eyJ", with: "\"jws\":\"eyK") }
+            ),
+            ("the end cut off", "seal 3 is missing", { $0.removeLast(14) }),
+        ]
+        for (name, finds, edit) in edits {
+            var edited = lines
+            edit(&edited)
+            #expect(edited != lines, "\(name)")
+            let ending = try await verify(edited, ["--key", key, "--expect", newest])
+            #expect(ending.status == 1, "\(name)")
+            #expect(ending.output.contains(finds), "\(name): \(ending.output)")
+        }
+        let foreign = try await verify(lines, ["--key", String(repeating: "A", count: 43)])
+        #expect(foreign.status == 1)
+        #expect(foreign.output.contains("seal 3 is signed with the key \(key)"), "\(foreign.output)")
+    }
+}
