@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "HTTPServer", targets: ["HTTPServer"]),
         .library(name: "CarrierSimulator", targets: ["CarrierSimulator"]),
         .library(name: "LatchkeyService", targets: ["LatchkeyConfiguration", "LatchkeyService"]),
+        .library(name: "LatchkeyMetrics", targets: ["LatchkeyMetrics"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -23,6 +24,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
@@ -160,6 +162,12 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
+        // The service's metrics for swift-metrics. Programs that embed the service and want them depend on it.
+        .target(
+            name: "LatchkeyMetrics",
+            dependencies: [
+                "LatchkeyService", "Observability", .product(name: "CoreMetrics", package: "swift-metrics"),
+            ]),
         // The service together with simulated carriers, for `latchkey demo`.
         .target(
             name: "LatchkeyDemo",
@@ -246,6 +254,14 @@ let package = Package(
                 "Observability", "Primitives", "TelemetryExport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ]),
+        .testTarget(
+            name: "LatchkeyMetricsTests",
+            dependencies: [
+                "HTTPServer", "LatchkeyConfiguration", "LatchkeyMetrics", "LatchkeyService", "Observability",
+                "OpenIDConnect", "TestSupport",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
         .testTarget(
             name: "LatchkeyConfigurationTests",

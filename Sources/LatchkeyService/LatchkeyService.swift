@@ -250,6 +250,11 @@ public final class LatchkeyService: Sendable {
     /// The metrics of `GET /metrics`, by name.
     package var metricDescriptions: [MetricDescription] { metrics.registry.descriptions }
 
+    /// The current values of the metrics that have any. Read off the event loops.
+    package func metricReadings() async -> [MetricReading] {
+        await metrics.read { [registry = metrics.registry] in registry.readings() }
+    }
+
     /// Waits until all log lines are written. For the end of a process.
     public func flushLog() { LogSink.standardError.flush() }
 

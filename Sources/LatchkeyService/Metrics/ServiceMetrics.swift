@@ -30,15 +30,11 @@ final class ServiceMetrics: Sendable {
     }
 
     /// The current metrics in Prometheus' text format.
-    func page() async -> [UInt8] {
-        await withCheckedContinuation { done in
-            queue.async { done.resume(returning: self.registry.page()) }
-        }
-    }
+    func page() async -> [UInt8] { await read { [registry] in registry.page() } }
 
     /// Runs off the event loops.
-    func read(_ status: @escaping @Sendable () -> ServiceStatus) async -> ServiceStatus {
-        await withCheckedContinuation { done in queue.async { done.resume(returning: status()) } }
+    func read<Value: Sendable>(_ value: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { done in queue.async { done.resume(returning: value()) } }
     }
 
     func add(_ client: OutboundHTTPClient) {

@@ -81,5 +81,5 @@ package struct MetricsPage: Sendable {
     }
 
     /// Nanoseconds as seconds.
-    static func seconds(_ nanoseconds: UInt64) -> String { text(Double(nanoseconds) / 1e9) }
+    package static func seconds(_ nanoseconds: UInt64) -> String { text(Double(nanoseconds) / 1e9) }
 }

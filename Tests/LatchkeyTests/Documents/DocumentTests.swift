@@ -358,7 +358,7 @@ struct Example {
         for path in [
             "Tests/LatchkeyTests/SwiftClient/SwiftClientSnippets.swift", "Tests/Browser/frontend/frontend.js",
             "Tests/LatchkeyTests/SwiftClient/NumberClientSnippets.swift", "Tests/Browser/frontend/number.js",
-            "Tests/Browser/frontend/verify.js",
+            "Tests/Browser/frontend/verify.js", "Tests/LatchkeyMetricsTests/MetricsBridgeTests.swift",
         ] {
             var name: String?
             var lines: [Substring] = []
