@@ -1,5 +1,6 @@
 import CLatchkeyOpenSSL
 package import Crypto
+import Primitives
 
 /// The SHA-256 of a token or an API key: the only part of a secret that is stored.
 ///
@@ -12,8 +13,7 @@ package struct TokenHash: Sendable {
     /// Hashes the UTF-8 bytes of a text.
     package init(sha256Of text: String) {
         words = (0, 0, 0, 0)
-        var text = text
-        text.withUTF8 { text in
+        text.withBytes { text in
             Swift.withUnsafeMutableBytes(of: &words) { copenssl_sha256(text.baseAddress, text.count, $0.baseAddress) }
         }
     }

@@ -1,5 +1,6 @@
 import HTTPCore
 public import HTTPTypes
+import Primitives
 
 /// A request line and its fields: the received bytes, and the ranges of the fields in them.
 public final class RequestHead: Sendable {
@@ -42,10 +43,10 @@ public final class RequestHead: Sendable {
     /// Calls `body` with each field of a name, in their order, until it returns false. Names are compared without
     /// regard to case.
     func forEachField(named name: HTTPField.Name, _ body: (Field) -> Bool) {
-        var lowercase = name.canonicalName
+        let lowercase = name.canonicalName
         let length = lowercase.utf8.count
         guard nameLengths & RequestHead.lengthBit(length) != 0 else { return }
-        lowercase.withUTF8 { expected in
+        lowercase.withBytes { expected in
             for field in fields where field.name.count == length && isNamed(field, expected) {
                 guard body(field) else { return }
             }

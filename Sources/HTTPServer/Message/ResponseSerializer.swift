@@ -32,11 +32,12 @@ package struct ResponseSerializer {
         let hasContent = mayHaveContent(response.status)
         let isStreamed = hasContent && response.stream != nil
         let content = withContent && sendsContent(of: response, for: context) ? response.body : []
-        let phrase = response.status.reasonPhrase
+        let (phrase, contentLength) = (response.status.reasonPhrase, response.content.count)
+        let code = response.status.code
         output.reserveCapacity(output.count + usualHeadBytes + content.count)
         output.append(addingCapacity: fixedBytes + phrase.utf8.count + date.count) { message in
             message.append("HTTP/1.1 ")
-            message.append(decimal: response.status.code)
+            message.append(decimal: code)
             message.append(ASCII.space)
             message.append(phrase)
             message.append("\r\n")
@@ -50,7 +51,7 @@ package struct ResponseSerializer {
                 if context.minorVersion > 0 { message.append("Transfer-Encoding: chunked\r\n") }
             } else if hasContent {
                 message.append("Content-Length: ")
-                message.append(decimal: response.content.count)
+                message.append(decimal: contentLength)
                 message.append("\r\n")
             }
             message.append("\r\n")
@@ -64,13 +65,15 @@ package struct ResponseSerializer {
     private static let usualHeadBytes = 512
 
     private static func append(_ field: HTTPField, to output: inout [UInt8]) {
-        let (name, value) = (field.name.rawName, field.value)
+        let name = field.name.rawName
         guard !isReserved(field.name, length: name.utf8.count) else { return }
-        output.append(addingCapacity: name.utf8.count + value.utf8.count + 4) { message in
-            message.append(name)
-            message.append(": ")
-            message.append(value)
-            message.append("\r\n")
+        field.withUnsafeBytesOfValue { value in
+            output.append(addingCapacity: name.utf8.count + value.count + 4) { message in
+                message.append(name)
+                message.append(": ")
+                message.append(value)
+                message.append("\r\n")
+            }
         }
     }
 

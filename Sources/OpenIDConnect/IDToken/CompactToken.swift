@@ -16,10 +16,10 @@ struct CompactToken: Sendable {
 
     /// Nil if the text has more bytes than allowed, or fewer than two dots.
     init?(_ text: Secret, maximumBytes: Int) {
-        var text = text.exposed
+        let text = text.exposed
         // Checked before anything is decoded, so that a large token costs nothing.
         guard text.utf8.count <= maximumBytes else { return nil }
-        guard let token = text.withUTF8({ CompactToken($0) }) else { return nil }
+        guard let token = text.withBytes({ CompactToken($0) }) else { return nil }
         self = token
     }
 

@@ -21,8 +21,7 @@ public struct CodeVerifier: Sendable, Hashable {
     /// Whether a text has the length and the characters of a verifier (RFC 7636 section 4.1).
     public static func isValid(_ text: String) -> Bool {
         guard (43...128).contains(text.utf8.count) else { return false }
-        var text = text
-        return text.withUTF8 { $0.allSatisfy { PercentEncoding.isUnreserved($0) } }
+        return text.withBytes { $0.allSatisfy { PercentEncoding.isUnreserved($0) } }
     }
 
     /// The S256 code challenge (RFC 7636 section 4.2): base64url of the verifier's SHA-256, 43 characters.

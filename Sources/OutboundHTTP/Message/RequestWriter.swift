@@ -38,8 +38,7 @@ package struct RequestWriter: Sendable {
     /// Looks at all bytes in any case: without an early end, the compiler tests several at once.
     @inline(__always)
     private static func consists(_ text: String, of isMember: (UInt8) -> Bool) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in
+        text.withBytes { bytes in
             var others: UInt8 = 0
             for byte in bytes { others |= isMember(byte) ? 0 : 1 }
             return others == 0

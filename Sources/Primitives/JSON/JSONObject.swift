@@ -21,8 +21,7 @@ public struct JSONObject: Sendable, Hashable {
         private let bits: UInt64
 
         init(_ name: String) {
-            var name = name
-            bits = name.withUTF8 { bytes in
+            bits = name.withBytes { bytes in
                 let length = UInt64(truncatingIfNeeded: bytes.count)
                 guard let start = UnsafeRawPointer(bytes.baseAddress), bytes.count >= 4 else {
                     return bytes.reduce(length) { $0 << 8 | UInt64($1) }

@@ -2,8 +2,7 @@
 enum JSONText {
     /// Appends a string; each run without escapes at once.
     static func append(_ text: String, to bytes: inout [UInt8]) {
-        var text = text
-        text.withUTF8 { utf8 in
+        text.withBytes { utf8 in
             guard hasEscape(utf8) else { return appendQuoted(utf8, to: &bytes) }
             bytes.append(UInt8(ascii: "\""))
             var start = 0

@@ -2,8 +2,7 @@
 public enum MediaTypeText {
     /// Type and subtype in lower case, without parameters and surrounding blanks. Nil if the field is not ASCII.
     public static func essence(of field: String) -> String? {
-        var field = field
-        return field.withUTF8 { bytes -> String? in
+        field.withBytes { bytes -> String? in
             var end = 0
             while end < bytes.count, bytes[end] != UInt8(ascii: ";") { end += 1 }
             guard bytes.allSatisfy({ $0 < 0x80 }) else { return nil }

@@ -21,10 +21,7 @@ extension OutputSpan<UInt8> {
     package mutating func append(_ text: StaticString) { text.withUTF8Buffer { append($0) } }
 
     @inlinable
-    package mutating func append(_ text: String) {
-        var text = text
-        text.withUTF8 { append($0) }
-    }
+    package mutating func append(_ text: String) { text.withBytes { append($0) } }
 
     @inlinable
     package mutating func append(decimal number: Int) {

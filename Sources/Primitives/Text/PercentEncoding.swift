@@ -14,8 +14,7 @@ package enum PercentEncoding {
     /// Appends a text with all but unreserved characters as `%XX`. That is right in a query as in a form, where both
     /// `+` and `%20` mean a space.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
-        var text = text
-        text.withUTF8 { text in
+        text.withBytes { text in
             var start = 0
             while true {
                 // Most texts need no encoding at all.

@@ -1,4 +1,5 @@
 import CLatchkeySQLite
+import Primitives
 import StorageModel
 
 /// One run of a statement that its connection keeps prepared.
@@ -48,10 +49,9 @@ struct CachedStatement: ~Copyable {
 
     mutating func bind(_ text: String) {
         if let postgres { return postgres.parameters.add(text) }
-        var text = text
         let position = position()
         // By length, because a text may contain a NUL.
-        let result = text.withUTF8 { bytes in
+        let result = text.withBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
                 guard let start = characters.baseAddress else { return sqlite3_bind_text(handle, position, "", 0, nil) }
                 return sqlite3_bind_text64(

@@ -1,4 +1,5 @@
 import Glibc
+import Primitives
 
 /// Texts in a form that PostgreSQL can store: it refuses NUL.
 ///
@@ -8,8 +9,7 @@ enum PostgresText {
     private static let mark: [UInt8] = [0xEE, 0x80, 0x80]
 
     static func encode(_ text: String, to kept: inout [UInt8]) {
-        var text = text
-        let isPlain = text.withUTF8 { bytes in
+        let isPlain = text.withBytes { bytes in
             guard let start = bytes.baseAddress else { return true }
             let isPlain = memchr(start, 0, bytes.count) == nil && memchr(start, CInt(mark[0]), bytes.count) == nil
             if isPlain { kept.append(contentsOf: bytes) }

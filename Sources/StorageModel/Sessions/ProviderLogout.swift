@@ -62,8 +62,8 @@ package enum OriginHash {
 
     private static func hash(_ texts: String...) -> [UInt8] {
         var hash = SHA256()
-        for var text in texts {
-            text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+        for text in texts {
+            text.withBytes { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
             withUnsafeBytes(of: UInt8(0)) { hash.update(bufferPointer: $0) }
         }
         return hash.finalize().withUnsafeBytes { Array($0.prefix(16)) }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The form of session tokens and refresh tokens: base64url of a time of issue and of random bytes.
 ///
 /// The time orders the tokens' hashes in the database. It has no other meaning, and 240 random bits remain. It is 6
@@ -24,8 +26,7 @@ package enum SessionTokenFormat {
 
     /// The time in a token, as a number of 48 bits; nil if it has none.
     static func time(of token: String) -> UInt64? {
-        var token = token
-        return token.withUTF8 { text in
+        token.withBytes { text in
             let family = text.count - characters
             guard family == 0 || family == untimedCharacters + 1 else { return nil }
             var time: UInt64 = 0
