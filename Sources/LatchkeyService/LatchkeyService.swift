@@ -83,6 +83,12 @@ public final class LatchkeyService: Sendable {
         let useCases = UseCases(
             configuration: configuration.signIn, relyingParties: relyingParties, store: store, logger: logger,
             clock: clock, uptime: uptime,
+            capsules: configuration.capsules.count == 0
+                ? nil
+                : CapsuleRecorder(
+                    store: store, version: LatchkeyVersion.text,
+                    maximumPerMinute: configuration.capsules.maximumPerMinute, clock: clock,
+                    observer: { [capsules = metrics.capsules] in capsules.count($0) }),
             observer: { [signIns = metrics.signIns] in
                 signIns.count($0)
                 board.note($0)
@@ -123,8 +129,8 @@ public final class LatchkeyService: Sendable {
         // The background tasks.
         refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
         housekeeping = Housekeeping(
-            store: store, auditRetention: configuration.auditRetention, signingKeys: useCases.signingKeys,
-            sessions: useCases.sessions, clock: clock, logger: logger)
+            store: store, auditRetention: configuration.auditRetention, capsules: configuration.capsules,
+            signingKeys: useCases.signingKeys, sessions: useCases.sessions, clock: clock, logger: logger)
         sealer = AuditSealer(
             store: store, keys: useCases.signingKeys, retention: configuration.auditRetention, clock: clock,
             logger: logger)

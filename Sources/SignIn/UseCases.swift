@@ -36,13 +36,14 @@ package struct UseCases: Sendable {
     ///     is unknown to sign-ins.
     ///   - readinessPatience: How long the store may take for its readiness.
     ///   - pause: Waits between two polls of a mobile operator.
+    ///   - capsules: Keeps capsules of failed sign-ins; nil makes none.
     ///   - observer: Called at the end of every sign-in.
     ///   - verificationObserver: Called for every outcome of a verification of a phone number.
     package init(
         configuration: SignInConfiguration, relyingParties: [String: RelyingParty], store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         readinessPatience: Duration = Readiness.patience,
-        pause: PollPauses = PollPauses(),
+        pause: PollPauses = PollPauses(), capsules: CapsuleRecorder? = nil,
         observer: @escaping SignInObserver = { _ in },
         verificationObserver: @escaping PhoneVerificationObserver = { _ in }
     ) {
@@ -67,7 +68,8 @@ package struct UseCases: Sendable {
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
             oneTimeStore: oneTimeStore,
-            clock: clock, random: random, logger: logger, observer: observer, operators: operators, pause: pause)
+            clock: clock, random: random, logger: logger, observer: observer, operators: operators, pause: pause,
+            capsules: capsules)
         verifyPhoneNumber = VerifyPhoneNumber(
             configuration: configuration, relyingParties: relyingParties, operators: operators, store: store,
             oneTimeStore: oneTimeStore, cache: sessions.cache, pause: pause, clock: clock, random: random,

@@ -16,8 +16,8 @@ struct LatchkeyCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, DoctorCommand.self,
             ClientMetadataCommand.self, ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self,
-            UsersCommand.self, APIKeyCommand.self, VaultCommand.self, MigrateCommand.self, BackupCommand.self,
-            RestoreCommand.self, CopyCommand.self,
+            CapsuleCommand.self, UsersCommand.self, APIKeyCommand.self, VaultCommand.self, MigrateCommand.self,
+            BackupCommand.self, RestoreCommand.self, CopyCommand.self,
         ])
 
     static func main() async {

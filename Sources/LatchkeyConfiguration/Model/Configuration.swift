@@ -33,6 +33,8 @@ public struct Configuration: Sendable {
     public var idToken = IDTokenRules()
     /// `audit.retention`: how long the audit record is kept.
     public var auditRetention = Duration.seconds(400 * 86_400)
+    /// `capsules`: the capsules of failed sign-ins.
+    public var capsules = Capsules()
     /// `transactions`; the issuer of the receipts is ``publicURL`` where that is set.
     public var transactions = SignInConfiguration.Transactions()
     /// `encryption_keys`: encrypt providers' tokens, users' claims and the signing keys of receipts in the database.
@@ -204,6 +206,19 @@ extension Configuration {
         public var sampleRatio = 1.0
         /// The time from one export of the metrics to the next.
         public var metricsInterval = Duration.seconds(60)
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// How many capsules of failed sign-ins are kept, and how long.
+    public struct Capsules: Sendable, Hashable {
+        /// The most that are kept; 0 makes none.
+        public var count = 1000
+        /// How long one is kept.
+        public var retention = Duration.seconds(7 * 86_400)
+        /// The most that one instance makes in a minute.
+        public var maximumPerMinute = 30
 
         /// The defaults.
         public init() {}

@@ -303,6 +303,15 @@ enum Settings {
         Setting(
             "audit.retention", .duration(86_400...315_360_000), \.auditRetention,
             "How long the audit record is kept."),
+        Setting(
+            "capsules.count", .integer(0...1_000_000), \.capsules.count,
+            "The most capsules of failed sign-ins that are kept; 0 makes none."),
+        Setting(
+            "capsules.retention", .duration(60...31_536_000), \.capsules.retention,
+            "How long the capsule of a failed sign-in is kept."),
+        Setting(
+            "capsules.per_minute", .integer(1...1_000_000), \.capsules.maximumPerMinute,
+            "The most capsules that one instance makes in a minute."),
     ]
 
     private static let transactions: [Setting<Configuration>] = [

@@ -10,6 +10,7 @@ final class ServiceMetrics: Sendable {
     let registry = MetricsRegistry()
     let signIns = SignInMetrics()
     let verifications = PhoneVerificationMetrics()
+    let capsules = CapsuleMetrics()
     let carriers = CarrierMetrics()
     let store = StoreMetrics()
     let loops = LoopProbe()
@@ -18,7 +19,7 @@ final class ServiceMetrics: Sendable {
 
     /// - Parameter maximumDescriptors: The limit of open file descriptors.
     init(maximumDescriptors: Int) {
-        registry.add(signIns.metrics + verifications.metrics)
+        registry.add(signIns.metrics + verifications.metrics + [capsules.total])
         registry.add(ProcessFigures.metrics(maximumDescriptors: maximumDescriptors) + [loops.lag])
         registry.add([
             SampledMetric(

@@ -1,3 +1,4 @@
+import LatchkeyConfiguration
 import Logging
 import Primitives
 import SignIn
@@ -11,6 +12,8 @@ struct Housekeeping: Sendable {
     let store: any Store
     /// The retention of audit events.
     let auditRetention: Duration
+    /// How many capsules of failed sign-ins are kept, and how long.
+    let capsules: Configuration.Capsules
     let signingKeys: SigningKeys
     let sessions: Sessions
     let clock: WallClock
@@ -48,6 +51,10 @@ struct Housekeeping: Sendable {
         }
         removed += try await repeating { limit async throws(StorageError) in
             try await store.purgeAuditSeals(from: end, limit: limit)
+        }
+        let oldest = now.advanced(bySeconds: -capsules.retention.components.seconds)
+        removed += try await repeating { limit async throws(StorageError) in
+            try await store.purgeCapsules(from: oldest, keeping: capsules.count, limit: limit)
         }
         if removed > 0 { logger.debug("removed expired records", metadata: ["rows": .stringConvertible(removed)]) }
     }

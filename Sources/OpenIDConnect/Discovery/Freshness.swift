@@ -2,6 +2,8 @@ import Primitives
 
 /// How long a fetched document is used: fresh at first, then stale if it cannot be fetched again, then not at all.
 struct Freshness: Sendable {
+    /// When the document was fetched.
+    let fetchedAt: Timestamp
     /// When the document was fetched, or a later fetch failed.
     private var since: Timestamp
     /// No new fetch is needed before.
@@ -15,6 +17,7 @@ struct Freshness: Sendable {
 
     init(_ response: OutboundResponse, at now: Timestamp, rules: CacheRules, random: RandomSource) {
         let lifetime = rules.lifetime(cacheControl: response.cacheControl)
+        fetchedAt = now
         since = now
         freshUntil = now.advanced(bySeconds: lifetime)
         usableUntil = freshUntil.advanced(bySeconds: rules.staleLifetime)

@@ -85,6 +85,11 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
         entries[source].flatMap { now < $0.freshness.usableUntil ? $0.metadata : nil }
     }
 
+    /// When metadata was fetched; nil if it is not in the cache.
+    func fetchedAt(_ metadata: Metadata) -> Timestamp? {
+        entries.entries.first { $0.value.metadata == metadata }?.value.freshness.fetchedAt
+    }
+
     /// Metadata, fresh or stale, and the question that it answers.
     func answer(where isWanted: (Metadata) -> Bool) -> (question: MetadataQuestion, metadata: Metadata)? {
         entries.entries.first { isWanted($0.value.metadata) }.map { ($0.value.question, $0.value.metadata) }

@@ -61,6 +61,9 @@ final class ProviderDiscovery: Sendable {
         return cache.withLock { $0.usable(source, at: now) }
     }
 
+    /// When metadata was fetched; nil if it is not in the cache.
+    func fetchedAt(_ provider: ProviderMetadata) -> Timestamp? { cache.withLock { $0.fetchedAt(provider) } }
+
     private func provider(
         _ question: MetadataQuestion, _ correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {

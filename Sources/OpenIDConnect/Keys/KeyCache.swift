@@ -107,6 +107,9 @@ package final class KeyCache: Sendable {
         if case .success = await fetch(now: clock.now()) { true } else { false }
     }
 
+    /// The keys, however old they are; nil if there are none.
+    var held: JSONWebKeySet? { state.withLock { $0.held?.keys } }
+
     /// How old the keys are; nil if there are none.
     func status(of issuer: String) -> KeyStatus? {
         state.withLock { state in

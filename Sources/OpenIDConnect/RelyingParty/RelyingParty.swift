@@ -167,7 +167,9 @@ public final class RelyingParty: Sendable {
     public func provider(
         for network: MCCMNC?, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
-        try await discovery.provider(for: network, clientID: clientID, correlationID: correlationID)
+        let provider = try await discovery.provider(for: network, clientID: clientID, correlationID: correlationID)
+        ProtocolRecord.current?.note(provider)
+        return provider
     }
 
     /// The carrier that serves a network, or the one provider, as far as that is known without a request.
@@ -251,6 +253,10 @@ public final class RelyingParty: Sendable {
         idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata,
         correlationID: CorrelationID? = nil, keyFetch: (KeyFetch) -> Void = { _ in }
     ) async throws(OIDCError) -> VerifiedIDToken {
+        if let record = ProtocolRecord.current {
+            let moment = expectation.receivedAt ?? clock.now()
+            record.note(.init(idToken: idToken, expectation: expectation, provider: provider, at: moment))
+        }
         let result: Result<VerifiedIDToken, OIDCError>
         do throws(OIDCError) {
             result = .success(try await verified(idToken, expectation, provider, correlationID, keyFetch))
@@ -273,16 +279,18 @@ public final class RelyingParty: Sendable {
         let token = try SignedToken(
             idToken, maximumBytes: rules.maximumBytes, type: .idToken(rules.types),
             allows: expectation.signingAlgorithms.contains)
-        let provider = try await listing(token.algorithm, provider, correlationID)
+        let held = provider
+        let provider = try await listing(token.algorithm, held, correlationID)
+        if provider !== held { ProtocolRecord.current?.replaceProvider(provider) }
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
         let cache = try keyCaches.cache(of: provider)
-        let held = try await cache.current(for: correlationID, keyFetch)
+        let keys = try await cache.current(for: correlationID, keyFetch)
         do throws(OIDCError) {
             return try validator.validate(
-                token, keys: held.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
+                token, keys: keys.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
         } catch {
             guard error.suggestsNewKeys else { throw error }
-            guard let newer = await cache.newer(than: held, for: correlationID, keyFetch) else {
+            guard let newer = await cache.newer(than: keys, for: correlationID, keyFetch) else {
                 // The tokens of a refresh can wait for the keys. The code of a sign-in is spent.
                 throw expectation.original == nil ? error : .newerKeysUnavailable
             }

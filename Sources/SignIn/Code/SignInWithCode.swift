@@ -28,6 +28,8 @@ package struct SignInWithCode: Sendable {
     let operators: OperatorDirectory
     /// Waits between two requests to a mobile operator.
     let pause: PollPauses
+    /// Keeps capsules of failures; nil if none are made.
+    let capsules: CapsuleRecorder?
 
     /// Finds or creates the user that a code belongs to, and starts a session.
     ///
@@ -38,17 +40,31 @@ package struct SignInWithCode: Sendable {
     package func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
         let correlationID = request.correlationID ?? .random(from: random)
         var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: observer)
+        let record = capsules == nil ? nil : ProtocolRecord()
+        var known: SignInAttempt?
         do throws(SignInError) {
             let attempt = try SignInAttempt(
                 request, correlationID, configuration, relyingParties, pause: pause, clock: clock)
+            known = attempt
             log.foundProvider()
-            let outcome = try await signIn(attempt, &log)
+            let outcome = try await signIn(attempt, recordedIn: record, &log)
             log.write(outcome)
             return outcome
         } catch {
             log.write(error)
+            if let known, let record { await capsules?.keep(known, error, record, log.stepTimes) }
             throw error.with(correlationID)
         }
+    }
+
+    /// Signs in, and has what the provider sends recorded.
+    private func signIn(
+        _ attempt: SignInAttempt, recordedIn record: ProtocolRecord?, _ log: inout SignInLog
+    ) async throws(SignInError) -> SignInOutcome {
+        guard let record else { return try await signIn(attempt, &log) }
+        return try await ProtocolRecord.$current.withValue(record) { () async -> Result<SignInOutcome, SignInError> in
+            do throws(SignInError) { return .success(try await signIn(attempt, &log)) } catch { return .failure(error) }
+        }.get()
     }
 
     private func signIn(_ attempt: SignInAttempt, _ log: inout SignInLog) async throws(SignInError) -> SignInOutcome {

@@ -111,6 +111,9 @@ struct SignInLog {
         return nanoseconds
     }
 
+    /// What the capsule of a failure says of its steps.
+    var stepTimes: StepTimes { times }
+
     private var metadata: Logger.Metadata {
         var metadata = Logger.Metadata(minimumCapacity: Self.usualMembers)
         metadata["correlation_id"] = "\(correlationID)"

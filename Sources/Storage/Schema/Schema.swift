@@ -39,6 +39,7 @@ enum Schema {
         Migration(
             "seals of audit events", AuditSealsTable.schema, sqlite: AuditSealsTable.guards,
             postgres: AuditSealsTable.guardsOnPostgres),
+        Migration("capsules of failed sign-ins", CapsulesTable.schema),
     ]
 
     // AUTOINCREMENT: the number of an erased user is never reused, because logs and audit events may still name it. It

@@ -5,7 +5,7 @@
 /// - A call is atomic and, once it returns, durable.
 /// - "Not found" is a result (nil or a case). A ``StorageError`` means that the store cannot tell; it must never be
 ///   taken for "signed out".
-package protocol Store: APIKeyStore, AuditStore, BackchannelAuthenticationStore, IdentityStore, IssuerBindingStore,
-    MaintainedStore, NonceStore, OneTimeRecordStore, PhoneVerificationStore, ProviderTokenStore, ReceiptStore,
-    RefreshTokenStore, RegistrationStore, SessionStore, SigningKeyStore, SignInStore, UserStore
+package protocol Store: APIKeyStore, AuditStore, BackchannelAuthenticationStore, CapsuleStore, IdentityStore,
+    IssuerBindingStore, MaintainedStore, NonceStore, OneTimeRecordStore, PhoneVerificationStore, ProviderTokenStore,
+    ReceiptStore, RefreshTokenStore, RegistrationStore, SessionStore, SigningKeyStore, SignInStore, UserStore
 {}

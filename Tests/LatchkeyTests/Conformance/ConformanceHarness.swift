@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import HTTPServer
 import Primitives
+import Storage
 import Synchronization
 import TestSupport
 import Testing
@@ -31,6 +32,8 @@ final class ConformanceHarness: Sendable {
     let proxy: CarrierProxy
     let app: App
     let process: LatchkeyProcess
+    /// The process's database.
+    let store: SQLStore
     let outcomes = Mutex<[String: Outcome]>([:])
     /// Pauses of this machine that disturb a case.
     let pauses = MachinePauses()
@@ -66,6 +69,7 @@ final class ConformanceHarness: Sendable {
                 "LATCHKEY_HTTP_PORT": "0", "LATCHKEY_DATABASE_URL": "sqlite:///\(directory.path)/latchkey.db",
                 "LATCHKEY_API_KEYS": "test-key", "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
                 "LATCHKEY_RATE_LIMITS": "off",
+                "LATCHKEY_CAPSULES_COUNT": "100000", "LATCHKEY_CAPSULES_PER_MINUTE": "100000",
                 "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1,*.carriers.test",
                 "LATCHKEY_ZENKEY_DISCOVERY_URL": simulator.discoveryURL ?? "",
                 "LATCHKEY_ZENKEY_ISSUERS": issuers.joined(separator: ","), "LATCHKEY_LOG_LEVEL": "verbose",
@@ -78,6 +82,7 @@ final class ConformanceHarness: Sendable {
                 "LATCHKEY_BACKCHANNEL_AUTHENTICATION_PENDING_PER_USER": "100",
             ], directory: directory.path)
         app = App(port: try await process.port(after: "listening"))
+        store = try SQLStore(configuration: SQLiteConfiguration(path: directory.path + "/latchkey.db"))
     }
 
     /// A new carrier.
@@ -191,6 +196,7 @@ final class ConformanceHarness: Sendable {
     }
 
     private func stop() async {
+        try? await store.close()
         process.send(SIGTERM)
         let ending = await process.ending()
         #expect(ending.status == 0, "\(ending.output.suffix(2000))")

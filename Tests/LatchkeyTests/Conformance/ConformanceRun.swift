@@ -71,7 +71,7 @@ struct ConformanceRun: Sendable {
     func fields() throws -> ConformanceCase.Fields {
         let fields = try harness.authorizedResponse(
             mccmnc, clientID: row.clientID, scope: row.scope, acr: row.acr, context: row.context)
-        keepSecret(["code", "code_verifier"].compactMap { fields[$0] })
+        keepSecret(["code", "code_verifier", "nonce"].compactMap { fields[$0] })
         return fields
     }
 
@@ -183,6 +183,7 @@ extension ConformanceRun {
         let memory = ProcessMemory(of: harness.process)
         let start = ContinuousClock.now
         let answers = try await run.answers()
+        try await run.expectCapsules(of: answers)
         let grown = memory.growth()
         let outcome = run.outcome(of: answers)
         let log = String(decoding: Array(harness.process.said.utf8.dropFirst(logged)), as: UTF8.self)

@@ -1,0 +1,89 @@
+package import Primitives
+import Synchronization
+
+/// What one sign-in got from its provider, for the capsule of a failure.
+///
+/// It keeps references to responses, metadata and the ID token, and copies nothing, so that a sign-in without a failure
+/// pays little. It holds secrets and personal data: only what a capsule is made of may leave it.
+package final class ProtocolRecord: Sendable {
+    /// The record of the current task; nil if nothing is recorded.
+    @TaskLocal package static var current: ProtocolRecord?
+
+    /// The most requests that are recorded. A sign-in has five at most; polls of an operator may have more.
+    private static let maximumExchanges = 16
+
+    /// A request to the provider, and how it ended.
+    package struct Exchange: Sendable {
+        package let step: OutboundRequest.Destination.Step
+        package let endedAt: Timestamp
+        package let result: Result<OutboundResponse, OutboundError>
+    }
+
+    /// An ID token, and what it was validated against.
+    package struct Validation: Sendable {
+        package let idToken: Secret
+        package let expectation: IDTokenExpectation
+        package fileprivate(set) var provider: ProviderMetadata
+        package let at: Timestamp
+    }
+
+    private struct State {
+        var exchanges: [Exchange] = []
+        var provider: ProviderMetadata?
+        var validation: Validation?
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// The requests in the order in which they ended. A request that another sign-in had begun is not among them.
+    package var exchanges: [Exchange] { state.withLock { $0.exchanges } }
+    /// The metadata that was used; nil if there was none.
+    package var provider: ProviderMetadata? { state.withLock { $0.provider } }
+    /// The last ID token that was validated.
+    package var validation: Validation? { state.withLock { $0.validation } }
+
+    func note(_ exchange: @autoclosure () -> Exchange) {
+        state.withLock { state in
+            guard state.exchanges.count < Self.maximumExchanges else { return }
+            state.exchanges.append(exchange())
+        }
+    }
+
+    func note(_ provider: ProviderMetadata) { state.withLock { $0.provider = provider } }
+
+    /// The provider's metadata was fetched again during the validation.
+    func replaceProvider(_ provider: ProviderMetadata) {
+        state.withLock { state in
+            state.provider = provider
+            state.validation?.provider = provider
+        }
+    }
+
+    func note(_ validation: Validation) { state.withLock { $0.validation = validation } }
+}
+
+extension RelyingParty {
+    /// Makes every check of a recorded validation again, with the cached keys. It sends no request.
+    package func explain(_ validation: ProtocolRecord.Validation) -> IDTokenExplanation {
+        let (expectation, provider) = (validation.expectation, validation.provider)
+        return IDTokenValidator(rules: configuration.idTokenRules, issuer: provider.issuer).explain(
+            validation.idToken, keys: cachedKeys(of: provider),
+            allows: { expectation.signingAlgorithms.contains($0) && provider.signingAlgorithms.contains($0) },
+            expecting: expectation, now: validation.at)
+    }
+
+    /// The age of the provider's cached keys; nil if there are none.
+    package func keyStatus(of provider: ProviderMetadata) -> KeyStatus? {
+        (try? keyCaches.cache(of: provider))?.status(of: provider.issuer)
+    }
+
+    private func cachedKeys(of provider: ProviderMetadata) -> Result<JSONWebKeySet, OIDCError> {
+        if let keys = (try? keyCaches.cache(of: provider))?.held { return .success(keys) }
+        return .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached"))
+    }
+
+    /// When the provider's metadata was fetched; nil if it is configured, or not in the cache.
+    package func metadataFetchedAt(_ provider: ProviderMetadata) -> Timestamp? { discovery.fetchedAt(provider) }
+}

@@ -1,0 +1,294 @@
+import OpenIDConnect
+import Primitives
+import StorageModel
+
+/// The capsule of a failed sign-in: its cause, and what was requested, received and checked.
+///
+/// It is made of what it may contain: names and values of specifications, configured values, times, sizes, and
+/// pseudonyms. No secret, code, token, subject or attribute is in it. docs/operations.md describes the members.
+struct Capsule {
+    /// The longest text of a capsule, in bytes. A longer one is made without the contents of responses.
+    static let maximumBytes = 32 * 1024
+    /// The format of this version.
+    private static let format = 1
+
+    /// A failed sign-in, and what was recorded of it. It has secrets and personal data.
+    struct Source {
+        let attempt: SignInAttempt
+        let error: SignInError
+        let record: ProtocolRecord
+        let times: StepTimes
+        let at: Timestamp
+        /// Of this program.
+        let version: String
+    }
+
+    /// The capsule's text: one JSON object on one line.
+    static func json(_ source: Source, random: RandomSource) -> String {
+        let whole = make(source, hasContents: true, random)
+        return whole.utf8.count <= maximumBytes ? whole : make(source, hasContents: false, random)
+    }
+
+    private static func make(_ source: Source, hasContents: Bool, _ random: RandomSource) -> String {
+        var capsule = Capsule(source, hasContents: hasContents, random)
+        let responses = capsule.responses
+        let idToken = capsule.idToken
+        let checks = capsule.checks
+        let request = capsule.request
+        // Last: the sentences in it must contain none of the replaced values.
+        let failure = capsule.failure
+        return JSONValue.object(of: [
+            ("capsule", .integer(Int64(format))), ("version", .string(source.version)),
+            ("time", .string(UTCTime.text(source.at))), ("correlation_id", .string(source.attempt.correlationID.text)),
+            ("failure", failure), ("request", request), ("settings", capsule.settings),
+            ("metadata", capsule.metadata), ("keys", capsule.keys), ("responses", responses), ("id_token", idToken),
+            ("checks", checks), ("steps", capsule.steps),
+        ]).text
+    }
+
+    private let source: Source
+    private let hasContents: Bool
+    private let provider: ProviderMetadata?
+    private let explanation: IDTokenExplanation?
+    private var shape: CapsuleShape
+
+    private init(_ source: Source, hasContents: Bool, _ random: RandomSource) {
+        self.source = source
+        self.hasContents = hasContents
+        provider = source.record.provider
+        explanation = source.record.validation.map { source.attempt.relyingParty.explain($0) }
+        shape = CapsuleShape(Pseudonyms(random), known: Self.known(source, provider))
+        // The secrets of the sign-in, so that no sentence shows them.
+        let request = source.attempt.request
+        for secret in [request.code, request.nonce, source.record.validation?.idToken].compactMap(\.self) {
+            _ = shape.pseudonyms.pseudonym(of: secret.exposed)
+        }
+    }
+
+    /// What is configured, and the provider's metadata.
+    private static func known(_ source: Source, _ provider: ProviderMetadata?) -> Set<String> {
+        let (client, relyingParty) = (source.attempt.client, source.attempt.relyingParty)
+        var known = Set([client.id.text] + client.scopes + client.redirectURIs)
+        if let network = source.attempt.request.network { known.insert(network.text) }
+        if let issuer = relyingParty.issuer { known.insert(issuer.text) }
+        guard let provider else { return known }
+        known.insert(provider.issuer)
+        let endpoints = [
+            provider.authorizationEndpoint, provider.tokenEndpoint, provider.userInfoEndpoint, provider.jwksURI,
+            provider.endSessionEndpoint,
+        ]
+        known.formUnion(endpoints.compactMap { $0?.text })
+        return known
+    }
+}
+
+// The members that are numbers, names and configured values.
+extension Capsule {
+    private var settings: JSONValue {
+        let (client, rules) = (source.attempt.client, source.attempt.relyingParty.idTokenRules)
+        return .object(of: [
+            ("clock_skew", .integer(rules.clockSkewSeconds)), ("max_age_of_issue", .integer(rules.maximumAgeSeconds)),
+            ("id_token_types", .texts(rules.types.map(\.rawValue).sorted())),
+            ("signing_algorithms", .texts(client.signingAlgorithms.map(\.rawValue).sorted())),
+            ("pkce", .string(client.pkce.rawValue)), ("nonce", .string(client.nonce.rawValue)),
+            ("scopes", .texts(client.scopes)),
+        ])
+    }
+
+    private var metadata: JSONValue? {
+        guard let provider else { return nil }
+        let fetchedAt = source.attempt.relyingParty.metadataFetchedAt(provider)
+        return .object(of: [
+            ("issuer", .string(provider.issuer)), ("token_endpoint", .string(provider.tokenEndpoint.text)),
+            ("userinfo_endpoint", provider.userInfoEndpoint.map { .string($0.text) }),
+            ("jwks_uri", provider.jwksURI.map { .string($0.text) }),
+            ("signing_algorithms", .texts(provider.signingAlgorithms.map(\.rawValue).sorted())),
+            ("age_seconds", fetchedAt.map { .integer(source.at.secondsSinceEpoch - $0.secondsSinceEpoch) }),
+        ])
+    }
+
+    private var keys: JSONValue? {
+        guard let provider, let keys = source.attempt.relyingParty.keyStatus(of: provider) else { return nil }
+        return .object(of: [
+            ("count", .integer(Int64(keys.count))),
+            ("age_seconds", .integer(source.at.secondsSinceEpoch - keys.fetchedAt.secondsSinceEpoch)),
+            ("fresh_for_seconds", .integer(keys.freshUntil.secondsSinceEpoch - source.at.secondsSinceEpoch)),
+        ])
+    }
+
+    private var steps: JSONValue {
+        .array(
+            source.times.steps.map { time in
+                .object(of: [
+                    ("step", .string(time.step.rawValue)),
+                    ("microseconds", .integer(Int64(clamping: time.nanoseconds / 1000))),
+                ])
+            })
+    }
+}
+
+// The members that are made of what the app or the provider sent.
+extension Capsule {
+    private var failure: JSONValue {
+        let error = source.error
+        return .object(of: [
+            ("code", .string(error.code.rawValue)),
+            ("provider_code", (error.carrierError ?? error.carrierCode).map { .string(shownCode($0)) }),
+            ("error_type", .string(error.errorType.rawValue)), ("check", error.check.map { .string($0.rawValue) }),
+            ("step", source.times.last.map { .string($0.rawValue) }),
+            ("status", error.request?.status.map { .integer(Int64($0)) }),
+            ("cause", cause.map { .string($0) }),
+        ])
+    }
+
+    /// What was wrong. The demand of a check is a fixed sentence, whatever words the provider's members have.
+    private var cause: String? {
+        let cause = source.error.cause ?? source.error.description
+        return source.error.check?.demand == cause ? cause : shape.pseudonyms.sentence(cause)
+    }
+
+    /// A provider's error code as it is if it is a known one. Another one is named as such.
+    private func shownCode(_ code: String) -> String {
+        CapsuleVocabulary.values.contains(code) ? code : "another code of \(code.utf8.count) bytes"
+    }
+
+    private var request: JSONValue {
+        mutating get {
+            let request = source.attempt.request
+            let acrValues = request.acrValues.isEmpty ? nil : shape.words(request.acrValues)
+            let scopes = shape.words(request.scopes)
+            let redirectURI = request.redirectURI.isEmpty ? nil : shape.text(request.redirectURI)
+            let nonce = request.nonce.map { shape.pseudonyms.pseudonym(of: $0.exposed) }
+            let context = request.context.map { shape.pseudonyms.pseudonym(of: $0) }
+            return .object(of: [
+                ("provider", .string(request.provider)), ("client_id", .string(source.attempt.client.id.text)),
+                ("mccmnc", request.network.map { .string($0.text) }),
+                ("redirect_uri", redirectURI.map { .string($0) }),
+                ("started_here", .bool(request.wasStartedHere)), ("operator_token", .bool(request.isOperatorToken)),
+                ("code", .string(shape.pseudonyms.pseudonym(of: request.code.exposed))),
+                ("has_code_verifier", .bool(request.codeVerifier != nil)), ("nonce", nonce.map { .string($0) }),
+                ("scopes", scopes), ("acr_values", acrValues), ("context", context.map { .string($0) }),
+                ("max_age", request.authentication.maximumAge.map { .integer($0) }),
+            ])
+        }
+    }
+
+    private var responses: JSONValue {
+        mutating get {
+            var shown: [JSONValue] = []
+            for exchange in source.record.exchanges { shown.append(response(exchange)) }
+            return .array(shown)
+        }
+    }
+
+    private mutating func response(_ exchange: ProtocolRecord.Exchange) -> JSONValue {
+        let beforeFailure = source.at.secondsSinceEpoch - exchange.endedAt.secondsSinceEpoch
+        let common: [(name: String, value: JSONValue?)] = [
+            ("to", .string("\(exchange.step)")), ("seconds_before_failure", .integer(beforeFailure)),
+        ]
+        switch exchange.result {
+        case .failure(let error): return .object(of: common + [("no_response", .string(error.code.rawValue))])
+        case .success(let response):
+            let size = JSONValue.object(of: [("bytes", .integer(Int64(response.body.count)))])
+            let content = hasContents ? shape.content(response.body, maximumBytes: Self.maximumBytes * 2) : size
+            return .object(
+                of: common + [
+                    ("status", .integer(Int64(response.status))), ("fields", shape.fields(of: response)),
+                    ("content", content),
+                ])
+        }
+    }
+
+    private var idToken: JSONValue? {
+        mutating get {
+            guard let explanation, let validation = source.record.validation else { return nil }
+            let size = JSONValue.integer(Int64(validation.idToken.exposed.utf8.count))
+            guard hasContents else { return .object(of: [("bytes", size)]) }
+            let header = explanation.header.map { shape.shape($0) }
+            let claims = explanation.claims.map { shape.shape($0) }
+            return .object(of: [("bytes", size), ("header", header), ("claims", claims)])
+        }
+    }
+
+    /// Every check of the ID token, with what was expected and what was found.
+    private var checks: JSONValue? {
+        mutating get {
+            guard let explanation, let validation = source.record.validation else { return nil }
+            var shown: [JSONValue] = []
+            for step in explanation.steps {
+                let names = step.check.members
+                var found: [(name: String, value: JSONValue?)] = []
+                for name in names {
+                    let value = explanation.claims?[name] ?? explanation.header?[name]
+                    found.append((name, value.map { shape.shape($0, named: name) }))
+                }
+                // The keys of the sign-in may be gone: it was refused by this check all the same.
+                let verdict = step.check == source.error.check ? .failed : step.verdict
+                shown.append(
+                    .object(of: [
+                        ("check", .string(step.check.rawValue)), ("verdict", .string(verdict.rawValue)),
+                        ("expected", expected(by: step.check, validation)),
+                        ("found", names.isEmpty ? nil : .object(of: found)),
+                    ]))
+            }
+            return .object(of: [("at", .integer(validation.at.secondsSinceEpoch)), ("results", .array(shown))])
+        }
+    }
+
+    /// What a check compares with; nil if it compares with nothing.
+    private mutating func expected(by check: IDTokenCheck, _ validation: ProtocolRecord.Validation) -> JSONValue? {
+        let (expectation, rules) = (validation.expectation, source.attempt.relyingParty.idTokenRules)
+        let now = validation.at.secondsSinceEpoch
+        switch check {
+        case .type: return .texts(rules.types.map(\.rawValue).sorted())
+        case .algorithm:
+            let allowed = expectation.signingAlgorithms.intersection(validation.provider.signingAlgorithms)
+            return .texts(allowed.map(\.rawValue).sorted())
+        case .issuer: return .string(validation.provider.issuer)
+        case .audience, .authorizedParty: return .string(expectation.clientID.text)
+        case .expiry: return .object(of: [("after", .integer(now - rules.clockSkewSeconds))])
+        case .issuedAt:
+            let oldest = now - rules.maximumAgeSeconds - rules.clockSkewSeconds
+            return .object(of: [("from", .integer(oldest)), ("to", .integer(now + rules.clockSkewSeconds))])
+        case .notBefore: return .object(of: [("until", .integer(now + rules.clockSkewSeconds))])
+        case .nonce: return expectation.nonce.map { .string(shape.pseudonyms.pseudonym(of: $0)) }
+        case .acr: return expectation.acrValues.isEmpty ? nil : shape.words(expectation.acrValues)
+        case .authTime:
+            guard expectation.maximumAuthenticationAge != nil || expectation.authenticatedSince != nil else {
+                return nil
+            }
+            return .object(of: [
+                ("max_age", expectation.maximumAuthenticationAge.map { .integer($0) }),
+                ("since", expectation.authenticatedSince.map { .integer($0.secondsSinceEpoch) }),
+            ])
+        case .context: return expectation.context.map { .string(shape.pseudonyms.pseudonym(of: $0)) }
+        default: return nil
+        }
+    }
+}
+
+extension IDTokenCheck {
+    /// The header parameters or claims that a check looks at.
+    fileprivate var members: [String] {
+        switch self {
+        case .criticalHeader: ["crit", "b64"]
+        case .type: ["typ"]
+        case .algorithm: ["alg"]
+        case .key: ["kid", "alg"]
+        case .issuer: ["iss"]
+        case .subject, .userInfoSubject, .sameUser: ["sub"]
+        case .audience: ["aud"]
+        case .authorizedParty: ["azp"]
+        case .expiry: ["exp", "iat"]
+        case .issuedAt: ["iat"]
+        case .notBefore: ["nbf"]
+        case .nonce: ["nonce"]
+        case .requestID: ["auth_req_id"]
+        case .acr: ["acr"]
+        case .authTime: ["auth_time"]
+        case .accessTokenHash: ["at_hash"]
+        case .context: ["context"]
+        case .encryption, .format, .signature, .claims, .idTokenClaims: []
+        }
+    }
+}

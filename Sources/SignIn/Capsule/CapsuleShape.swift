@@ -1,0 +1,153 @@
+import OpenIDConnect
+import Primitives
+
+/// Makes what a capsule may show of documents that a provider sent.
+///
+/// Of JSON it keeps members and their order, known names, known values under names that are compared, times and
+/// booleans; every other text and number becomes a pseudonym.
+struct CapsuleShape {
+    /// The most values of all documents of a capsule.
+    static let maximumValues = 400
+    /// The most members or elements of one object or array.
+    private static let maximumMembers = 64
+    /// A longer text is never shown.
+    private static let longestText = 255
+
+    var pseudonyms: Pseudonyms
+    /// Configured texts, and those of the provider's metadata.
+    let known: Set<String>
+    private var valuesLeft = CapsuleShape.maximumValues
+
+    init(_ pseudonyms: Pseudonyms, known: Set<String>) {
+        self.pseudonyms = pseudonyms
+        self.known = known
+    }
+
+    private func isKnown(_ text: String) -> Bool {
+        text.utf8.count <= Self.longestText && (known.contains(text) || CapsuleVocabulary.values.contains(text))
+    }
+
+    /// A text as it is if it is known, else its pseudonym.
+    mutating func text(_ text: String) -> String { isKnown(text) ? text : pseudonyms.pseudonym(of: text) }
+
+    /// A list of words, each as it is if it is known.
+    mutating func words(_ words: [String]) -> JSONValue {
+        var shown: [String] = []
+        for word in words.prefix(Self.maximumMembers) { shown.append(text(word)) }
+        return .texts(shown)
+    }
+
+    /// A value under a name.
+    mutating func shape(_ value: JSONValue, named name: String) -> JSONValue {
+        valuesLeft -= 1
+        guard valuesLeft > 0 else { return .string("…") }
+        switch value {
+        case .null, .bool: return value
+        case .integer, .number:
+            if CapsuleVocabulary.times.contains(name), value.integer != nil { return value }
+            return .string(pseudonyms.pseudonym(of: value.text, kind: "number"))
+        case .string(let text):
+            guard CapsuleVocabulary.comparedNames.contains(name) else {
+                return .string(pseudonyms.pseudonym(of: text))
+            }
+            guard name == "scope" else { return .string(self.text(text)) }
+            var words: [String] = []
+            for word in text.split(ascii: " ").prefix(Self.maximumMembers) { words.append(self.text(String(word))) }
+            return .string(words.joined(separator: " "))
+        case .array(let elements):
+            var shown: [JSONValue] = []
+            for element in elements.prefix(Self.maximumMembers) { shown.append(shape(element, named: name)) }
+            if elements.count > shown.count { shown.append(.string("… \(elements.count) in all")) }
+            return .array(shown)
+        case .object(let object): return shape(object)
+        }
+    }
+
+    mutating func shape(_ object: JSONObject) -> JSONValue {
+        var members: [(name: String, value: JSONValue?)] = []
+        for member in object.members.prefix(Self.maximumMembers) {
+            guard valuesLeft > 0 else { break }
+            let isNamed = CapsuleVocabulary.names.contains(member.name)
+            let name = isNamed ? member.name : pseudonyms.pseudonym(of: member.name, kind: "name")
+            members.append((name, shape(member.value, named: isNamed ? member.name : "")))
+        }
+        if members.count < object.members.count { members.append(("…", .string("\(object.members.count) in all"))) }
+        return .object(of: members)
+    }
+
+    /// The content of a response: its shape if it is JSON, the token's if it is a signed token, else why it is neither.
+    mutating func content(_ bytes: [UInt8], maximumBytes: Int) -> JSONValue {
+        guard !bytes.isEmpty else { return .object(of: [("bytes", 0)]) }
+        let size = JSONValue.integer(Int64(bytes.count))
+        guard bytes.count <= maximumBytes else { return .object(of: [("bytes", size)]) }
+        do throws(JSONSyntaxError) {
+            let json = try JSONValue(parsing: bytes)
+            return .object(of: [("bytes", size), ("json", shape(json, named: ""))])
+        } catch {
+            return .object(of: [
+                ("bytes", size),
+                (
+                    "not_json",
+                    .object(of: [("fault", .string(error.code.rawValue)), ("offset", .integer(Int64(error.offset)))])
+                ),
+            ])
+        }
+    }
+
+    /// The fields of a response, each by its own grammar.
+    mutating func fields(of response: OutboundResponse) -> JSONValue {
+        .object(of: [
+            ("content_type", response.contentType.map { .string(mediaType($0)) }),
+            ("cache_control", response.cacheControl.map { .string(cacheControl($0)) }),
+            ("retry_after", response.retryAfter.map { .string(number($0)) }),
+            ("date", response.date.map { .string(date($0)) }),
+            ("dpop_nonce", response.dpopNonce.map { .string(pseudonyms.pseudonym(of: $0)) }),
+            ("www_authenticate", response.wwwAuthenticate.map { .string(challenge($0)) }),
+        ])
+    }
+
+    private mutating func mediaType(_ field: String) -> String {
+        let type = field.prefix { $0 != ";" && $0 != " " }.lowercased()
+        return CapsuleVocabulary.mediaTypes.contains(type) ? type : pseudonyms.pseudonym(of: field)
+    }
+
+    private mutating func cacheControl(_ field: String) -> String {
+        var shown: [String] = []
+        for part in field.split(ascii: ",").prefix(16) {
+            let directive = part.split(ascii: "=", maxSplits: 1).map { $0.filter { $0 != " " }.lowercased() }
+            guard let name = directive.first, CapsuleVocabulary.cacheDirectives.contains(name) else {
+                shown.append(pseudonyms.pseudonym(of: String(part)))
+                continue
+            }
+            shown.append(directive.count == 1 ? name : "\(name)=\(number(directive[1]))")
+        }
+        return shown.joined(separator: ", ")
+    }
+
+    /// At most ten digits as they are: seconds.
+    private mutating func number(_ text: String) -> String {
+        let isNumber = (1...10).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return isNumber ? text : pseudonyms.pseudonym(of: text)
+    }
+
+    /// A date of RFC 9110 section 5.6.7 as it is.
+    private mutating func date(_ text: String) -> String {
+        let days = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
+        let months = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+        let words = text.split(ascii: " ", omittingEmptySubsequences: false).map(String.init)
+        guard words.count == 6, words[0].hasSuffix(","), days.split(ascii: "|").contains(words[0].dropLast()),
+            months.split(ascii: "|").contains(where: { $0 == words[2] }), words[5] == "GMT",
+            let day = Int(words[1]), (1...31).contains(day), let year = Int(words[3]), (1970...2100).contains(year)
+        else { return pseudonyms.pseudonym(of: text) }
+        let clock = words[4].split(ascii: ":", omittingEmptySubsequences: false).map { Int($0) ?? -1 }
+        let isTime = clock.count == 3 && clock.allSatisfy { (0...60).contains($0) }
+        return isTime && text.utf8.count == 29 ? text : pseudonyms.pseudonym(of: text)
+    }
+
+    private mutating func challenge(_ field: String) -> String {
+        let scheme = field.prefix { $0 != " " }
+        let rest = field.dropFirst(scheme.count)
+        let shown = text(String(scheme))
+        return rest.isEmpty ? shown : shown + " " + pseudonyms.pseudonym(of: String(rest))
+    }
+}

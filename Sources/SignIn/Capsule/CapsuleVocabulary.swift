@@ -1,0 +1,69 @@
+import OpenIDConnect
+import Primitives
+
+/// The names and values that a capsule shows as they are: those of specifications. Everything else is configured, or
+/// becomes a pseudonym.
+enum CapsuleVocabulary {
+    /// Names of members of JSON objects, header parameters and claims.
+    static let names = Set(
+        """
+        iss sub aud azp exp iat nbf jti auth_time nonce acr amr at_hash c_hash s_hash sid events auth_req_id context \
+        aka typ alg kid crit b64 cty enc zip epk apu apv x5t x5u jku jwk x5c \
+        keys kty use key_ops crv n e x y d \
+        access_token token_type expires_in refresh_token id_token scope error error_description error_uri \
+        issued_token_type interval client_id \
+        name given_name family_name middle_name nickname preferred_username profile picture website email \
+        email_verified gender birthdate zoneinfo locale phone_number phone_number_verified address updated_at \
+        formatted street_address locality region postal_code country value \
+        issuer authorization_endpoint token_endpoint userinfo_endpoint jwks_uri registration_endpoint \
+        end_session_endpoint introspection_endpoint revocation_endpoint pushed_authorization_request_endpoint \
+        backchannel_authentication_endpoint server_initiated_authorization_endpoint device_authorization_endpoint \
+        mtls_endpoint_aliases mccmnc config redirect_uri \
+        scopes_supported response_types_supported response_modes_supported grant_types_supported \
+        acr_values_supported subject_types_supported id_token_signing_alg_values_supported \
+        id_token_encryption_alg_values_supported id_token_encryption_enc_values_supported \
+        userinfo_signing_alg_values_supported request_object_signing_alg_values_supported \
+        token_endpoint_auth_methods_supported token_endpoint_auth_signing_alg_values_supported \
+        code_challenge_methods_supported dpop_signing_alg_values_supported claims_supported \
+        authorization_response_iss_parameter_supported backchannel_logout_supported \
+        require_pushed_authorization_requests backchannel_token_delivery_modes_supported status code message
+        """.split(ascii: " ").map(String.init))
+
+    /// The members whose value is shown if it is a known one.
+    static let comparedNames = Set(
+        """
+        iss aud azp typ alg crit b64 cty enc kty use key_ops crv token_type scope error acr amr issuer \
+        authorization_endpoint token_endpoint userinfo_endpoint jwks_uri end_session_endpoint mccmnc \
+        scopes_supported response_types_supported response_modes_supported grant_types_supported acr_values_supported \
+        subject_types_supported id_token_signing_alg_values_supported token_endpoint_auth_methods_supported \
+        token_endpoint_auth_signing_alg_values_supported code_challenge_methods_supported \
+        request_object_signing_alg_values_supported issued_token_type
+        """.split(ascii: " ").map(String.init))
+
+    /// The members whose number is shown: times and lifetimes.
+    static let times: Set = ["exp", "iat", "nbf", "auth_time", "expires_in", "interval"]
+
+    /// Values that specifications define.
+    static let values: Set<String> = {
+        let words = """
+            JWT jwt at+jwt application/at+jwt logout+jwt port_token+jwt id_token+jwt none HS256 HS384 HS512 RSA EC OKP \
+            oct sig enc verify sign P-256 P-384 P-521 Ed25519 Bearer bearer DPoP N_A code query fragment form_post \
+            public pairwise S256 plain authorization_code refresh_token client_credentials implicit \
+            openid profile email phone address offline_access a1 a2 a3 crit b64 exp pwd otp mfa sms hwk swk pin fpt \
+            face client_secret_basic client_secret_post private_key_jwt tls_client_auth self_signed_tls_client_auth
+            """.split(ascii: " ").map(String.init)
+        return Set(words + SigningAlgorithm.allCases.map(\.rawValue) + CarrierErrorTable.rows.map(\.code))
+    }()
+
+    /// Media types of responses.
+    static let mediaTypes: Set = [
+        "application/json", "application/jwt", "application/jwk-set+json", "application/problem+json", "text/html",
+        "text/plain", "application/x-www-form-urlencoded", "application/octet-stream",
+    ]
+
+    /// Directives of `Cache-Control`; those with a number show it.
+    static let cacheDirectives: Set = [
+        "no-store", "no-cache", "private", "public", "must-revalidate", "max-age", "s-maxage", "immutable",
+        "stale-while-revalidate", "stale-if-error", "no-transform", "proxy-revalidate",
+    ]
+}

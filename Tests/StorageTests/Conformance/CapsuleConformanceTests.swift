@@ -1,0 +1,61 @@
+import Primitives
+import Storage
+import StorageModel
+import Testing
+
+@Suite("Any store: the capsules of failed sign-ins")
+struct CapsuleConformanceTests {
+    /// Six capsules, a minute apart: of the sign-ins a, b, a, b, a, b.
+    private static let capsules = (0..<6).map { minute in
+        CapsuleRecord(
+            correlationID: minute.isMultiple(of: 2) ? "a" : "b",
+            time: Records.now.advanced(bySeconds: Int64(minute) * 60), json: #"{"capsule":1,"minute":\#(minute)}"#)
+    }
+
+    private func filled(_ kind: StoreKind) async throws -> (any Store, any Sendable) {
+        let (store, holding) = try kind.open()
+        for capsule in Self.capsules { try await store.addCapsule(capsule) }
+        return (store, holding)
+    }
+
+    @Test("Capsules are read unchanged, newest first, all or those of one sign-in", arguments: StoreKind.all)
+    func readBack(kind: StoreKind) async throws {
+        let (store, holding) = try await filled(kind)
+        #expect(try await store.capsules(of: nil, limit: 10) == Self.capsules.reversed())
+        #expect(try await store.capsules(of: nil, limit: 2) == Self.capsules.suffix(2).reversed())
+        #expect(try await store.capsules(of: "a", limit: 2) == [Self.capsules[4], Self.capsules[2]])
+        #expect(try await store.capsules(of: "c", limit: 10).isEmpty)
+        withExtendedLifetime(holding) {}
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// The minute before which capsules go.
+        var before = 0
+        var keeping = 100
+        var limit = 100
+        let removed: Int
+        /// The minutes of those that stay.
+        let left: ClosedRange<Int>?
+    }
+
+    private static let rows: [Row] = [
+        Row(testDescription: "none is old, and few are there", removed: 0, left: 0...5),
+        Row(testDescription: "by age", before: 2, removed: 2, left: 2...5),
+        Row(testDescription: "by number", keeping: 4, removed: 2, left: 2...5),
+        Row(testDescription: "as many as may stay", keeping: 6, removed: 0, left: 0...5),
+        Row(testDescription: "both, age first", before: 4, keeping: 5, removed: 4, left: 4...5),
+        Row(testDescription: "none may stay", keeping: 0, removed: 6, left: nil),
+        Row(testDescription: "the oldest first", keeping: 1, limit: 3, removed: 3, left: 3...5),
+    ]
+
+    @Test("Capsules that are too old or too many are removed", arguments: StoreKind.all, rows)
+    func purged(kind: StoreKind, row: Row) async throws {
+        let (store, holding) = try await filled(kind)
+        let before = Records.now.advanced(bySeconds: Int64(row.before) * 60)
+        #expect(try await store.purgeCapsules(from: before, keeping: row.keeping, limit: row.limit) == row.removed)
+        let left = row.left.map { Array(Self.capsules[$0].reversed()) } ?? []
+        #expect(try await store.capsules(of: nil, limit: 10) == left)
+        withExtendedLifetime(holding) {}
+    }
+}
