@@ -219,6 +219,7 @@ extension Configuration {
         configuration.transactions = transactions
         if let publicURL { configuration.transactions.issuer = publicURL.text }
         configuration.vaultKeys = vaultKeys
+        configuration.auditsSignIns = auditsSignIns
         configuration.transactions.encryptionKeys = keysOfSigningKeys
         return configuration
     }

@@ -34,12 +34,14 @@ public final class LatchkeyService: Sendable {
     private let listeners: [ListeningPoint]
     let certificates: CertificateRenewal?
     private let housekeeping: Housekeeping
-    private let sealer: AuditSealer
+    let sealer: AuditSealer
     private let refresh: BackgroundRefresh
     private let metrics: ServiceMetrics
     private let board: StatusBoard
     /// The background tasks from the start to the shutdown.
     private let background = Mutex<[Task<Void, Never>]>([])
+    /// The sealing of the audit log from the start to the shutdown.
+    private let sealing = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens the database and assembles the service. It does not listen yet.
     ///
@@ -200,15 +202,16 @@ public final class LatchkeyService: Sendable {
             baseURL.settle("http://" + local)
         }
         telemetry?.exporter.run(metrics.registry)
+        sealer.noteStart(configuration)
         background.withLock { tasks in
             tasks = [
                 Task { [housekeeping] in await housekeeping.run() }, Task { [refresh] in await refresh.run() },
-                Task { [sealer] in await sealer.run() },
                 Task { [certificates] in await certificates?.run() },
                 Task { [metrics, server] in await metrics.loops.run(server) },
                 Task { [board] in await board.run() },
             ]
         }
+        sealing.withLock { $0 = Task { [sealer] in await sealer.run() } }
         return addresses
     }
 
@@ -235,9 +238,16 @@ public final class LatchkeyService: Sendable {
         api.beginDraining()
         let closed = await server.shutdown(within: limit)
         for task in background.withLock({ $0 }) { task.cancel() }
+        let sealing = sealing.withLock { $0 }
+        sealing?.cancel()
         await telemetry?.shutdown()
         await client.shutdown()
         await housekeeping.writeLastSeen()
+        if let sealing {
+            // Its transactions would keep the last seal waiting.
+            await sealing.value
+            sealer.noteStop()
+        }
         await sealer.finish()
         do {
             try await store.close()

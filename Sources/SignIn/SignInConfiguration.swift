@@ -20,6 +20,8 @@ public struct SignInConfiguration: Sendable {
     public var maximumPendingStarts = 50_000
     /// The keys that encrypt providers' tokens and users' claims in the store: the first encrypts, all decrypt.
     public var vaultKeys: [EncryptionKey] = []
+    /// Whether the audit log records every sign-in and registration.
+    public var auditsSignIns = false
 
     /// Defaults for everything but the providers, by their name in paths.
     public init(providers: [String: Provider]) { self.providers = providers }

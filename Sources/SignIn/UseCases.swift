@@ -51,7 +51,8 @@ package struct UseCases: Sendable {
         let sessions = Sessions(
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
             lifetimes: SessionLifetimes(configuration), registration: configuration.registration,
-            clientsWithIDTokens: configuration.clientsWithIDTokens, clock: clock, random: random)
+            clientsWithIDTokens: configuration.clientsWithIDTokens, areAudited: configuration.auditsSignIns,
+            clock: clock, random: random)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         self.claimsVault = claimsVault
         let registrationOffers = RegistrationOffers(

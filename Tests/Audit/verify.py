@@ -29,11 +29,17 @@ def fail(message):
     sys.exit(message)
 
 
+def require(condition):
+    """Unlike an assertion, in effect with `python3 -O`, too."""
+    if not condition:
+        raise ValueError
+
+
 def event_digest(event):
     """The digest of an event: its fields as netstrings, a hyphen for a field without a value."""
     user = event.get("user_id")
     fields = ["latchkey audit event 1", str(event["serial"]), str(event["time"]), event["kind"],
-              None if user is None else str(user), event["actor"], event.get("request_id"), event["details_digest"]]
+              None if user is None else str(user), event["actor"], event.get("request_id"), event.get("details_digest")]
     encoded = [b"-" if field is None else b"%d:%s," % (len(field.encode()), field.encode()) for field in fields]
     return sha256(b"".join(encoded))
 
@@ -43,8 +49,9 @@ def read_seal(line):
     try:
         header, payload, signature = line["jws"].split(".")
         head, raw = json.loads(base64url(header)), base64url(signature)
-        assert head["alg"] == "ES256" and head["typ"] == "audit-seal+jws" and len(raw) == 64
+        require(head["alg"] == "ES256" and head["typ"] == "audit-seal+jws" and "crit" not in head and len(raw) == 64)
         key = head["jwk"]
+        require(key["kty"] == "EC" and key["crv"] == "P-256")
         x, y = (int.from_bytes(base64url(key[name]), "big") for name in ("x", "y"))
         public = ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
         pair = (int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
@@ -53,9 +60,9 @@ def read_seal(line):
         thumbprint = base64.urlsafe_b64encode(sha256(members.encode())).decode().rstrip("=")
         seal = json.loads(base64url(payload))
         entries = base64url(line["entries"])
-        assert seal["number"] == line["number"] and sha256(entries).hex() == seal["entries"]
-        assert len(entries) == 40 * seal["count"]
-    except (AssertionError, InvalidSignature, KeyError, ValueError):
+        require(seal["number"] == line["number"] and sha256(entries).hex() == seal["entries"])
+        require(len(entries) == 40 * seal["count"])
+    except (InvalidSignature, KeyError, TypeError, ValueError):
         fail(f"seal {line['number']} was changed")
     parts = [entries[start:start + 40] for start in range(0, len(entries), 40)]
     return seal, thumbprint, [(int.from_bytes(part[:8], "big", signed=True), part[8:]) for part in parts]
@@ -74,7 +81,7 @@ def compare(events, entries, number):
         # Without salt and details, they were erased with their user.
         if "salt" in event or "details" in event:
             salted = bytes.fromhex(event.get("salt", "")) + event.get("details", "").encode()
-            if sha256(salted).hex() != event["details_digest"]:
+            if sha256(salted).hex() != event.get("details_digest"):
                 fail(f"the details of event {serial} were changed")
     if len(events) < len(entries):
         fail(f"event {entries[len(events)][0]} is missing, and seal {number} has it")
@@ -87,7 +94,7 @@ def main():
     parser.add_argument("--expect", default="0:")
     options = parser.parse_args()
     expected, expected_digest = options.expect.split(":")
-    before, signer, digest, events, covered, seals, erased = None, None, None, [], 0, 0, {}
+    before, signer, digest, events, covered, first, erased = None, None, None, [], 0, 0, {}
     with open(options.file, encoding="utf-8") as lines:
         for line in map(json.loads, lines):
             if line["type"] == "event":
@@ -95,7 +102,7 @@ def main():
                 user = line.get("user_id")
                 if line["kind"] in ("user.erased", "user.merged_away"):
                     erased.pop(user, None)
-                if "salt" not in line:
+                if "details" not in line:
                     erased.setdefault(user, line["serial"])
                 continue
             number = line["number"]
@@ -110,7 +117,7 @@ def main():
             if number == int(expected) and digest != expected_digest:
                 fail(f"seal {number} has another digest than the expected one")
             compare(events, entries, number)
-            before, signer, events, covered, seals = seal, thumbprint, [], covered + len(entries), seals + 1
+            before, signer, events, covered, first = seal, thumbprint, [], covered + len(entries), first or number
     newest = before["number"] if before else 0
     if int(expected) > newest:
         fail(f"seal {newest + 1} is missing")
@@ -118,7 +125,7 @@ def main():
         fail(f"the details of event {min(erased.values())} were erased, and no event says that its user was")
     if before and signer not in options.key:
         fail(f"seal {newest} is signed with the key {signer}, which is not one of the server's")
-    print(f"{covered} events in {seals} seals are as they were sealed, and {len(events)} are not sealed yet")
+    print(f"{covered} events in seals {first} to {newest} are as they were sealed, {len(events)} are not sealed yet")
 
 
 if __name__ == "__main__":

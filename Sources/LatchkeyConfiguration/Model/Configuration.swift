@@ -33,6 +33,8 @@ public struct Configuration: Sendable {
     public var idToken = IDTokenRules()
     /// `audit.retention`: how long the audit record is kept.
     public var auditRetention = Duration.seconds(400 * 86_400)
+    /// `audit.sign_ins`: whether the audit record has every sign-in and registration.
+    public var auditsSignIns = false
     /// `capsules`: the capsules of failed sign-ins.
     public var capsules = Capsules()
     /// `transactions`; the issuer of the receipts is ``publicURL`` where that is set.

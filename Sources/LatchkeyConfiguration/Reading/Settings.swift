@@ -304,6 +304,9 @@ enum Settings {
             "audit.retention", .duration(86_400...315_360_000), \.auditRetention,
             "How long the audit record is kept."),
         Setting(
+            "audit.sign_ins", .flag(), \.auditsSignIns,
+            "Records every sign-in and registration in the audit record, in the sign-in's transaction: one row more."),
+        Setting(
             "capsules.count", .integer(0...1_000_000), \.capsules.count,
             "The most capsules of failed sign-ins that are kept; 0 makes none."),
         Setting(

@@ -57,7 +57,6 @@ extension AdminService {
     /// a seal covers, then the seal. The events that are not sealed yet come last.
     /// - Throws: ``OperatorFailure`` for a failing database.
     package func exportAudit(output: (String) -> Void) async throws {
-        // An inserted event may have any number.
         var last = Int64.min
         try await eachSeal { seal in
             try await eachEvent(after: last, through: seal.lastSerial) { output($0.exportLine) }
@@ -84,7 +83,6 @@ extension AdminService {
     }
 
     private func check(_ verifier: inout AuditVerifier) async throws {
-        // An inserted event may have any number.
         var last = Int64.min
         try await eachSeal { seal in
             // More events than a seal has show that one was inserted; the rest is not needed for that.

@@ -25,6 +25,7 @@ extension LatchkeyService {
         let pending = Self.changedKeys(from: configuration, to: new) { $0 != .value }
         let applied = Self.changedKeys(from: before, to: new) { $0 == .value }
         var metadata: Logger.Metadata = ["log_level": "\(new.log.level.rawValue)"]
+        sealer.noteReload(new, applied: applied, pending: pending)
         if !applied.isEmpty { metadata["taken_over"] = "\(applied.joined(separator: " "))" }
         let former = logThreshold.level
         logThreshold.level = level

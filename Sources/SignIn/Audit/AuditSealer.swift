@@ -15,6 +15,8 @@ package final class AuditSealer: Sendable {
         var waiting: AuditHorizon?
         /// The newest seal that this process knows.
         var newest: AuditSealRecord?
+        /// Events of the server itself that are not stored yet.
+        var noted: [AuditEvent] = []
         var loggedAt: Timestamp?
         /// The number of the seal that was logged last.
         var logged: Int64 = 0
@@ -47,16 +49,23 @@ package final class AuditSealer: Sendable {
         self.logger = logger
     }
 
+    /// Adds an event of the server itself, which belongs to no change in the store. It is stored before the next seal,
+    /// so that nothing waits for the store.
+    package func note(_ kind: AuditEvent.Kind, details: AuditDetails = AuditDetails()) {
+        let event = AuditEvent(at: clock.now(), kind, user: nil, by: .latchkey, details: details)
+        state.withLock { $0.noted.append(event) }
+    }
+
     /// Runs until the task is cancelled.
     package func run() async {
         while !Task.isCancelled {
+            await sealOrWarn()
+            logNewest(atMost: Self.logPause)
             do {
                 try await Task.sleep(for: Self.pause)
             } catch {
                 return
             }
-            await sealOrWarn()
-            logNewest(atMost: Self.logPause)
         }
     }
 
@@ -70,6 +79,8 @@ package final class AuditSealer: Sendable {
         do throws(SignInError) {
             try await seal()
         } catch {
+            // A server that stops closes the store, and has sealed before.
+            guard !Task.isCancelled else { return }
             logger.warning("could not seal the audit log", metadata: ["error": "\(error.codeText)"])
         }
     }
@@ -77,8 +88,22 @@ package final class AuditSealer: Sendable {
     /// Seals the events that no transaction under way can come before.
     /// - Throws: `temporarily_unavailable`; `server_error` if no key can sign.
     package func seal() async throws(SignInError) {
+        try await storeNoted()
         let end = try await safeEnd()
-        while try await sealNext(through: end) {}
+        while !Task.isCancelled, try await sealNext(through: end) {}
+    }
+
+    /// What cannot be stored now is stored later.
+    private func storeNoted() async throws(SignInError) {
+        var noted = state.withLock { state in
+            defer { state.noted = [] }
+            return state.noted
+        }
+        defer { state.withLock { $0.noted = noted + $0.noted } }
+        while let event = noted.first {
+            try await stored(await store.addAuditEvent(event))
+            noted.removeFirst()
+        }
     }
 
     /// The serial up to which no event can appear any more; 0 if that is not known yet.
@@ -96,7 +121,8 @@ package final class AuditSealer: Sendable {
         }
     }
 
-    /// Makes the next seal, if there is something to state. False if no further one is needed.
+    /// Makes the next seal, if there is something to state. False if there is nothing; true if this or another sealer
+    /// made a seal, after which more may be left.
     private func sealNext(through end: Int64) async throws(SignInError) -> Bool {
         let record = try await stored(await store.newestAuditSeal())
         note(record)
@@ -108,7 +134,8 @@ package final class AuditSealer: Sendable {
         let entries = events.compactMap { event in
             event.digest.map { AuditEntry(serial: event.serial, digest: $0) }
         }
-        guard entries.count == events.count else { throw .internalFault }
+        // Whoever can change rows may have given the newest seal any number.
+        guard entries.count == events.count, record?.number != .max else { throw .internalFault }
         let packed = AuditEntry.packed(entries)
         let now = clock.now()
         let seal = AuditSeal(
@@ -119,8 +146,7 @@ package final class AuditSealer: Sendable {
         let sealed = AuditSealRecord(
             number: seal.number, lastSerial: seal.last, time: seal.time, jws: try seal.signed(by: signer),
             entries: packed)
-        guard try await stored(await store.addAuditSeal(sealed)) else { return false }
-        state.withLock { $0.newest = sealed }
+        if try await stored(await store.addAuditSeal(sealed)) { state.withLock { $0.newest = sealed } }
         return true
     }
 

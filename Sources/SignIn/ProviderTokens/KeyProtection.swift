@@ -46,6 +46,9 @@ package struct KeyProtection: Sendable {
         }
     }
 
+    /// Whether keys are encrypted; else they are stored in plain form.
+    var encrypts: Bool { !keys.isEmpty }
+
     /// Whether the stored key is this server's own: encrypted with one of the keys or, if there are none, in plain
     /// form. Anybody who can write to the database can store one in plain form.
     func isAuthentic(_ stored: [UInt8], of id: String) -> Bool {

@@ -20,7 +20,7 @@ struct IssuedSession: Sendable {
     private(set) var record: NewSession
 
     init(
-        clientID: String, device: String?, lifetimes: SignInConfiguration.Lifetimes, now: Timestamp,
+        clientID: String, device: String?, lifetimes: SignInConfiguration.Lifetimes, isAudited: Bool, now: Timestamp,
         random: RandomSource
     ) {
         // One call of the random source for all three.
@@ -38,6 +38,7 @@ struct IssuedSession: Sendable {
             id: Base64URL.encode(bytes.dropFirst(2 * count)), tokenHash: TokenHash(ofSessionToken: token),
             refreshTokenHash: TokenHash(ofSessionToken: refreshToken), clientID: clientID, createdAt: now,
             expiresAt: ends.access, refreshExpiresAt: ends.refresh, device: device)
+        record.isAudited = isAudited
     }
 
     /// Keeps the ID token of the sign-in with the session.

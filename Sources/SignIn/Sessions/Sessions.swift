@@ -11,6 +11,8 @@ package struct Sessions: Sendable {
     let registration: RegistrationRules
     /// The clients whose sessions may have an ID token for logout.
     let clientsWithIDTokens: Set<String>
+    /// Whether the audit log records each session.
+    let areAudited: Bool
     let clock: WallClock
     let random: RandomSource
     let counts = SessionCounts()
@@ -110,7 +112,8 @@ package struct Sessions: Sendable {
     /// Creates a session without storing it.
     func issue(for clientID: String, on device: String? = nil) -> IssuedSession {
         IssuedSession(
-            clientID: clientID, device: device, lifetimes: lifetimes.of(clientID), now: clock.now(), random: random)
+            clientID: clientID, device: device, lifetimes: lifetimes.of(clientID), isAudited: areAudited,
+            now: clock.now(), random: random)
     }
 
     /// Stores another session of a user for a retry of the same sign-in.

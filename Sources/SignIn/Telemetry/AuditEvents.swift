@@ -10,4 +10,8 @@ extension AuditEvent.Kind {
     static let providerGrantEnded = AuditEvent.Kind("provider_grant.ended")
     static let identityUnlinked = AuditEvent.Kind("identity.unlinked")
     static let otherSessionsRevoked = AuditEvent.Kind("session.others_revoked")
+    /// A key that signs receipts and seals of the audit log was stored.
+    static let signingKeyCreated = AuditEvent.Kind("signing_key.created")
+    /// A signing key whose signatures are no longer needed was removed.
+    static let signingKeyRemoved = AuditEvent.Kind("signing_key.removed")
 }

@@ -101,7 +101,12 @@ package final class SigningKeys: Sendable {
         }
         let outdated = schedule.outdated(among: keys.map(\.scheduled), at: now).map(\.id)
         if !outdated.isEmpty {
-            try await stored(await store.removeSigningKeys(outdated))
+            try await stored(
+                await store.removeSigningKeys(outdated) { id in
+                    AuditEvent(
+                        at: now, .signingKeyRemoved, user: nil, by: .latchkey,
+                        details: AuditDetails { $0.add("kid", id) })
+                })
             for id in outdated { logger.info("signing key removed", metadata: ["kid": "\(id)"]) }
             keys.removeAll { outdated.contains($0.record.id) }
         }
@@ -114,7 +119,14 @@ package final class SigningKeys: Sendable {
         guard let protected = try? protection.protect(key.rawRepresentation, of: key.id) else { throw .internalFault }
         let record = SigningKeyRecord(
             id: key.id, publicKey: key.publicPoint, privateKey: protected, createdAt: now, signsFrom: start)
-        let isFirst = try await stored(await store.addSigningKey(record, after: newest))
+        let event = AuditEvent(
+            at: now, .signingKeyCreated, user: nil, by: .latchkey,
+            details: AuditDetails { json in
+                json.add("kid", key.id)
+                json.add("signs_from", start.secondsSinceEpoch)
+                json.add("encrypted", protection.encrypts)
+            })
+        let isFirst = try await stored(await store.addSigningKey(record, after: newest, recording: event))
         guard isFirst else { return }
         let wait = max(0, start.secondsSinceEpoch - now.secondsSinceEpoch)
         logger.info("signing key made", metadata: ["kid": "\(key.id)", "signs_in_s": "\(wait)"])

@@ -63,6 +63,8 @@ package struct AuditEvent: Sendable, Hashable {
 }
 
 extension AuditEvent.Kind {
+    /// A user signed in or registered; only if the operator has it recorded.
+    package static let sessionCreated = AuditEvent.Kind("session.created")
     /// The user was erased.
     package static let userErased = AuditEvent.Kind("user.erased")
     /// An operator put this account into another one, and erased it.

@@ -8,7 +8,7 @@ package protocol AuditStore: Sendable {
     /// The events that match a query, the latest first.
     func auditEvents(_ query: AuditQuery) async throws(StorageError) -> [RecordedAuditEvent]
 
-    /// At most `limit` events with serials above `serial`, up to `end`, in order.
+    /// At most `limit` events with serials above `serial`, up to `end`, in order. `Int64.min` is before all events.
     func auditEvents(
         after serial: Int64, through end: Int64, limit: Int
     ) async throws(StorageError) -> [RecordedAuditEvent]
@@ -23,7 +23,7 @@ package protocol AuditStore: Sendable {
     /// The seal with the highest number; nil if there is none.
     func newestAuditSeal() async throws(StorageError) -> AuditSealRecord?
 
-    /// At most `limit` seals with numbers above `number`, in order.
+    /// At most `limit` seals with numbers above `number`, in order. `Int64.min` is before all seals.
     func auditSeals(after number: Int64, limit: Int) async throws(StorageError) -> [AuditSealRecord]
 
     /// Adds a seal. False if there is one with its number.

@@ -42,6 +42,8 @@ package struct NewSession: Sendable, Hashable {
     package let device: String?
     /// The ID token of the sign-in, if it is kept for the logout at the provider.
     package var idToken: SealedIDToken?
+    /// Whether the audit log records that it began.
+    package var isAudited = false
 
     package init(
         id: String, tokenHash: TokenHash, refreshTokenHash: TokenHash, clientID: String, createdAt: Timestamp,

@@ -53,6 +53,27 @@ struct SigningKeysTests {
         #expect(try await starts() == [-1])
     }
 
+    @Test("The audit log records each key, and its removal")
+    func recorded() async throws {
+        let keys = try process(1)
+        try await keys.maintain()
+        let first = try await store.signingKeys()[0]
+        clock.advance(bySeconds: 9 * Self.day)
+        try await keys.maintain()
+        clock.advance(bySeconds: 2 * Self.day)
+        try await keys.maintain()
+        let next = try #require(try await store.signingKeys().first)
+        let events = try await store.auditEvents(AuditQuery()).reversed().map(\.event)
+        #expect(events.map(\.kind) == [.signingKeyCreated, .signingKeyCreated, .signingKeyRemoved])
+        #expect(
+            events.map(\.details.json) == [
+                #"{"kid":"\#(first.id)","signs_from":\#(first.signsFrom.secondsSinceEpoch),"encrypted":true}"#,
+                #"{"kid":"\#(next.id)","signs_from":\#(next.signsFrom.secondsSinceEpoch),"encrypted":true}"#,
+                #"{"kid":"\#(first.id)"}"#,
+            ])
+        #expect(events.allSatisfy { $0.actor == .latchkey && $0.user == nil })
+    }
+
     @Test("The next is published a day before it signs, and its predecessor is removed a day after")
     func rotation() async throws {
         let keys = try process()
@@ -145,7 +166,8 @@ struct SigningKeysTests {
         let forged = SigningKeyRecord(
             id: "claims of a user", publicKey: own.publicKey, privateKey: [1] + sealed, createdAt: clock.now,
             signsFrom: clock.now)
-        #expect(try await store.addSigningKey(forged, after: own.id))
+        let event = AuditEvent(at: clock.now, .signingKeyCreated, user: nil, by: .latchkey)
+        #expect(try await store.addSigningKey(forged, after: own.id, recording: event))
         clock.advance(bySeconds: 3600)
         #expect(try await process.signer().id == own.id)
         #expect(log.text.contains("cannot be decrypted"))

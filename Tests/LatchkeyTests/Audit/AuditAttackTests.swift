@@ -73,6 +73,18 @@ import Testing
             "INSERT INTO audit_events SELECT 0, time, kind, user_id, actor, request_id, details, salt, details_digest "
                 + "FROM audit_events WHERE serial = 1", finds: "event #0 was inserted"),
         Attack(
+            "an event with the lowest number inserted",
+            "INSERT INTO audit_events SELECT -9223372036854775808, time, kind, user_id, actor, request_id, details, "
+                + "salt, details_digest FROM audit_events WHERE serial = 1",
+            finds: "event #-9223372036854775808 was inserted"),
+        Attack(
+            "a seal with the lowest number inserted",
+            "INSERT INTO audit_seals SELECT -9223372036854775808, last_serial, time, jws, entries FROM audit_seals "
+                + "WHERE number = 1", finds: "seal -9223372036854775808 was changed"),
+        Attack(
+            "a seal with the highest number",
+            "UPDATE audit_seals SET number = 9223372036854775807 WHERE number = 8", finds: "seal 8 is missing"),
+        Attack(
             "an event put into the place of another",
             "DELETE FROM audit_events WHERE serial = 900; INSERT INTO audit_events SELECT 900, time, kind, user_id, "
                 + "actor, request_id, details, salt, details_digest FROM audit_events WHERE serial = 899",
@@ -108,7 +120,7 @@ import Testing
 
     @Test("Every edit of the log is found, and the first bad entry is named")
     func found() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try await journal.add(2000)
         try await journal.sealer.seal()
         let anchor = try await journal.newest()
@@ -118,7 +130,7 @@ import Testing
         for attack in Self.attacks {
             let copy = try TemporaryDirectory()
             try FileManager.default.copyItem(atPath: journal.path, toPath: copy.file("latchkey.db"))
-            let victim = try AuditJournal(in: copy)
+            let victim = try await AuditJournal(in: copy)
             victim.clock.advance(bySeconds: 2000)
             try victim.attack(attack.sql)
             let failure = try await victim.verify(expecting: anchor).failure
@@ -130,7 +142,7 @@ import Testing
 
     @Test("A seal of an attacker's own key is refused, also if its key is in the database")
     func foreignKey() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try await journal.add(3)
         try await journal.sealer.seal()
         // An attacker has no encryption key, so that their key is in the database in plain form.
@@ -152,12 +164,64 @@ import Testing
         #expect(seal.signer != keyID)
         let later = try await journal.verify().failure
         #expect(later?.contains("seal 1 is signed with the key \(keyID), which is not one") == true, "\(later ?? "")")
+        let python = try await AuditExport.verify(try await journal.exported(), ["--key", seal.signer])
+        #expect(python.status == 1)
+        #expect(
+            python.output.contains("seal 1 is signed with the key \(keyID), which is not one"), "\(python.output)")
+        try await journal.store.close()
+    }
+
+    /// SQL that adds rows of another database.
+    private static func copies(of table: String, _ columns: String, where condition: String, in path: String) throws
+        -> String
+    {
+        let values = columns.split(separator: " ").map { "quote(\($0))" }.joined(separator: " || ',' || ")
+        return try DatabaseProbe(path: path).texts(
+            "SELECT 'INSERT INTO \(table) VALUES (' || \(values) || ')' FROM \(table) WHERE \(condition)"
+        ).joined(separator: "; ")
+    }
+
+    @Test("A part of the log that was replaced by another one, which the server sealed as well, is found")
+    func replaced() async throws {
+        let before = try await AuditJournal(sealing: 5)
+        try await before.add(5)
+        try await before.sealer.seal()
+        try await before.store.close()
+        let copy = try TemporaryDirectory()
+        try FileManager.default.copyItem(atPath: before.path, toPath: copy.file("latchkey.db"))
+        // As after a backup was restored, and the server went on.
+        let (journal, other) = (
+            try await AuditJournal(in: before.directory, sealing: 5), try await AuditJournal(in: copy, sealing: 5)
+        )
+        for (log, kind) in [(journal, "test.done"), (other, "test.other")] {
+            log.clock.advance(bySeconds: 60)
+            try await log.add(5, kind: kind)
+            try await log.sealer.seal()
+        }
+        try await journal.add(5)
+        try await journal.sealer.seal()
+        #expect(try await journal.verify().failure == nil)
+        #expect(try await other.verify().failure == nil)
+        try await other.store.close()
+        let events = try Self.copies(
+            of: "audit_events", "serial time kind user_id actor request_id details salt details_digest",
+            where: "serial > 5", in: other.path)
+        let seals = try Self.copies(
+            of: "audit_seals", "number last_serial time jws entries", where: "number = 2", in: other.path)
+        try journal.attack("DELETE FROM audit_events WHERE serial BETWEEN 6 AND 10; \(events)")
+        try journal.attack("DELETE FROM audit_seals WHERE number = 2; \(seals)")
+        let failure = try await journal.verify().failure
+        #expect(failure?.contains("seal 3 does not follow the seal before it") == true, "\(failure ?? "")")
+        let key = try #require(try await journal.store.signingKeys().first?.id)
+        let python = try await AuditExport.verify(try await journal.exported(), ["--key", key])
+        #expect(python.status == 1)
+        #expect(python.output.contains("seal 3 does not follow the seal before it"), "\(python.output)")
         try await journal.store.close()
     }
 
     @Test("A running server logs that a seal was removed or changed")
     func noticed() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try await journal.add(1)
         try await journal.sealer.seal()
         let digest = try #require(try await journal.store.newestAuditSeal()).digest

@@ -26,7 +26,7 @@ import Testing
     }
 
     private func makeLog() async throws -> (Log, now: Timestamp) {
-        let journal = try AuditJournal(sealing: 32)
+        let journal = try await AuditJournal(sealing: 32)
         try journal.addPlain(10_000)
         try await journal.sealer.seal()
         var log = Log()

@@ -17,13 +17,15 @@ final class AuditJournal: Sendable {
     let keys: SigningKeys
     let sealer: AuditSealer
     let log: CapturedLog
+    /// Nil for SQLite.
+    private let database: PostgresURL?
 
     var path: String { directory.file("latchkey.db") }
 
     init(
         in given: TemporaryDirectory? = nil, postgres: String? = nil,
         sealing maximumEvents: Int = AuditSealer.maximumEvents, change: (inout Configuration) -> Void = { _ in }
-    ) throws {
+    ) async throws {
         let directory = try given ?? TemporaryDirectory()
         let (clock, log) = (ManualClock(), CapturedLog())
         var configuration = Configuration()
@@ -36,7 +38,17 @@ final class AuditJournal: Sendable {
             store: store, keys: keys, retention: configuration.auditRetention, maximumEvents: maximumEvents,
             clock: clock.wallClock, logger: log.logger)
         (self.directory, self.clock, self.log) = (directory, clock, log)
+        database = try postgres.map { try #require(PostgresURL(Secret($0))) }
         (self.configuration, self.store, self.keys) = (configuration, store, keys)
+        // The log is empty, although the signing key's addition was recorded.
+        guard try await store.signingKeys().isEmpty else { return }
+        try await keys.maintain()
+        let empty = "DELETE FROM audit_events"
+        if let postgres {
+            try PostgresCluster.shared().execute(empty, on: postgres)
+        } else {
+            try self.change("\(empty); DELETE FROM sqlite_sequence WHERE name = 'audit_events'")
+        }
     }
 
     /// Another instance on the same database.
@@ -115,6 +127,7 @@ final class AuditJournal: Sendable {
     ) async throws -> (lines: [String], failure: String?) {
         var configuration = configuration
         if let encryptionKeys { configuration.encryptionKeys = encryptionKeys }
+        if let database { configuration.database.url = .postgres(database) }
         var proof = AdminService.AuditProof()
         proof.expected = expected
         proof.keys = keys

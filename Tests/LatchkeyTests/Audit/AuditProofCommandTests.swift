@@ -21,7 +21,7 @@ import Testing
 
     @Test("The command verifies with status 0, and names the first bad entry with status 1")
     func command() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try await journal.add(300)
         try await journal.sealer.seal()
         let seal = try await journal.newest()
@@ -60,14 +60,16 @@ import Testing
 
     @Test("A program in Python verifies an export, and names what was edited in it")
     func python() async throws {
-        let journal = try AuditJournal(sealing: 20)
+        let journal = try await AuditJournal(sealing: 20)
         try await journal.add(50)
         try journal.change("INSERT INTO users (id, public_id, created_at) VALUES (1, 'u', 1)")
         _ = try await journal.store.deleteUser(
             UserID(1), in: nil,
             recording: AuditEvent(at: journal.clock.now, .userErased, user: UserID(1), by: .operating("pat")))
         try await journal.sealer.seal()
-        try await journal.add(2)
+        try await journal.add(1)
+        // An event of a version without seals, which has no salt yet.
+        try journal.addPlain(1)
         let export = try await run(journal, ["export"])
         #expect(export.status == 0)
         let lines = export.output.split(separator: "\n").map(String.init)
@@ -76,16 +78,9 @@ import Testing
         let newest = try await journal.newest()
         try await journal.store.close()
 
-        func verify(_ lines: [String], _ arguments: [String]) async throws -> Program.Ending {
-            let path = journal.directory.file("export.jsonl")
-            try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
-            return try await Program.run(
-                Repository.path(".build/venv/bin/python3"),
-                [Repository.path("Tests/Audit/verify.py"), path] + arguments)
-        }
-        let good = try await verify(lines, ["--key", key, "--expect", newest])
+        let good = try await AuditExport.verify(lines, ["--key", key, "--expect", newest])
         #expect(good.status == 0, "\(good.output)")
-        #expect(good.output == "51 events in 3 seals are as they were sealed, and 2 are not sealed yet\n")
+        #expect(good.output == "51 events in seals 1 to 3 are as they were sealed, 2 are not sealed yet\n")
 
         let edits: [(String, String, (inout [String]) -> Void)] = [
             ("an event changed", "event 6 was changed", { $0[5] = $0[5].replacing("test.done", with: "test.gone") }),
@@ -93,7 +88,28 @@ import Testing
                 "details changed", "details of event 6 ",
                 { $0[5] = $0[5].replacing(#"\"number\":5"#, with: #"\"number\":6"#) }
             ),
+            (
+                "another digest of the details", "event 6 was changed",
+                { $0[5] = $0[5].replacing(#""details_digest":""#, with: #""details_digest":"0"#) }
+            ),
+            (
+                "the salt removed", "the details of event 6 were",
+                { $0[5] = $0[5].replacing(#""salt":"#, with: #""pepper":"#) }
+            ),
+            (
+                "the details removed", "the details of event 6 were",
+                { $0[5] = $0[5].replacing(#""details":"#, with: #""particulars":"#) }
+            ),
+            (
+                "salt and details removed without an erasure", "the details of event 6 were erased, and no event says",
+                {
+                    $0[5] = $0[5].replacing(#""details":"#, with: #""particulars":"#)
+                        .replacing(#""salt":"#, with: #""pepper":"#)
+                }
+            ),
             ("an event removed", "event 7 is missing", { $0.remove(at: 6) }),
+            ("the last event of a seal removed", "event 20 is missing", { $0.remove(at: 19) }),
+            ("an event after those of a seal", "event 20 was inserted", { $0.insert($0[19], at: 20) }),
             ("an event doubled", "event 7 was inserted", { $0.insert($0[6], at: 6) }),
             ("two events exchanged", "event 7 is missing", { $0.swapAt(6, 7) }),
             ("a seal removed", "seal 2 is missing", { $0.remove(at: 41) }),
@@ -101,17 +117,40 @@ import Testing
                 "a seal changed", "seal 2 was changed",
                 { $0[41] = $0[41].replacing("\"jws\":\"eyJ", with: "\"jws\":\"eyK") }
             ),
+            (
+                "a seal's signature changed", "seal 2 was changed",
+                {
+                    let start = $0[41].range(of: #"","entries""#)!.lowerBound
+                    let index = $0[41].index(start, offsetBy: -10)
+                    $0[41].replaceSubrange(index...index, with: $0[41][index] == "A" ? "B" : "A")
+                }
+            ),
+            (
+                "a seal's number changed", "seal 2 was changed",
+                {
+                    $0[20] = $0[20].replacing(#""number":1"#, with: #""number":2"#)
+                }
+            ),
+            (
+                "a seal's list of events changed", "seal 2 was changed",
+                { $0[41] = $0[41].replacing(#""entries":"AAAAAAAAAB"#, with: #""entries":"AAAAAAAAAC"#) }
+            ),
             ("the end cut off", "seal 3 is missing", { $0.removeLast(14) }),
+            ("everything cut off", "seal 1 is missing", { $0.removeAll() }),
         ]
         for (name, finds, edit) in edits {
             var edited = lines
             edit(&edited)
             #expect(edited != lines, "\(name)")
-            let ending = try await verify(edited, ["--key", key, "--expect", newest])
+            let ending = try await AuditExport.verify(edited, ["--key", key, "--expect", newest])
             #expect(ending.status == 1, "\(name)")
             #expect(ending.output.contains(finds), "\(name): \(ending.output)")
         }
-        let foreign = try await verify(lines, ["--key", String(repeating: "A", count: 43)])
+        let other = "2:" + String(repeating: "0", count: 64)
+        let unexpected = try await AuditExport.verify(lines, ["--key", key, "--expect", other])
+        #expect(unexpected.status == 1)
+        #expect(unexpected.output.contains("seal 2 has another digest than the expected one"), "\(unexpected.output)")
+        let foreign = try await AuditExport.verify(lines, ["--key", String(repeating: "A", count: 43)])
         #expect(foreign.status == 1)
         #expect(foreign.output.contains("seal 3 is signed with the key \(key)"), "\(foreign.output)")
     }

@@ -17,7 +17,7 @@ import Testing
 
     @Test("New events are sealed in order, and nothing is sealed twice")
     func sealed() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try await journal.sealer.seal()
         #expect(try await statements(journal).isEmpty, "an empty log has no seal")
         try await journal.add(300)
@@ -41,7 +41,7 @@ import Testing
 
     @Test("Events of a version without seals are sealed as they are, with salts")
     func plain() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try journal.addPlain(600)
         try await journal.add(1)
         try await journal.sealer.seal()
@@ -51,9 +51,10 @@ import Testing
         try await journal.store.close()
     }
 
-    @Test("Of several instances that seal at once, one makes each seal")
-    func race() async throws {
-        let journal = try AuditJournal()
+    @Test("Of several instances that seal at once, one makes each seal", arguments: [false, true])
+    func race(isPostgres: Bool) async throws {
+        let url = isPostgres ? try PostgresCluster.shared().makeSchema() : nil
+        let journal = try await AuditJournal(postgres: url)
         try await journal.add(1000)
         try await journal.keys.maintain()
         let instances = (0..<4).map { _ in journal.another().sealer }
@@ -62,19 +63,21 @@ import Testing
             try await group.waitForAll()
         }
         try await journal.sealer.seal()
-        #expect(try await statements(journal).map(\.count).reduce(0, +) == 1000)
+        let seals = try await statements(journal)
+        #expect(seals.map(\.count).reduce(0, +) == 1000)
+        #expect(seals.map(\.number) == (1...4).map { Int64($0) })
         #expect(try await journal.verify().failure == nil)
         try await journal.store.close()
     }
 
     @Test("A server that ends between an event and its seal leaves a log that verifies")
     func interrupted() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try await journal.add(5)
         try await journal.sealer.seal()
         try await journal.add(5)
         try await journal.store.close()
-        let next = try AuditJournal(in: journal.directory)
+        let next = try await AuditJournal(in: journal.directory)
         next.clock.advance(bySeconds: 20)
         let (lines, failure) = try await next.verify()
         #expect(failure == nil)
@@ -86,7 +89,7 @@ import Testing
 
     @Test("The end of a service seals the events, and logs the newest seal")
     func service() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try await journal.add(1)
         await journal.sealer.finish()
         let seal = try #require(try await journal.store.newestAuditSeal())
@@ -100,7 +103,7 @@ import Testing
 
     @Test("When a user is erased, the details of the user's events go, and the log still verifies")
     func erasure() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try journal.addPlain(20)
         try await journal.sealer.seal()
         let user = UserID(1)
@@ -140,7 +143,7 @@ import Testing
         arguments: [false, true])
     func guarded(isPostgres: Bool) async throws {
         let url = isPostgres ? try PostgresCluster.shared().makeSchema() : nil
-        let journal = try AuditJournal(postgres: url)
+        let journal = try await AuditJournal(postgres: url)
         try await journal.add(1)
         try await journal.sealer.seal()
         for set in Self.refusedUpdates {
@@ -160,7 +163,7 @@ import Testing
 
     @Test("An event of a version without seals gets its salt once, and is not changed otherwise")
     func guardedPlain() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try journal.addPlain(1)
         for set in [
             "salt = zeroblob(16)", "details_digest = zeroblob(32)", "details = '{}'",
@@ -180,7 +183,7 @@ import Testing
 
     @Test("Whole seals expire with their events, and the log still verifies; a removal before that is found")
     func retention() async throws {
-        let journal = try AuditJournal { $0.auditRetention = .seconds(86_400) }
+        let journal = try await AuditJournal { $0.auditRetention = .seconds(86_400) }
         func purge() async throws -> Int {
             try await journal.store.purgeAuditSeals(
                 from: journal.clock.now.advanced(bySeconds: -86_400), limit: 1000)
@@ -218,7 +221,7 @@ import Testing
 
     @Test("No event expires before it is sealed")
     func unsealed() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try await journal.add(3)
         let end = journal.clock.now.advanced(bySeconds: 1_000_000)
         #expect(try await journal.store.purgeAuditSeals(from: end, limit: 1000) == 0)
@@ -230,7 +233,7 @@ import Testing
 
     @Test("The log verifies across changes of the signing key")
     func rotation() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         var signers: Set<String> = []
         for _ in 0..<70 {
             try await journal.keys.maintain()
@@ -249,7 +252,7 @@ import Testing
 
     @Test("An idle server names its new keys in a seal without events")
     func idle() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try await journal.add(1)
         try await journal.sealer.seal()
         for _ in 0..<70 {
@@ -267,7 +270,7 @@ import Testing
 
     @Test("A key that was lost with its encryption key is named, and the operator can vouch for it")
     func lostKey() async throws {
-        let journal = try AuditJournal()
+        let journal = try await AuditJournal()
         try await journal.add(1)
         try await journal.sealer.seal()
         let lost = try #require(try await journal.store.signingKeys().first?.id)
@@ -300,7 +303,7 @@ import Testing
     @Test("An event of a transaction under way is not skipped: the sealer waits for it")
     func outOfOrder() async throws {
         let url = try PostgresCluster.shared().makeSchema()
-        let journal = try AuditJournal(postgres: url)
+        let journal = try await AuditJournal(postgres: url)
         let slow = PostgresConnection(PostgresConfiguration(url: Secret(url)), gate: ReconnectGate())
         try slow.connect()
         try slow.script("BEGIN")

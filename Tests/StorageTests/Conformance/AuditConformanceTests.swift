@@ -78,6 +78,55 @@ struct AuditConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    private static func auditedSession() throws -> NewSession {
+        var session = try Records.session()
+        session.isAudited = true
+        return session
+    }
+
+    @Test(
+        "A session that is to be recorded has its event, with who signed in and how; no other has one",
+        arguments: StoreKind.all)
+    func sessions(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identity = Records.identity()
+        let sessions = try (0..<4).map { _ in try Self.auditedSession() }
+        var first = SignInRecord(
+            identity: identity, profile: nil, session: sessions[0], newcomers: Records.newcomers(), requestID: "r-1")
+        first.idempotency = Records.idempotency()
+        let given = try #require(try await store.signIn(first)?.given)
+        _ = try await store.signIn(Records.signIn(identity, session: sessions[1]))
+        _ = try await store.signIn(Records.signIn(identity))
+        #expect(
+            try await store.signIn(Records.signIn(session: Self.auditedSession(), newcomers: .mustRegister)) == nil)
+        _ = try await store.addSession(sessions[2], besides: given)
+        let pending = try Records.pending()
+        try await store.addPendingRegistration(pending)
+        let registration = try await store.register(
+            handle: pending.handle, profile: Profile(), session: sessions[3], publicID: "registered", at: Records.now)
+        guard case .registered(let registered) = registration else {
+            Issue.record("not registered")
+            return
+        }
+        let events = try await store.auditEvents(AuditQuery()).reversed().map(\.event)
+        #expect(events.map(\.kind) == sessions.map { _ in .sessionCreated })
+        #expect(events.map(\.user) == [given.user, given.user, given.user, registered.id])
+        #expect(events.map(\.requestID) == ["r-1", nil, nil, nil])
+        #expect(events.allSatisfy { $0.actor == .user && $0.time == Records.now })
+        func details(_ session: NewSession, _ rest: String) -> String {
+            #"{"session_id":"\#(session.id)","client_id":"ccid-app"\#(rest)}"#
+        }
+        func origin(_ identity: Identity) -> String {
+            #","issuer":"\#(identity.issuer)","identity":"\#(identity.fingerprint)""#
+        }
+        #expect(
+            events.map(\.details.json) == [
+                details(sessions[0], origin(identity) + #","new_user":true"#), details(sessions[1], origin(identity)),
+                details(sessions[2], ""), details(sessions[3], origin(pending.identity) + #","new_user":true"#),
+            ])
+        withExtendedLifetime(holding) {}
+    }
+
     private static func seal(_ number: Int64, _ lastSerial: Int64, _ time: Timestamp) -> AuditSealRecord {
         AuditSealRecord(number: number, lastSerial: lastSerial, time: time, jws: "a.b.\(number)", entries: [0, 1, 255])
     }

@@ -135,7 +135,8 @@ struct BackchannelAuthenticationConformanceTests {
         _ = try await add(record, to: store)
         record.phase = .done
         let identity = Records.identity()
-        let session = try Records.session()
+        var session = try Records.session()
+        session.isAudited = true
         guard
             case .signedIn(let signedIn) = try await store.endBackchannelAuthentication(
                 record, with: Records.signIn(identity, session: session))
@@ -146,6 +147,9 @@ struct BackchannelAuthenticationConformanceTests {
         #expect(signedIn.isNew)
         #expect(try await store.session(session.tokenHash, at: now)?.user == signedIn.user)
         #expect(try await store.backchannelAuthentication(handle: record.handle, at: now)?.phase == .done)
+        let event = try #require(try await store.auditEvents(AuditQuery()).first?.event)
+        #expect(event.kind == .sessionCreated && event.user == signedIn.user.id)
+        #expect(event.details.json.hasSuffix(#""new_user":true}"#))
 
         let other = try Records.session()
         #expect(
@@ -172,7 +176,8 @@ struct BackchannelAuthenticationConformanceTests {
         _ = try await add(record, to: store)
         let (elsewhere, first) = (try Records.session(), try Records.session())
         _ = try await store.signIn(Records.signIn(identity, session: elsewhere))
-        for session in [first, try Records.session()] {
+        for var session in [first, try Records.session()] {
+            session.isAudited = true
             let ending = try await store.endBackchannelAuthentication(
                 record, with: Records.signIn(identity, session: session))
             guard case .signedIn = ending else {
@@ -182,10 +187,12 @@ struct BackchannelAuthenticationConformanceTests {
             record.revision += 1
         }
         #expect(try await store.revokeSession(isItsOwn ? first.tokenHash : elsewhere.tokenHash))
-        let late = try Records.session()
+        var late = try Records.session()
+        late.isAudited = true
         #expect(
             try await store.endBackchannelAuthentication(record, with: Records.signIn(identity, session: late))
                 == .sessionEnded)
+        #expect(try await store.auditEvents(AuditQuery(kind: .sessionCreated)).count == 2)
         #expect(try await store.session(late.tokenHash, at: now) == nil)
         withExtendedLifetime(holding) {}
     }

@@ -11,6 +11,10 @@ struct TransactionConformanceTests {
             signsFrom: Records.now.advanced(bySeconds: signsFrom))
     }
 
+    private static func event(_ id: String, is kind: String = "added") -> AuditEvent {
+        AuditEvent(at: Records.now, AuditEvent.Kind("key.\(kind)"), user: nil, by: .latchkey, requestID: id)
+    }
+
     /// A session, and the identity of its user.
     private func session(in store: any Store) async throws -> (token: TokenHash, identity: Identity, user: User) {
         let session = try Records.session()
@@ -29,24 +33,28 @@ struct TransactionConformanceTests {
     func signingKeys(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         #expect(try await store.signingKeys().isEmpty)
-        #expect(try await store.addSigningKey(key("b", signsFrom: 60), after: nil))
-        #expect(try await store.addSigningKey(key("a"), after: "b"))
+        #expect(try await store.addSigningKey(key("b", signsFrom: 60), after: nil, recording: Self.event("b")))
+        #expect(try await store.addSigningKey(key("a"), after: "b", recording: Self.event("a")))
         #expect(try await store.signingKeys() == [key("b", signsFrom: 60), key("a")])
-        try await store.removeSigningKeys(["b", "unknown"])
+        try await store.removeSigningKeys(["b", "unknown"]) { Self.event($0, is: "removed") }
         #expect(try await store.signingKeys() == [key("a")])
+        let events = try await store.auditEvents(AuditQuery()).reversed().map(\.event)
+        #expect(events == [Self.event("b"), Self.event("a"), Self.event("b", is: "removed")])
         withExtendedLifetime(holding) {}
     }
 
     @Test("A signing key is added only after the newest key that its maker knows", arguments: StoreKind.all)
     func outpaced(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        #expect(try await !store.addSigningKey(key("a"), after: "unknown"))
-        #expect(try await store.addSigningKey(key("a"), after: nil))
-        #expect(try await !store.addSigningKey(key("b"), after: nil))
-        #expect(try await store.addSigningKey(key("b"), after: "a"))
-        #expect(try await !store.addSigningKey(key("c"), after: "a"))
-        #expect(try await !store.addSigningKey(key("a"), after: "b"))
+        #expect(try await !store.addSigningKey(key("a"), after: "unknown", recording: Self.event("a")))
+        #expect(try await store.addSigningKey(key("a"), after: nil, recording: Self.event("a")))
+        #expect(try await !store.addSigningKey(key("b"), after: nil, recording: Self.event("b")))
+        #expect(try await store.addSigningKey(key("b"), after: "a", recording: Self.event("b")))
+        #expect(try await !store.addSigningKey(key("c"), after: "a", recording: Self.event("c")))
+        #expect(try await !store.addSigningKey(key("a"), after: "b", recording: Self.event("a")))
         #expect(try await store.signingKeys().map(\.id) == ["a", "b"])
+        let events = try await store.auditEvents(AuditQuery()).reversed().map(\.event)
+        #expect(events == [Self.event("a"), Self.event("b")], "a key that is not added is not recorded")
         withExtendedLifetime(holding) {}
     }
 
@@ -61,7 +69,9 @@ struct TransactionConformanceTests {
             let added = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<12 {
                     let key = key("\(round)-\(number)")
-                    group.addTask { try await stores[number % 3].addSigningKey(key, after: newest) }
+                    group.addTask {
+                        try await stores[number % 3].addSigningKey(key, after: newest, recording: Self.event(key.id))
+                    }
                 }
                 return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }

@@ -77,7 +77,8 @@ extension SQLStore {
                 asserted: pending.profile, pending.verified, claims: registration.claims, at: now, in: db)
             var session = registration.session
             session.idToken = waiting?.idToken
-            try SessionsTable.insert(session, for: user.id, by: pending.identity, pending.providerSession, in: db)
+            try SessionsTable.insert(
+                session, for: user.id, by: pending.identity, pending.providerSession, isNewUser: true, in: db)
             if let tokens = waiting?.tokens {
                 try ProviderTokensTable.put(tokens, of: pending.identity, user.id, at: now, in: db)
             }

@@ -94,9 +94,14 @@ extension SQLStore {
     }
 
     package func auditSeals(after number: Int64, limit: Int) async throws(StorageError) -> [AuditSealRecord] {
-        try await reads.submit { db in
+        // An inserted seal may have the lowest number that there is.
+        let isAfter = number == .min ? ">=" : ">"
+        return try await reads.submit { db in
             try db.all(
-                SQL("SELECT \(AuditSealsTable.columns) FROM audit_seals WHERE number > ? ORDER BY number LIMIT ?"),
+                SQL(
+                    """
+                    SELECT \(AuditSealsTable.columns) FROM audit_seals WHERE number \(isAfter) ? ORDER BY number LIMIT ?
+                    """),
                 number, Int64(limit)
             ) { try AuditSealRecord($0) }
         }

@@ -87,11 +87,13 @@ extension SQLStore {
     package func auditEvents(
         after serial: Int64, through end: Int64, limit: Int
     ) async throws(StorageError) -> [RecordedAuditEvent] {
-        try await reads.submit { db in
+        // An inserted event may have the lowest number that there is.
+        let isAfter = serial == .min ? ">=" : ">"
+        return try await reads.submit { db in
             try db.all(
                 SQL(
                     """
-                    SELECT \(AuditTable.columns) FROM audit_events WHERE serial > ? AND serial <= ? \
+                    SELECT \(AuditTable.columns) FROM audit_events WHERE serial \(isAfter) ? AND serial <= ? \
                     ORDER BY serial LIMIT ?
                     """), serial, end, Int64(limit)
             ) { try RecordedAuditEvent($0) }

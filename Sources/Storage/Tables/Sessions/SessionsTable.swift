@@ -13,9 +13,11 @@ enum SessionsTable {
     /// - Parameters:
     ///   - identity: The identity that signed in.
     ///   - providerSession: The session at the identity's provider.
+    ///   - isNewUser: Whether the sign-in registered the user, for the audit event.
+    ///   - requestID: For the audit event.
     static func insert(
         _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: ProviderSessionHash? = nil,
-        _ retry: Retry? = nil, in db: SQLSession
+        _ retry: Retry? = nil, isNewUser: Bool = false, requestID: String? = nil, in db: SQLSession
     ) throws {
         try db.perform(
             insert, session.tokenHash, session.refreshTokenHash, session.id, user, session.clientID, session.createdAt,
@@ -24,6 +26,18 @@ enum SessionsTable {
         if let idToken = session.idToken {
             try IDTokenHintsTable.insert(idToken, ofSessionWith: session.tokenHash, in: db)
         }
+        guard session.isAudited else { return }
+        let details = AuditDetails { json in
+            json.add("session_id", session.id)
+            json.add("client_id", session.clientID)
+            json.add("issuer", ifPresent: identity?.issuer)
+            json.add("identity", ifPresent: identity?.fingerprint)
+            if isNewUser { json.add("new_user", true) }
+        }
+        try AuditTable.insert(
+            AuditEvent(
+                at: session.createdAt, .sessionCreated, user: user, by: .user, requestID: requestID, details: details),
+            in: db)
     }
 
     /// The session of a token: the present one, or the one before until the rotation's grace ends.

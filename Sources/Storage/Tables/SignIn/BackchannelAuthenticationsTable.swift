@@ -282,6 +282,7 @@ extension SQLStore {
             guard try BackchannelAuthenticationsTable.replace(record, in: db) else { return .changed }
             let holder = try UsersTable.holder(of: signIn.identity, in: db)
             guard var (signedIn, _) = try Self.user(for: signIn, holder, in: db) else { return .unknownUser }
+            let registers = signedIn.isNew
             guard try !db.exists(BackchannelAuthenticationsTable.selectEndedSession, record.handle) else {
                 return .sessionEnded
             }
@@ -291,7 +292,8 @@ extension SQLStore {
                 signedIn.isNew = try SessionsTable.isFirst(first, of: signedIn.user.id, in: db)
             }
             try SessionsTable.insert(
-                signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, in: db)
+                signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession,
+                isNewUser: registers, requestID: signIn.requestID, in: db)
             if let tokens = signIn.tokens {
                 try ProviderTokensTable.put(
                     tokens, of: signIn.identity, signedIn.user.id, at: signIn.session.createdAt, in: db)

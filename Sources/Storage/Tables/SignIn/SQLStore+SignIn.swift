@@ -17,7 +17,8 @@ extension SQLStore {
                 signedIn.formerHolders = try reassigned.endVerifications(in: db)
             }
             try SessionsTable.insert(
-                signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, retry, in: db)
+                signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, retry,
+                isNewUser: signedIn.isNew, requestID: signIn.requestID, in: db)
             if let tokens = signIn.tokens {
                 try ProviderTokensTable.put(
                     tokens, of: signIn.identity, signedIn.user.id, at: signIn.session.createdAt, in: db)

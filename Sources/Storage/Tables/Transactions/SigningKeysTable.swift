@@ -19,21 +19,30 @@ extension SQLStore {
         try await reads.submit { db in try SigningKeysTable.all(in: db) }
     }
 
-    package func addSigningKey(_ key: SigningKeyRecord, after newest: String?) async throws(StorageError) -> Bool {
+    package func addSigningKey(
+        _ key: SigningKeyRecord, after newest: String?, recording event: AuditEvent
+    ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
-            try db.run(
+            let added = try db.run(
                 """
                 INSERT INTO signing_keys (kid, predecessor, public_key, private_key, created_at, signs_from) \
                 SELECT ?, ?, ?, ?, ?, ? \
                 WHERE (SELECT kid FROM signing_keys ORDER BY serial DESC LIMIT 1) IS NOT DISTINCT FROM ? \
                 ON CONFLICT DO NOTHING
-                """, key.id, newest ?? "", key.publicKey, key.privateKey, key.createdAt, key.signsFrom, newest) > 0
+                """, key.id, newest ?? "", key.publicKey, key.privateKey, key.createdAt, key.signsFrom, newest)
+            guard added > 0 else { return false }
+            try AuditTable.insert(event, in: db)
+            return true
         }
     }
 
-    package func removeSigningKeys(_ ids: [String]) async throws(StorageError) {
+    package func removeSigningKeys(
+        _ ids: [String], recording event: @escaping @Sendable (String) -> AuditEvent
+    ) async throws(StorageError) {
         try await writes.submit { db in
-            for id in ids { try db.perform("DELETE FROM signing_keys WHERE kid = ?", id) }
+            for id in ids where try db.run("DELETE FROM signing_keys WHERE kid = ?", id) > 0 {
+                try AuditTable.insert(event(id), in: db)
+            }
         }
     }
 }
