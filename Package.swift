@@ -176,11 +176,21 @@ let package = Package(
                 "OpenIDConnect", "Primitives", "SignIn",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        // `latchkey conformance`: what a configuration accepts and refuses of simulated providers.
+        .target(
+            name: "ConformanceKit",
+            dependencies: [
+                "CarrierSimulator", "HTTPServer", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect",
+                "Primitives", "SignIn",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
         .executableTarget(
             name: "latchkey",
             dependencies: [
-                "CLatchkeySystem", "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyDemo", "LatchkeyService",
-                "Primitives",
+                "CLatchkeySystem", "CommandLineSupport", "ConformanceKit", "LatchkeyConfiguration", "LatchkeyDemo",
+                "LatchkeyService", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -272,7 +282,8 @@ let package = Package(
         .testTarget(
             name: "LatchkeyTests",
             dependencies: [
-                "CarrierSimulator", "CommandLineSupport", "HTTPServer", "LatchkeyAPI", "LatchkeyClient",
+                "CarrierSimulator", "CommandLineSupport", "ConformanceKit", "HTTPServer", "LatchkeyAPI",
+                "LatchkeyClient",
                 "LatchkeyConfiguration", "LatchkeyDemo", "LatchkeyService", "Observability", "OpenIDConnect",
                 "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -4,7 +4,7 @@ package import LatchkeyAPI
 public import LatchkeyConfiguration
 public import Logging
 package import Observability
-import OpenIDConnect
+package import OpenIDConnect
 import OutboundHTTP
 public import Primitives
 import SignIn
@@ -53,10 +53,20 @@ public final class LatchkeyService: Sendable {
         try self.init(configuration: configuration, demonstration: nil, clock: clock)
     }
 
-    /// - Parameter demonstration: For the pages of `latchkey demo`.
+    /// A service whose requests to providers go through another client.
+    /// - Parameter wrap: Makes it from the service's own.
+    package convenience init(
+        configuration: Configuration, sendingThrough wrap: @escaping (any HTTPClient) -> any HTTPClient
+    ) throws {
+        try self.init(configuration: configuration, demonstration: nil, sendingThrough: wrap)
+    }
+
+    /// - Parameters:
+    ///   - demonstration: For the pages of `latchkey demo`.
+    ///   - wrap: Makes the client of requests to providers from the service's own.
     package init(
         configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system,
-        uptime: Uptime = .system
+        uptime: Uptime = .system, sendingThrough wrap: (any HTTPClient) -> any HTTPClient = { $0 }
     ) throws {
         let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
         let board = StatusBoard(metrics, CarrierNames(configuration), clock: clock)
@@ -79,7 +89,7 @@ public final class LatchkeyService: Sendable {
         let stories = demonstration?.stories
         let spans = tracer.map { SignInSpans(tracer: $0) }
         let relyingParties = configuration.relyingParties(
-            http: LatchkeyService.observed(client, stories, tracer, logger), store: store, clock: clock,
+            http: LatchkeyService.observed(wrap(client), stories, tracer, logger), store: store, clock: clock,
             metrics: metrics.carriers, stories: stories, logger: logger)
         try LatchkeyService.checkProviders(configuration, relyingParties)
         let useCases = UseCases(
@@ -141,7 +151,7 @@ public final class LatchkeyService: Sendable {
 
     /// The client, whose requests are logged, traced and, in a demonstration, told.
     private static func observed(
-        _ client: OutboundHTTPClient, _ stories: SignInStories?, _ tracer: (any Tracer)?, _ logger: Logger
+        _ client: any HTTPClient, _ stories: SignInStories?, _ tracer: (any Tracer)?, _ logger: Logger
     ) -> TracedClient {
         let logged = LoggedClient(client: client, logger: logger)
         guard let stories else { return TracedClient(client: logged, tracer: tracer) }
@@ -270,6 +280,9 @@ public final class LatchkeyService: Sendable {
     package func metricReadings() async -> [MetricReading] {
         await metrics.read { [registry = metrics.registry] in registry.readings() }
     }
+
+    /// Responds to requests without a socket.
+    package var handler: Handler { api.handler() }
 
     /// Waits until all log lines are written. For the end of a process.
     public func flushLog() { LogSink.standardError.flush() }

@@ -14,7 +14,7 @@ struct LatchkeyCommand: AsyncParsableCommand {
             """,
         version: LatchkeyVersion.description,
         subcommands: [
-            ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, DoctorCommand.self,
+            ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, DoctorCommand.self, ConformanceCommand.self,
             ClientMetadataCommand.self, ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self,
             CapsuleCommand.self, UsersCommand.self, APIKeyCommand.self, VaultCommand.self, MigrateCommand.self,
             BackupCommand.self, RestoreCommand.self, CopyCommand.self,

@@ -83,7 +83,7 @@ struct TokenEndpoint: Sendable {
         }
         guard grant.terms.redirectURI.hasSameBytes(as: request.redirectURI)
         else { throw .init("invalid_grant", "The redirect_uri is not that of the authorization request.") }
-        guard request.matches(codeChallenge: grant.terms.codeChallenge)
+        guard !site.carrier.checksCodeVerifier || request.matches(codeChallenge: grant.terms.codeChallenge)
         else { throw .init(site.carrier.wrongVerifierError.rawValue, "The code_verifier is wrong.") }
         // RFC 9449 section 10.
         guard !site.supportsDPoP || grant.terms.keyThumbprint.map({ $0 == keyThumbprint }) ?? true

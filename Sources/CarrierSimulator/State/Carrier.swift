@@ -48,6 +48,8 @@ extension CarrierSimulator {
         /// Whether access tokens are bound to the client's certificate (RFC 8705 section 3). Then the token endpoint
         /// refuses clients without one.
         public var bindsTokensToCertificates = false
+        /// Whether the token endpoint demands the code verifier. Some old providers do not.
+        package var checksCodeVerifier = true
         /// The present faults.
         public var faults: Set<Fault> = []
         /// The OAuth error with which the token endpoint refuses every request; nil for none.

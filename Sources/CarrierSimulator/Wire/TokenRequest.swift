@@ -9,7 +9,8 @@ struct TokenRequest: Sendable {
     let client: CarrierSimulator.Client
     let code: String
     let redirectURI: String
-    let codeVerifier: String
+    /// Nil only where the carrier does not check it.
+    let codeVerifier: String?
 
     init(_ request: Request, form: Parameters, authenticator: ClientAuthenticator) throws(Refusal) {
         client = try authenticator.client(of: request, form: form)
@@ -18,9 +19,12 @@ struct TokenRequest: Sendable {
         else { throw Refusal("unsupported_grant_type", "The grant_type must be authorization_code.") }
         guard let code = form["code"] else { throw .invalidRequest("There is no code.") }
         guard let redirectURI = form["redirect_uri"] else { throw .invalidRequest("There is no redirect_uri.") }
-        guard let verifier = form["code_verifier"] else { throw .invalidRequest("There is no code_verifier.") }
-        guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(PercentEncoding.isUnreserved)
-        else { throw .invalidRequest("The code_verifier is not 43 to 128 unreserved characters.") }
+        let verifier = form["code_verifier"]
+        if authenticator.site.carrier.checksCodeVerifier {
+            guard let verifier else { throw .invalidRequest("There is no code_verifier.") }
+            guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(PercentEncoding.isUnreserved)
+            else { throw .invalidRequest("The code_verifier is not 43 to 128 unreserved characters.") }
+        }
         self.code = code
         self.redirectURI = redirectURI
         self.codeVerifier = verifier
@@ -28,6 +32,6 @@ struct TokenRequest: Sendable {
 
     /// Whether the code verifier matches a code challenge (RFC 7636 section 4.6).
     func matches(codeChallenge: String) -> Bool {
-        Digest.codeChallenge(of: codeVerifier) == codeChallenge
+        codeVerifier.map(Digest.codeChallenge) == codeChallenge
     }
 }

@@ -1,0 +1,136 @@
+import CarrierSimulator
+
+/// One case: what a provider, or the kit in the place of an app or browser, does; and what the specification demands of
+/// the server.
+package struct KitCase: Sendable {
+    /// What a case is about. Reports have the cases in this order.
+    package enum Area: String, Sendable, CaseIterable {
+        case baseline, claims, signature, keys, discovery, token
+        case userInfo = "userinfo"
+        case redirect, request
+    }
+
+    package enum Demand: String, Sendable {
+        /// The specification demands that it is refused.
+        case refuse = "must_refuse"
+        /// The specification recommends that it is refused, or Latchkey refuses it by default.
+        case recommendRefusal = "should_refuse"
+        /// It is correct.
+        case accept
+    }
+
+    enum Flow: Sendable {
+        /// The kit posts the code, as an app does.
+        case code
+        /// Redirects of a browser.
+        case redirect
+    }
+
+    typealias Explanation = @Sendable (KitSettings) -> String?
+
+    package let id: String
+    package let area: Area
+    package let demand: Demand
+    /// What is sent, in sentences.
+    package let sent: String
+    /// The rule, in one sentence.
+    package let rule: String
+    /// Where the rule is.
+    package let source: String
+    var flow = Flow.code
+    var twist = Twist.none
+    var faults: Set<CarrierSimulator.Fault> = []
+    var tampering = CarrierSimulator.Tampering()
+    /// Edits of the provider beside its faults.
+    var carrier: [@Sendable (inout CarrierSimulator.Carrier) -> Void] = []
+    var acr: String?
+    /// The setting because of which a case is accepted that is refused by default; nil if none is.
+    var loosenedBy: Explanation = { _ in nil }
+    /// Why the case does not apply; nil if it does.
+    var excludedBy: Explanation = { _ in nil }
+
+    private init(
+        _ id: String, _ area: Area, _ demand: Demand, _ changes: [Change], _ rule: String, _ source: String
+    ) {
+        self.id = id
+        self.area = area
+        self.demand = demand
+        sent = changes.map(\.text).joined(separator: " ")
+        self.rule = rule
+        self.source = source
+        for change in changes { change.apply(&self) }
+    }
+
+    static func refused(
+        _ id: String, _ area: Area, _ changes: Change..., rule: String, source: String
+    ) -> KitCase { KitCase(id, area, .refuse, changes, rule, source) }
+
+    static func discouraged(
+        _ id: String, _ area: Area, _ changes: Change..., rule: String, source: String
+    ) -> KitCase { KitCase(id, area, .recommendRefusal, changes, rule, source) }
+
+    static func accepted(
+        _ id: String, _ area: Area, _ changes: Change..., rule: String, source: String
+    ) -> KitCase { KitCase(id, area, .accept, changes, rule, source) }
+
+    /// - Parameter setting: Names the setting and its value where it makes the case pass.
+    func loosened(_ setting: @escaping Explanation) -> KitCase {
+        var copy = self
+        copy.loosenedBy = setting
+        return copy
+    }
+
+    func excluded(_ reason: @escaping Explanation) -> KitCase {
+        var copy = self
+        let earlier = excludedBy
+        copy.excludedBy = { earlier($0) ?? reason($0) }
+        return copy
+    }
+}
+
+extension KitCase {
+    /// What makes a case, and what the report says of it.
+    struct Change: Sendable {
+        let text: String
+        let apply: @Sendable (inout KitCase) -> Void
+
+        static func fault(_ fault: CarrierSimulator.Fault) -> Change {
+            Change(text: fault.summary) { $0.faults.insert(fault) }
+        }
+
+        /// - Parameter text: In place of the fault's summary.
+        static func fault(_ fault: CarrierSimulator.Fault, saying text: String) -> Change {
+            Change(text: text) { $0.faults.insert(fault) }
+        }
+
+        static func token(_ text: String, _ edit: @escaping @Sendable (inout TokenDraft) -> Void) -> Change {
+            Change(text: text) { $0.tampering.idTokens.append(edit) }
+        }
+
+        static func object(
+            _ endpoint: CarrierSimulator.RequestLog.Endpoint, _ text: String,
+            _ edit: @escaping @Sendable (inout JSONMembers) -> Void
+        ) -> Change {
+            Change(text: text) { $0.tampering.objects[endpoint, default: []].append(edit) }
+        }
+
+        static func carrier(
+            _ text: String, _ edit: @escaping @Sendable (inout CarrierSimulator.Carrier) -> Void
+        ) -> Change {
+            Change(text: text) { $0.carrier.append(edit) }
+        }
+
+        static func twist(_ twist: Twist) -> Change {
+            Change(text: twist.summary) {
+                $0.twist = twist
+                $0.flow = twist.flow
+                if twist == .withoutVerifier { $0.carrier.append { $0.checksCodeVerifier = false } }
+            }
+        }
+
+        static func asks(acr: String) -> Change { Change(text: "acr_values is \(acr).") { $0.acr = acr } }
+
+        static let correct = Change(text: "Everything is correct.") { _ in }
+        static let redirect = Change(text: "A browser signs in by redirects.") { $0.flow = .redirect }
+    }
+}

@@ -1,0 +1,63 @@
+import LatchkeyConfiguration
+import OpenIDConnect
+import SignIn
+
+/// The settings that decide about a case, as the operator has them.
+package struct KitSettings: Sendable {
+    let configuration: Configuration
+    /// The provider; nil for the mobile carriers.
+    let provider: Configuration.Provider?
+    let client: Configuration.Client
+
+    var clockSkew: Int64 { configuration.idToken.clockSkewSeconds }
+    var maximumAge: Int64 { configuration.idToken.maximumAgeSeconds }
+    var idTokenTypes: [IDTokenType] { provider?.idTokenTypes ?? configuration.zenkey.idTokenTypes }
+    var algorithms: Set<SigningAlgorithm> { client.signingAlgorithms }
+    var responseMode: AuthorizationResponseMode { provider?.responseMode ?? .query }
+    var isSignedResponse: Bool { responseMode.isSigned }
+    var dpop: DPoPSetting { provider?.dpop ?? configuration.zenkey.dpop }
+    var requiresIssuer: Bool { provider?.requiresIssuer ?? false }
+
+    // The words of reports.
+
+    func skew(over seconds: Int64) -> String? {
+        clockSkew > seconds ? "id_token.clock_skew is \(clockSkew)" : nil
+    }
+
+    func age(over seconds: Int64) -> String? {
+        guard maximumAge + clockSkew >= seconds else { return nil }
+        return "id_token.max_age_of_issue is \(maximumAge), and id_token.clock_skew \(clockSkew)"
+    }
+
+    func allows(_ algorithm: SigningAlgorithm) -> String? {
+        guard algorithms.contains(algorithm) else { return nil }
+        guard let registered = client.idTokenSigningAlgorithm else {
+            let names = algorithms.map(\.rawValue).sorted().joined(separator: " and ")
+            return "id_token_signed_response_alg is not set, so \(names) are accepted"
+        }
+        return "id_token_signed_response_alg is \(registered.rawValue)"
+    }
+
+    func allows(_ type: IDTokenType) -> String? {
+        idTokenTypes.contains(type) ? "id_token_types has \(type.rawValue)" : nil
+    }
+
+    var withoutRedirectURIs: String? { client.redirectURIs.isEmpty ? "the client has no redirect_uris" : nil }
+    var clientNonce: String? { client.nonce == .client ? "nonce is client" : nil }
+    var optionalChallenge: String? { client.requiresCodeChallenge ? nil : "require_code_challenge is false" }
+    var optionalIssuer: String? {
+        guard !requiresIssuer else { return nil }
+        return provider == nil ? "the metadata alone decides for carriers" : "require_iss is not set"
+    }
+    var optionalPKCE: String? { client.pkce == .optional ? "pkce is optional" : nil }
+
+    /// Why no sign-in by redirects can be examined.
+    var withoutRedirects: String? {
+        client.redirectURIs.isEmpty ? "the client has no redirect_uris, so no sign-in by redirects can start" : nil
+    }
+
+    var withoutSignedResponse: String? { isSignedResponse ? nil : "response_mode is not jwt" }
+    var withSignedResponse: String? {
+        isSignedResponse ? "response_mode is jwt: the signed response names the issuer" : nil
+    }
+}

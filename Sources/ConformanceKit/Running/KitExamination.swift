@@ -1,0 +1,111 @@
+import CarrierSimulator
+import Glibc
+import HTTPServer
+package import LatchkeyConfiguration
+import LatchkeyService
+import OpenIDConnect
+import Primitives
+import SignIn
+import Synchronization
+
+/// Examines what a configuration accepts and refuses of one provider.
+package enum KitExamination {
+    /// Runs the cases, each on a server of its own with a database of its own in a temporary folder, which is removed.
+    ///
+    /// Neither the configured database nor any address but the simulator's is touched.
+    /// - Parameters:
+    ///   - provider: Its name in paths; `zenkey` for the carriers.
+    ///   - client: The client id; nil for the provider's first.
+    /// - Throws: ``KitFailure``.
+    package static func run(
+        _ configuration: Configuration, provider: String, client: String? = nil, cases: [KitCase] = KitCases.all
+    ) async throws -> KitReport {
+        let target = try KitTarget(configuration, provider: provider, client: client)
+        let simulator = CarrierSimulator(
+            carriers: [target.carrier(of: KitCases.baseline[0])], clients: [target.registration()])
+        let running: CarrierSimulator.Running
+        do {
+            running = try simulator.start()
+        } catch {
+            throw KitFailure(.failed, "the simulator cannot start: \(error)")
+        }
+        let folder: String
+        do throws(KitFailure) {
+            folder = try scratchFolder()
+        } catch {
+            await running.shutdown()
+            throw error
+        }
+        let result: Result<KitReport, any Error>
+        do {
+            result = .success(
+                try await report(target, simulator, port: running.addresses.first?.port ?? 0, folder, cases))
+        } catch {
+            result = .failure(error)
+        }
+        remove(folder)
+        await running.shutdown()
+        return try result.get()
+    }
+
+    private static func report(
+        _ target: KitTarget, _ simulator: CarrierSimulator, port: UInt16, _ folder: String, _ cases: [KitCase]
+    ) async throws -> KitReport {
+        var results: [KitReport.Row] = []
+        let refusals = RefusalCounter()
+        for (number, row) in cases.enumerated() {
+            if let reason = row.excludedBy(target.settings) {
+                results.append(.init(row, .notRun(reason)))
+                continue
+            }
+            simulator.add(target.carrier(of: row))
+            let configuration = try target.configuration(simulator, database: "\(folder)/\(number).db")
+            let service = try LatchkeyService(configuration: configuration) {
+                SimulatorOnlyClient($0, port: port, refusals: refusals)
+            }
+            let browser = KitBrowser(target: target, simulator: simulator, server: service.handler)
+            let observation: Result<KitObservation, any Error>
+            do {
+                observation = .success(try await KitRun(row: row, browser: browser).observe())
+            } catch {
+                observation = .failure(error)
+            }
+            await service.shutdown(within: .zero)
+            let seen = try observation.get()
+            guard row.area != .baseline || seen.isAccepted else {
+                throw KitFailure(
+                    .failed,
+                    "a correct sign-in fails with this configuration, so refusals say nothing: "
+                        + KitReport.text(of: seen))
+            }
+            results.append(.init(row, .observed(seen, row.loosenedBy(target.settings))))
+        }
+        return KitReport(
+            provider: target.provider, kind: target.settings.provider == nil ? "zenkey" : "oidc",
+            client: target.settings.client.id.text, rows: results,
+            refusedRequests: refusals.count.withLock { $0 })
+    }
+
+    /// A new folder that only this user can read.
+    private static func scratchFolder() throws(KitFailure) -> String {
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/latchkey-conformance-XXXXXX".utf8CString)
+        guard let path = template.withUnsafeMutableBufferPointer({ buffer in buffer.baseAddress.flatMap(mkdtemp) })
+        else { throw KitFailure(.failed, "no folder can be made in \(parent); set TMPDIR to another one") }
+        return String(cString: path)
+    }
+
+    /// Removes the folder and the files in it. It has no folders.
+    private static func remove(_ folder: String) {
+        if let entries = opendir(folder) {
+            while let entry = readdir(entries) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                if name != ".", name != ".." { unlink("\(folder)/\(name)") }
+            }
+            closedir(entries)
+        }
+        rmdir(folder)
+    }
+}

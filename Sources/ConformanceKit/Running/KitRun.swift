@@ -1,0 +1,103 @@
+import CarrierSimulator
+import HTTPServer
+import LatchkeyService
+import Primitives
+
+/// What the server did in a case.
+package struct KitObservation: Sendable, Hashable {
+    /// Whether the user was signed in, or may register.
+    package let isAccepted: Bool
+    /// The status of the last response.
+    package let status: Int
+    /// The `error` of the response; nil if there is none.
+    package let error: String?
+    /// The `error_description` of the response; nil if there is none.
+    package let description: String?
+
+    init(_ answer: KitBrowser.Answer) {
+        let told = answer.parameters
+        status = answer.status
+        error = answer["error"] ?? told["error"]
+        description = answer["error_description"] ?? told["error_description"]
+        let mayRegister = ["user_not_registered", "unlinked_user"].contains(answer["error"] ?? "")
+        let isBack = answer.status == 303 && ["success", "partial"].contains(told["status"] ?? "")
+        isAccepted = answer.status == 200 && answer.body?["token"] != nil || mayRegister || isBack
+    }
+
+    /// A start that sends the browser to the provider is accepted.
+    init(start answer: KitBrowser.Answer, at issuer: String) {
+        let told = answer.parameters
+        status = answer.status
+        error = answer["error"] ?? told["error"]
+        description = answer["error_description"] ?? told["error_description"]
+        isAccepted = answer.status == 303 && answer.location.hasPrefix(issuer)
+    }
+}
+
+/// Runs one case with one browser.
+struct KitRun: Sendable {
+    let row: KitCase
+    let browser: KitBrowser
+
+    func observe() async throws -> KitObservation {
+        switch row.flow {
+        case .code: return KitObservation(try await withCode())
+        case .redirect: return try await withRedirects()
+        }
+    }
+
+    private func withCode() async throws -> KitBrowser.Answer {
+        let nonce = try await browser.nonce()
+        var fields = try browser.approved(nonce: nonce, acr: row.acr)
+        switch row.twist {
+        case .withoutVerifier: fields.removeAll { $0.name == "code_verifier" }
+        case .otherVerifier: fields.replace("code_verifier", with: RandomSource.system.token())
+        case .withoutNonce: fields.removeAll { $0.name == "nonce" }
+        // The provider knows the redirect URI, and this server does not.
+        case .unregisteredRedirectURI:
+            fields = try browser.approved(nonce: nonce, acr: row.acr, at: KitTarget.unknownURI)
+        case .repeatedNonce:
+            _ = try await browser.signIn(fields)
+            fields = try browser.approved(nonce: nonce, acr: row.acr)
+        case .usedCode:
+            _ = try await browser.signIn(fields)
+            // Another sign-in, and not a retry of the first.
+            fields.append(("state", "another"))
+        default: break
+        }
+        return try await browser.signIn(fields)
+    }
+
+    private func withRedirects() async throws -> KitObservation {
+        let issuer = browser.simulator.baseURL ?? ""
+        switch row.twist {
+        case .startAtUnregisteredURI:
+            return KitObservation(start: try await browser.start(at: KitTarget.unknownURI), at: issuer)
+        case .startWithoutChallenge:
+            return KitObservation(start: try await browser.start("ios", at: KitTarget.appURI), at: issuer)
+        default: break
+        }
+        let started = try await browser.start()
+        guard started.location.hasPrefix(issuer) else { return KitObservation(started) }
+        var items = try await browser.approve(started)
+        switch row.twist {
+        case .otherBrowser: return KitObservation(try await browser.comeBack(items, cookies: []))
+        case .repeatedResponse: _ = try await browser.comeBack(items, cookies: started.cookies)
+        case .codeOfAnother:
+            let other = try await browser.approve(try await browser.start())
+            // In a signed response the code cannot be exchanged alone.
+            for name in ["code", "response"] {
+                guard let value = other.first(where: { $0.name == name })?.value else { continue }
+                items.replace(name, with: value)
+            }
+        default: break
+        }
+        return KitObservation(try await browser.comeBack(items, cookies: started.cookies))
+    }
+}
+
+extension [(name: String, value: String)] {
+    fileprivate mutating func replace(_ name: String, with value: String) {
+        for index in indices where self[index].name == name { self[index].value = value }
+    }
+}

@@ -1,0 +1,212 @@
+import ConformanceKit
+import LatchkeyConfiguration
+import OpenIDConnect
+import Primitives
+import Synchronization
+import TestSupport
+import Testing
+
+/// `latchkey conformance`: what a configuration accepts and refuses of simulated providers.
+@Suite("The operator's conformance kit", .serialized) struct ConformanceKitTests {
+    /// A configuration with both kinds of provider. Rows add settings to it.
+    private static func configuration(
+        _ settings: String = "", client: String = "", provider: String = "", redirectURIs: Bool = true
+    ) throws -> Configuration {
+        let redirects = redirectURIs ? "redirect_uris: [\"https://app.example/signed-in\"]" : ""
+        let text = """
+            public_url: https://login.example
+            api_keys: ["sha256:\(String(repeating: "0f", count: 32))"]
+            zenkey:
+              discovery_url: https://discovery.example/.well-known/openid_configuration
+              clients:
+                - id: carriers-app
+                  secret: not-for-the-simulator
+                  \(redirects)
+                  \(client)
+            providers:
+              acme:
+                kind: oidc
+                issuer: https://accounts.acme.example
+                \(provider)
+                clients:
+                  - id: acme-app
+                    secret: not-for-the-simulator
+                    \(redirects)
+                    \(client)
+              meetings:
+                kind: oauth2
+                issuer: https://meetings.example
+                authorization_endpoint: https://meetings.example/authorize
+                token_endpoint: https://meetings.example/token
+                user_endpoint: https://meetings.example/me
+                subject: id
+                clients: [{id: meetings-app, secret: another-secret}]
+            \(settings)
+            """
+        let files = FileReader { (path, _) throws(FileReader.Failure) in
+            guard path == "test.yaml" else { throw .notFound }
+            return FileReader.Contents(bytes: Array(text.utf8), isReadableByAll: false)
+        }
+        return try ConfigurationLoader(files: files).load(file: "test.yaml", environment: [:]).configuration
+    }
+
+    /// What is accepted by default although the specification recommends to refuse it.
+    private static let usual: Set<String> = [
+        "alg-es256", "response-issuer-not-announced", "start-without-challenge", "code-without-nonce",
+        "nonce-repeated",
+    ]
+
+    private static func accepted(_ report: KitReport) -> Set<String> {
+        Set(report.rows.filter { [.violation, .loosened].contains($0.verdict) }.map(\.row.id))
+    }
+
+    @Test(
+        "By default everything is refused that must be, and everything correct is accepted",
+        arguments: [
+            ("acme", usual), ("zenkey", usual.union(["type-access-token"])),
+        ])
+    func defaults(provider: String, accepted: Set<String>) async throws {
+        let report = try await KitExamination.run(Self.configuration(), provider: provider)
+        #expect(report.rows.count == KitCases.all.count)
+        #expect(report.rows.count > 80)
+        for row in report.rows where row.verdict == .violation || row.verdict == .stricter {
+            Issue.record("\(row.row.id): \(row.outcome)")
+        }
+        #expect(Self.accepted(report) == accepted)
+        #expect(report.rows.allSatisfy { $0.because?.contains("report a bug") != true })
+        // Signed responses are not registered.
+        #expect(report.rows.filter { $0.verdict == .notRun }.allSatisfy { $0.row.id.hasPrefix("signed-response-") })
+        #expect(report.refusedRequests == 0)
+        #expect(report.passes(strictly: false))
+        #expect(!report.passes(strictly: true))
+        for text in [report.text, report.json] {
+            #expect(!text.contains("not-for-the-simulator"))
+            #expect(text.contains("OpenID Connect Core 1.0 section 3.1.3.7"))
+        }
+        #expect(report.text.contains(report.summary))
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let name: String
+        var settings = ""
+        var client = ""
+        var provider = ""
+        var redirectURIs = true
+        /// The cases that are accepted because of the setting.
+        var gained: Set<String> = []
+        /// The cases that are accepted by default, and refused or not run with the setting.
+        var lost: Set<String> = []
+        /// What the report says of the cases that are gained.
+        var because = ""
+        var passes = true
+        var testDescription: String { name }
+    }
+
+    private static let rows: [Row] = [
+        Row(
+            name: "id_token.clock_skew: 600", settings: "id_token: {clock_skew: 600}",
+            gained: [
+                "expired-2-minutes", "expired-6-minutes", "issued-in-2-minutes", "issued-in-6-minutes",
+                "valid-in-2-minutes", "valid-in-6-minutes",
+            ], because: "id_token.clock_skew is 600", passes: false),
+        Row(
+            name: "id_token.clock_skew: 300", settings: "id_token: {clock_skew: 300}",
+            gained: ["expired-2-minutes", "issued-in-2-minutes", "valid-in-2-minutes"],
+            because: "id_token.clock_skew is 300"),
+        Row(
+            name: "id_token.max_age_of_issue: 7200", settings: "id_token: {max_age_of_issue: 7200}",
+            gained: ["issued-an-hour-ago"], because: "id_token.max_age_of_issue is 7200"),
+        Row(
+            name: "id_token_types", provider: "id_token_types: [JWT, absent, at+jwt]",
+            gained: ["type-access-token"], because: "id_token_types has at+jwt"),
+        Row(
+            name: "id_token_signed_response_alg: PS256", client: "id_token_signed_response_alg: PS256",
+            gained: ["alg-ps256"], lost: ["alg-es256"], because: "id_token_signed_response_alg is PS256"),
+        Row(
+            name: "id_token_signed_response_alg: ES256", client: "id_token_signed_response_alg: ES256"),
+        Row(
+            name: "id_token_signed_response_alg: RS256", client: "id_token_signed_response_alg: RS256",
+            lost: ["alg-es256"]),
+        Row(
+            name: "pkce: optional", client: "pkce: optional", gained: ["code-without-verifier"],
+            because: "pkce is optional"),
+        Row(name: "nonce: issued", client: "nonce: issued", lost: ["code-without-nonce", "nonce-repeated"]),
+        Row(
+            name: "no redirect_uris", redirectURIs: false, gained: ["code-redirect-uri-unknown"],
+            lost: ["response-issuer-not-announced", "start-without-challenge"],
+            because: "the client has no redirect_uris", passes: false),
+        Row(
+            name: "require_code_challenge", client: "require_code_challenge: true",
+            lost: ["start-without-challenge"]),
+        Row(name: "require_iss", provider: "require_iss: true", lost: ["response-issuer-not-announced"]),
+        Row(name: "response_mode: form_post", provider: "response_mode: form_post"),
+        Row(name: "response_mode: jwt", provider: "response_mode: jwt", lost: ["response-issuer-not-announced"]),
+        Row(name: "par: always", provider: "par: always"),
+        Row(name: "dpop: never", provider: "dpop: never"),
+    ]
+
+    /// Without the responses of endpoints, about which there is no setting.
+    private static let casesOfSettings = KitCases.all.filter {
+        ![.keys, .discovery, .token, .userInfo].contains($0.area) || $0.id == "token-not-bound"
+    }
+
+    @Test("A setting changes exactly the cases that it is about", arguments: rows)
+    func settings(row: Row) async throws {
+        let configuration = try Self.configuration(
+            row.settings, client: row.client, provider: row.provider, redirectURIs: row.redirectURIs)
+        let report = try await KitExamination.run(configuration, provider: "acme", cases: Self.casesOfSettings)
+        let accepted = Self.accepted(report)
+        #expect(accepted.subtracting(Self.usual) == row.gained)
+        #expect(Self.usual.subtracting(accepted) == row.lost)
+        for gained in report.rows where row.gained.contains(gained.row.id) {
+            #expect(gained.because?.hasPrefix(row.because) == true, "\(gained.row.id): \(gained.because ?? "")")
+            #expect(report.text.contains("accepted because: \(row.because)"))
+        }
+        #expect(report.passes(strictly: false) == row.passes)
+        let stricter = report.rows.filter { $0.verdict == .stricter }.map(\.row.id)
+        #expect(stricter.isEmpty)
+    }
+
+    @Test(
+        "What cannot be examined is refused with a reason",
+        arguments: [
+            ("unknown", nil, "no provider has the name unknown; the configuration has zenkey, acme, meetings"),
+            ("meetings", nil, "is of the kind oauth2; the kinds zenkey and oidc can be examined"),
+            ("acme", "another-app", "has no client another-app"),
+        ])
+    func refusals(provider: String, client: String?, says: String) async throws {
+        let failure = await #expect(throws: KitFailure.self) {
+            _ = try await KitExamination.run(Self.configuration(), provider: provider, client: client)
+        }
+        #expect(failure?.reason == .usage)
+        #expect(failure?.description.contains(says) == true, "\(failure?.description ?? "")")
+    }
+
+    @Test(
+        "Only the simulator's address gets requests",
+        arguments: [
+            ("http://127.0.0.1:4711/jwks", true), ("http://127.0.0.1:4712/jwks", false), ("http://[::1]:4711/", false),
+            ("http://localhost:4711/", false), ("https://accounts.acme.example:4711/", false),
+        ])
+    func onlySimulator(url: String, isSent: Bool) async throws {
+        let sent = Mutex(0)
+        let http = CountingClient { sent.withLock { $0 += 1 } }
+        let refusals = RefusalCounter()
+        let client = SimulatorOnlyClient(http, port: 4711, refusals: refusals)
+        let url = try #require(EndpointURL(url, policy: .allowLoopbackHTTP))
+        let request = OutboundRequest(method: .get, url: url, timeout: .seconds(1), maximumBodyBytes: 1)
+        let response = try? await client.send(request)
+        #expect((response != nil) == isSent)
+        #expect(sent.withLock { $0 } == (isSent ? 1 : 0))
+        #expect(refusals.count.withLock { $0 } == (isSent ? 0 : 1))
+    }
+}
+
+private struct CountingClient: HTTPClient {
+    let count: @Sendable () -> Void
+
+    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+        count()
+        return OutboundResponse(status: 200)
+    }
+}
