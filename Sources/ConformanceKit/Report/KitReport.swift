@@ -77,7 +77,8 @@ extension KitReport {
     /// For people: a block for each case.
     package var text: String {
         var lines = [
-            "Latchkey \(LatchkeyVersion.text): conformance of the configuration of \(provider) (\(kind)), client \(client)",
+            "Latchkey \(LatchkeyVersion.text): conformance of the configuration of \(provider) (\(kind)), "
+                + "client \(client)",
             "Replaced for the run: " + KitTarget.replaced.joined(separator: ", "),
             "Requests to other addresses than the simulator's, all refused: \(refusedRequests)",
         ]
@@ -110,7 +111,8 @@ extension KitReport {
         let refused = rows.count { $0.row.demand != .accept && $0.verdict == .ok }
         let accepted = rows.count { $0.row.demand == .accept && $0.verdict == .ok }
         return "\(rows.count) cases: \(refused) refused and \(accepted) accepted as they should be, "
-            + "\(count(.violation)) accepted that must be refused, \(count(.loosened)) accepted that should be refused, "
+            + "\(count(.violation)) accepted that must be refused, "
+            + "\(count(.loosened)) accepted that should be refused, "
             + "\(count(.stricter)) refused that are correct, \(count(.notRun)) not run."
     }
 

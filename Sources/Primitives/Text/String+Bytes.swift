@@ -1,6 +1,6 @@
 extension String {
-    /// Calls a closure with the UTF-8 bytes, which are valid during the call. `withUTF8` would need a variable, and so a
-    /// copy of the string.
+    /// Calls a closure with the UTF-8 bytes, which are valid during the call. `withUTF8` would need a variable, and so
+    /// a copy of the string.
     @inlinable @inline(__always)
     package func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
