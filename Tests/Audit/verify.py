@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Verifies what `latchkey audit export` printed, with the Python package `cryptography` and nothing of Latchkey.
 
-    verify.py FILE --key THUMBPRINT [--key ...] [--expect NUMBER:DIGEST]
+    verify.py FILE --key THUMBPRINT [--key ...] [--expect NUMBER:DIGEST] [--retention SECONDS]
 
---key names the keys of the server (RFC 7638), as `latchkey audit verify` prints the present one. Ends with 0 if all
-events are as they were sealed, and with 1 at the first that is not.
+--key names the keys of the server (RFC 7638), as `latchkey audit verify` prints the present one. --retention tells
+after how many seconds events expire (audit.retention); without it the export must begin with seal 1. The age is that
+at the current time, or at the time of the newest seal if that is later. Ends with 0 if all events are as they were
+sealed, and with 1 at the first that is not.
 """
 import argparse
 import base64
 import hashlib
 import json
 import sys
+import time
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
@@ -68,8 +71,9 @@ def read_seal(line):
     return seal, thumbprint, [(int.from_bytes(part[:8], "big", signed=True), part[8:]) for part in parts]
 
 
-def compare(events, entries, number):
-    """Compares the events before a seal with those that it covers."""
+def compare(events, entries, number, mismatched):
+    """Compares the events before a seal with those that it covers. Returns those that matched no digest before it."""
+    found = []
     for position, event in enumerate(events):
         serial, sealed = entries[position] if position < len(entries) else (None, None)
         if serial is None or event["serial"] < serial:
@@ -82,9 +86,12 @@ def compare(events, entries, number):
         if "salt" in event or "details" in event:
             salted = bytes.fromhex(event.get("salt", "")) + event.get("details", "").encode()
             if sha256(salted).hex() != event.get("details_digest"):
-                fail(f"the details of event {serial} were changed")
+                if serial not in mismatched:
+                    fail(f"the details of event {serial} were changed")
+                found.append(serial)
     if len(events) < len(entries):
         fail(f"event {entries[len(events)][0]} is missing, and seal {number} has it")
+    return found
 
 
 def main():
@@ -92,9 +99,10 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--key", action="append", default=[])
     parser.add_argument("--expect", default="0:")
+    parser.add_argument("--retention", type=int)
     options = parser.parse_args()
     expected, expected_digest = options.expect.split(":")
-    before, signer, digest, events, covered, first, erased = None, None, None, [], 0, 0, {}
+    before, signer, digest, events, covered, first, erased, mismatched = None, None, None, [], 0, None, {}, []
     with open(options.file, encoding="utf-8") as lines:
         for line in map(json.loads, lines):
             if line["type"] == "event":
@@ -109,15 +117,17 @@ def main():
             if before and number != before["number"] + 1:
                 fail(f"seal {before['number'] + 1} is missing")
             seal, thumbprint, entries = read_seal(line)
-            if before and (seal["previous"] != digest or seal["time_before"] != before["time"]):
+            # After a seal that was not the server's, the server does not repeat the time.
+            foreign = before and "time_before" not in seal and signer not in seal["keys"]
+            if before and (seal["previous"] != digest or not foreign and seal.get("time_before") != before["time"]):
                 fail(f"seal {number} does not follow the seal before it")
             if before and signer not in seal["keys"] + options.key:
                 fail(f"seal {before['number']} is signed with the key {signer}, which is not one of the server's")
             digest = sha256(line["jws"].encode()).hex()
             if number == int(expected) and digest != expected_digest:
                 fail(f"seal {number} has another digest than the expected one")
-            compare(events, entries, number)
-            before, signer, events, covered, first = seal, thumbprint, [], covered + len(entries), first or number
+            mismatched += compare(events, entries, number, seal.get("mismatched", []))
+            before, signer, events, covered, first = seal, thumbprint, [], covered + len(entries), first or seal
     newest = before["number"] if before else 0
     if int(expected) > newest:
         fail(f"seal {newest + 1} is missing")
@@ -125,7 +135,16 @@ def main():
         fail(f"the details of event {min(erased.values())} were erased, and no event says that its user was")
     if before and signer not in options.key:
         fail(f"seal {newest} is signed with the key {signer}, which is not one of the server's")
-    print(f"{covered} events in seals {first} to {newest} are as they were sealed, {len(events)} are not sealed yet")
+    oldest = first["number"] if first else 0
+    if first and oldest != 1:
+        age = max(time.time(), before["sealed_at"]) - first.get("time_before", float("inf"))
+        if options.retention is None or age <= options.retention:
+            fail(f"the seals before {oldest} are missing, and nothing shows that they had expired; see --retention")
+    if 0 < int(expected) < oldest:
+        fail(f"seal {expected} is before seal {oldest}, the first one, and cannot be compared")
+    if mismatched:
+        fail(f"the details of event {min(mismatched)} did not match their digest before it was sealed")
+    print(f"{covered} events in seals {oldest} to {newest} are as they were sealed, {len(events)} are not sealed yet")
 
 
 if __name__ == "__main__":

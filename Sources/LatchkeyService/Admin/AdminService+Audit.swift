@@ -70,7 +70,8 @@ extension RecordedAuditEvent {
         if let requestID = event.requestID { words.append("request=\(requestID)") }
         if isErased { words.append("(details erased)") }
         if event.details != AuditDetails() { words.append(event.details.json) }
-        return words.joined(separator: " ")
+        // The database may have anything.
+        return ShownLine.text(words.joined(separator: " "))
     }
 
     fileprivate var jsonLine: String {
@@ -81,7 +82,8 @@ extension RecordedAuditEvent {
         if let user = event.user { json.add("user_id", user.number) }
         json.add("actor", event.actor.name)
         json.add("request_id", ifPresent: event.requestID)
-        json.add("details", json: event.details.json)
+        let details = try? JSONValue(parsing: Array(event.details.json.utf8))
+        json.add("details", json: details?.text ?? JSONValue.string(event.details.json).text)
         if isErased { json.add("erased", true) }
         return String(decoding: json.finish(), as: UTF8.self)
     }

@@ -15,8 +15,13 @@ extension AdminService {
             throw OperatorFailure("the limit must be a number from 1 to \(Self.maximumCapsules)")
         }
         let capsules = try await stored(await store.capsules(of: nil, limit: limit))
-        return try capsules.reversed().map { capsule throws(OperatorFailure) in
-            format == .json ? capsule.json : try capsule.summary
+        return capsules.reversed().map { capsule in
+            do throws(OperatorFailure) {
+                return format == .json ? try capsule.oneLine : try capsule.summary
+            } catch {
+                // The others are still of use.
+                return format == .json ? capsule.unreadableLine : error.description
+            }
         }
     }
 
@@ -29,7 +34,7 @@ extension AdminService {
     /// The newest capsule of a sign-in as one JSON object.
     /// - Throws: ``OperatorFailure`` if there is none, or for a failing database.
     package func exportCapsule(of correlationID: String) async throws(OperatorFailure) -> String {
-        try await newestCapsule(of: correlationID).json
+        try await newestCapsule(of: correlationID).oneLine
     }
 
     private func newestCapsule(of correlationID: String) async throws(OperatorFailure) -> CapsuleRecord {
@@ -50,6 +55,19 @@ extension CapsuleRecord {
             }
             return content
         }
+    }
+
+    /// The capsule as one JSON object on one line. Written again, because the database may have anything.
+    fileprivate var oneLine: String {
+        get throws(OperatorFailure) { JSONValue.object(try content).text }
+    }
+
+    /// What stands for a capsule that cannot be read, for programs.
+    fileprivate var unreadableLine: String {
+        var json = JSONObjectWriter()
+        json.add("correlation_id", correlationID)
+        json.add("unreadable", true)
+        return String(decoding: json.finish(), as: UTF8.self)
     }
 
     /// Time, correlation id, provider, and what failed.

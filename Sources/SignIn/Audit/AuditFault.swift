@@ -5,6 +5,8 @@ package enum AuditFault: Error, Sendable, Hashable {
     case eventChanged(serial: Int64, seal: Int64)
     /// The details differ from their stored digest, which is as it was sealed.
     case detailsChanged(serial: Int64, seal: Int64)
+    /// The details differed from their stored digest when the event was sealed: no server wrote it so.
+    case detailsMismatched(serial: Int64, seal: Int64)
     /// The log does not say that the user of the event was erased.
     case detailsErased(serial: Int64, seal: Int64)
     case eventMissing(serial: Int64, seal: Int64)
@@ -27,6 +29,7 @@ package enum AuditFault: Error, Sendable, Hashable {
         switch self {
         case .eventChanged: "event_changed"
         case .detailsChanged: "details_changed"
+        case .detailsMismatched: "details_mismatched"
         case .detailsErased: "details_erased"
         case .eventMissing: "event_missing"
         case .eventInserted: "event_inserted"
@@ -42,8 +45,8 @@ package enum AuditFault: Error, Sendable, Hashable {
     /// The number of the event, if one is wrong.
     package var serial: Int64? {
         switch self {
-        case .eventChanged(let serial, _), .detailsChanged(let serial, _), .detailsErased(let serial, _),
-            .eventMissing(let serial, _), .eventInserted(let serial, _):
+        case .eventChanged(let serial, _), .detailsChanged(let serial, _), .detailsMismatched(let serial, _),
+            .detailsErased(let serial, _), .eventMissing(let serial, _), .eventInserted(let serial, _):
             serial
         default: nil
         }
@@ -52,10 +55,10 @@ package enum AuditFault: Error, Sendable, Hashable {
     /// The number of the seal.
     package var seal: Int64 {
         switch self {
-        case .eventChanged(_, let seal), .detailsChanged(_, let seal), .detailsErased(_, let seal),
-            .eventMissing(_, let seal), .eventInserted(_, let seal), .sealChanged(let seal), .sealReplaced(let seal),
-            .sealMissing(let seal),
-            .unknownKey(let seal, _), .removedEarly(let seal), .unexpected(let seal, _):
+        case .eventChanged(_, let seal), .detailsChanged(_, let seal), .detailsMismatched(_, let seal),
+            .detailsErased(_, let seal), .eventMissing(_, let seal), .eventInserted(_, let seal),
+            .sealChanged(let seal), .sealReplaced(let seal), .sealMissing(let seal), .unknownKey(let seal, _),
+            .removedEarly(let seal), .unexpected(let seal, _):
             seal
         }
     }
@@ -67,6 +70,11 @@ extension AuditFault: CustomStringConvertible {
         case .eventChanged(let serial, let seal): "event #\(serial) was changed after seal \(seal) was made"
         case .detailsChanged(let serial, let seal):
             "the details of event #\(serial) were changed after seal \(seal) was made"
+        case .detailsMismatched(let serial, let seal):
+            """
+            the details of event #\(serial) did not match their digest before seal \(seal) was made: no server wrote \
+            them
+            """
         case .detailsErased(let serial, let seal):
             "the details of event #\(serial), of seal \(seal), were erased, and no event says that its user was"
         case .eventMissing(let serial, let seal): "event #\(serial) is missing, and seal \(seal) has it"
@@ -77,7 +85,7 @@ extension AuditFault: CustomStringConvertible {
         case .unknownKey(let seal, let thumbprint):
             """
             seal \(seal) is signed with the key \(thumbprint), which is not one of the server's keys; if the key was \
-            the server's, repeat the command with --key \(thumbprint)
+            the server's, repeat the command with --key=\(thumbprint)
             """
         case .removedEarly(let seal): "the seals before \(seal) were removed before their events expired"
         case .unexpected(let seal, let digest): "seal \(seal) has another digest than the expected one: \(digest)"

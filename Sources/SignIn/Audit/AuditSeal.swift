@@ -11,9 +11,10 @@ package struct AuditSeal: Sendable, Hashable {
     package var last: Int64
     /// How many events it covers.
     package var count: Int64
-    /// The time of its latest event; that of the seal before if it has none.
+    /// The time of its latest event, or ``sealedAt`` if that is earlier. At least that of the seal before. After a seal
+    /// that no key of ``keys`` signed, ``sealedAt``.
     package var time: Timestamp
-    /// ``time`` of the seal before; nil for the first seal.
+    /// ``time`` of the seal before; nil for the first seal, and after a seal that no key of ``keys`` signed.
     package var timeBefore: Timestamp?
     package var sealedAt: Timestamp
     /// How long events were kept when it was made, in seconds.
@@ -24,6 +25,14 @@ package struct AuditSeal: Sendable, Hashable {
     package var previous: AuditDigest
     /// The thumbprints (RFC 7638) of the server's keys at that time. The key of the seal before must be one of them.
     package var keys: [String]
+    /// The serials of the events whose details did not match their digest when they were sealed. No server wrote them
+    /// so.
+    package var mismatched: [Int64]
+}
+
+extension RecordedAuditEvent {
+    /// Whether the details are those of the stored digest, or were erased with a user.
+    var matchesItsDigest: Bool { hasItsDetails && (!isErased || event.user != nil) }
 }
 
 /// The seal as a JWS (RFC 7515), with its own type so that no other signed text passes for a seal (RFC 8725 section
@@ -50,6 +59,7 @@ extension AuditSeal {
         json.add("entries", entries.description)
         json.add("previous", previous.description)
         json.add("keys", keys)
+        if !mismatched.isEmpty { json.add("mismatched", json: "\(mismatched)") }
         let signed = Base64URL.encode(header.finish()) + "." + Base64URL.encode(json.finish())
         guard let signature = try? key.sign(Array(signed.utf8)) else { throw .internalFault }
         return signed + "." + Base64URL.encode(signature)
@@ -89,10 +99,11 @@ extension AuditSeal {
             let previous = json["previous"]?.string.flatMap({ AuditDigest($0) }),
             let keys = json["keys"]?.array?.map(\.string), !keys.contains(nil)
         else { return nil }
+        let mismatched = json["mismatched"]?.array ?? []
         self.init(
             number: number, last: last, count: count, time: Timestamp(secondsSinceEpoch: time),
             timeBefore: (json["time_before"]?.integer).map { Timestamp(secondsSinceEpoch: $0) },
             sealedAt: Timestamp(secondsSinceEpoch: sealedAt), retention: retention, entries: entries,
-            previous: previous, keys: keys.compactMap(\.self))
+            previous: previous, keys: keys.compactMap(\.self), mismatched: mismatched.compactMap(\.integer))
     }
 }

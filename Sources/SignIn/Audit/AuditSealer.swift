@@ -12,7 +12,11 @@ import Synchronization
 package final class AuditSealer: Sendable {
     private struct State: Sendable {
         /// The first look at the log whose open transactions have not all ended.
-        var waiting: AuditHorizon?
+        var waiting: Waiting?
+        /// When the last log line about a long wait was written.
+        var warnedAt: Timestamp?
+        /// The number of the last seal that an error in the log names.
+        var blamed: Int64?
         /// The newest seal that this process knows.
         var newest: AuditSealRecord?
         /// Events of the server itself that are not stored yet.
@@ -22,11 +26,29 @@ package final class AuditSealer: Sendable {
         var logged: Int64 = 0
     }
 
+    private struct Waiting: Sendable {
+        var horizon: AuditHorizon
+        let since: Timestamp
+    }
+
+    /// How far the log is read.
+    private struct Reach: Sendable {
+        /// The serial up to which no event can appear any more; 0 if that is not known yet.
+        let end: Int64
+        /// The highest serial that can be seen.
+        let highest: Int64
+    }
+
+    /// The newest seal if one of the server's keys signed it, and its signer.
+    private typealias OwnSeal = (seal: AuditSeal, signer: String)
+
     private static let pause = Duration.seconds(10)
     /// The most events of a seal: so many are removed in one transaction when they expire.
     package static let maximumEvents = 256
     /// The seconds between two log lines about the newest seal.
     private static let logPause: Int64 = 3600
+    /// The seconds that transactions may delay the sealing without a log line, and those between two such lines.
+    private static let longWait: Int64 = 300
 
     private let store: any AuditStore
     private let keys: SigningKeys
@@ -89,8 +111,8 @@ package final class AuditSealer: Sendable {
     /// - Throws: `temporarily_unavailable`; `server_error` if no key can sign.
     package func seal() async throws(SignInError) {
         try await storeNoted()
-        let end = try await safeEnd()
-        while !Task.isCancelled, try await sealNext(through: end) {}
+        let reach = try await reach()
+        while !Task.isCancelled, try await sealNext(reach) {}
     }
 
     /// What cannot be stored now is stored later.
@@ -106,30 +128,55 @@ package final class AuditSealer: Sendable {
         }
     }
 
-    /// The serial up to which no event can appear any more; 0 if that is not known yet.
-    private func safeEnd() async throws(SignInError) -> Int64 {
+    /// How far the log can be sealed now. A transaction that stays open keeps all events from being sealed, and a
+    /// warning tells of it.
+    private func reach() async throws(SignInError) -> Reach {
         let present = try await stored(await store.auditHorizon())
-        return state.withLock { state in
-            let first = state.waiting ?? present
-            let open = first.open.intersection(present.open)
+        let now = clock.now()
+        let (end, late) = state.withLock { state -> (Int64, Waiting?) in
+            let first = state.waiting ?? Waiting(horizon: present, since: now)
+            let open = first.horizon.open.intersection(present.open)
             guard open.isEmpty else {
-                state.waiting = AuditHorizon(serial: first.serial, open: open)
-                return 0
+                let waiting = Waiting(
+                    horizon: AuditHorizon(serial: first.horizon.serial, open: open), since: first.since)
+                state.waiting = waiting
+                let isLate = Self.hasPassed(since: first.since, now)
+                guard isLate, state.warnedAt.map({ Self.hasPassed(since: $0, now) }) ?? true else { return (0, nil) }
+                state.warnedAt = now
+                return (0, waiting)
             }
-            state.waiting = present.open.isEmpty ? nil : present
-            return present.open.isEmpty ? present.serial : first.serial
+            state.waiting = present.open.isEmpty ? nil : Waiting(horizon: present, since: now)
+            return (present.open.isEmpty ? present.serial : first.horizon.serial, nil)
         }
+        if let late {
+            logger.warning(
+                "a transaction on audit_events stays open; no event is sealed until it ends",
+                metadata: [
+                    "seconds": "\(now.secondsSinceEpoch - late.since.secondsSinceEpoch)",
+                    "transactions": "\(late.horizon.open.sorted().joined(separator: " "))",
+                ])
+        }
+        return Reach(end: end, highest: present.serial)
+    }
+
+    private static func hasPassed(since time: Timestamp, _ now: Timestamp) -> Bool {
+        time.advanced(bySeconds: longWait) <= now
     }
 
     /// Makes the next seal, if there is something to state. False if there is nothing; true if this or another sealer
     /// made a seal, after which more may be left.
-    private func sealNext(through end: Int64) async throws(SignInError) -> Bool {
+    ///
+    /// What the seal before states is taken from its signed text, because whoever can change rows can change columns.
+    private func sealNext(_ reach: Reach) async throws(SignInError) -> Bool {
         let record = try await stored(await store.newestAuditSeal())
         note(record)
-        let before = record.flatMap { AuditSeal.read($0.jws) }
-        let events = try await events(after: record?.lastSerial ?? 0, through: end)
         let keys = try await keys.sealingKeys()
         guard let signer = keys.signer else { throw .internalFault }
+        let before = record.flatMap { Self.own($0, keys) }
+        if let record { blame(record, before?.seal) }
+        // A foreign seal that claims events of the future must not keep them from being sealed.
+        let last = before?.seal.last ?? min(record?.lastSerial ?? 0, reach.highest)
+        let events = try await events(after: last, through: reach.end)
         guard !events.isEmpty || isDue(after: record, before, keys, signer) else { return false }
         let entries = events.compactMap { event in
             event.digest.map { AuditEntry(serial: event.serial, digest: $0) }
@@ -139,28 +186,70 @@ package final class AuditSealer: Sendable {
         let packed = AuditEntry.packed(entries)
         let now = clock.now()
         let seal = AuditSeal(
-            number: (record?.number ?? 0) + 1, last: entries.last?.serial ?? record?.lastSerial ?? 0,
-            count: Int64(entries.count), time: events.map(\.event.time).max() ?? record?.time ?? now,
-            timeBefore: record?.time, sealedAt: now, retention: retention,
-            entries: AuditDigest(sha256Of: packed), previous: record?.digest ?? .noSeal, keys: keys.own)
+            number: max(record?.number ?? 0, 0) + 1, last: entries.last?.serial ?? last, count: Int64(entries.count),
+            time: record == nil || before != nil ? Self.time(of: events, after: before?.seal, now) : now,
+            timeBefore: before?.seal.time, sealedAt: now, retention: retention,
+            entries: AuditDigest(sha256Of: packed), previous: record?.digest ?? .noSeal, keys: keys.own,
+            mismatched: events.filter { !$0.matchesItsDigest }.map(\.serial))
         let sealed = AuditSealRecord(
             number: seal.number, lastSerial: seal.last, time: seal.time, jws: try seal.signed(by: signer),
             entries: packed)
-        if try await stored(await store.addAuditSeal(sealed)) { state.withLock { $0.newest = sealed } }
+        guard try await stored(await store.addAuditSeal(sealed)) else { return true }
+        state.withLock { $0.newest = sealed }
+        for serial in seal.mismatched {
+            logger.error(
+                "an event of the audit log was sealed whose details do not match their digest; no server wrote it so",
+                metadata: ["serial": "\(serial)", "number": "\(seal.number)"])
+        }
         return true
     }
 
-    /// Whether a seal without events is needed: to name a new key; to name the former key once more after the new one
-    /// has begun to sign, and before the former one is removed; or to let the last events expire, whose seal must not
-    /// be the newest then.
+    /// The signed text of a seal; nil if none of the server's keys signed it, or if it is that of another number.
+    private static func own(_ record: AuditSealRecord, _ keys: SealingKeys) -> OwnSeal? {
+        guard let read = AuditSeal.read(record.jws), read.seal.number == record.number, keys.own.contains(read.signer)
+        else { return nil }
+        return read
+    }
+
+    /// The time of a seal: that of its latest event, but never after now, and never before that of the seal before. So
+    /// an inserted event lets nothing expire early, and does not end the expiry.
+    private static func time(
+        of events: [RecordedAuditEvent], after before: AuditSeal?, _ now: Timestamp
+    ) -> Timestamp {
+        let latest = events.map(\.event.time).max().map { min($0, now) }
+        return [before?.time, latest].compactMap(\.self).max() ?? now
+    }
+
+    /// Tells once of a newest seal that is not the server's own, or whose columns differ from what it states.
+    private func blame(_ record: AuditSealRecord, _ own: AuditSeal?) {
+        if let own, own.last == record.lastSerial, own.time == record.time { return }
+        let isKnown = state.withLock { state in
+            defer { state.blamed = record.number }
+            return state.blamed == record.number
+        }
+        guard !isKnown else { return }
+        if own == nil {
+            logger.error(
+                "the newest seal of the audit log is not signed with a key of this server; run latchkey audit verify",
+                metadata: ["number": "\(record.number)"])
+        } else {
+            logger.error(
+                "the row of the newest seal of the audit log was changed; run latchkey audit verify",
+                metadata: ["number": "\(record.number)"])
+        }
+    }
+
+    /// Whether a seal without events is needed: to follow a foreign seal; to name a new key; to name the former key
+    /// once more after the new one has begun to sign, and before the former one is removed; or to let the last events
+    /// expire, whose seal must not be the newest then.
     private func isDue(
-        after record: AuditSealRecord?, _ before: (seal: AuditSeal, signer: String)?, _ keys: SealingKeys,
-        _ signer: SigningKey
+        after record: AuditSealRecord?, _ before: OwnSeal?, _ keys: SealingKeys, _ signer: SigningKey
     ) -> Bool {
-        guard let record, let before else { return false }
+        // Without a key of its own, the server would take the new seal for a foreign one, too.
+        guard let before else { return record != nil && keys.own.contains(signer.id) }
         return !Set(keys.own).isSubset(of: before.seal.keys)
             || (before.signer != signer.id && keys.own.contains(before.signer))
-            || (!record.entries.isEmpty && record.time < clock.now().advanced(bySeconds: -retention))
+            || (before.seal.count > 0 && before.seal.time < clock.now().advanced(bySeconds: -retention))
     }
 
     private func events(after serial: Int64, through end: Int64) async throws(SignInError) -> [RecordedAuditEvent] {

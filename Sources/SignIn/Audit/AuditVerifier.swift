@@ -44,6 +44,9 @@ package struct AuditVerifier: Sendable {
     private var shortestRetention = Int64.max
     /// The first event without details of each user whose erasure has not been found yet.
     private var withoutErasure: [UserID: (serial: Int64, seal: Int64)] = [:]
+    /// The first event whose details did not match their digest when it was sealed. It is told last, so that it hides
+    /// no other fault.
+    private var mismatched: (serial: Int64, seal: Int64)?
 
     /// - Parameters:
     ///   - trusted: The thumbprints of the server's own keys, and of those that the operator vouches for.
@@ -65,7 +68,9 @@ package struct AuditVerifier: Sendable {
             let entries = AuditEntry.unpacked(record.entries), Int64(entries.count) == seal.count
         else { throw .sealChanged(number) }
         if let newest {
-            guard seal.previous == newest.digest, seal.timeBefore == newest.seal.time else {
+            // After a seal that was not the server's, the server does not repeat the time.
+            let isForeign = seal.timeBefore == nil && !seal.keys.contains(newest.signer)
+            guard seal.previous == newest.digest, seal.timeBefore == newest.seal.time || isForeign else {
                 throw .sealReplaced(number)
             }
             guard seal.keys.contains(newest.signer) || trusted.contains(newest.signer) else {
@@ -75,7 +80,7 @@ package struct AuditVerifier: Sendable {
         if let anchor, anchor.number == number, anchor.digest != record.digest {
             throw .unexpected(seal: number, digest: record.digest)
         }
-        try compare(stored, with: entries, of: number)
+        try compare(stored, with: entries, of: seal)
         let checked = Checked(seal: seal, digest: record.digest, signer: signer)
         if first == nil { first = checked }
         newest = checked
@@ -84,8 +89,9 @@ package struct AuditVerifier: Sendable {
     }
 
     private mutating func compare(
-        _ stored: [RecordedAuditEvent], with entries: [AuditEntry], of seal: Int64
+        _ stored: [RecordedAuditEvent], with entries: [AuditEntry], of statement: AuditSeal
     ) throws(AuditFault) {
+        let seal = statement.number
         var rest = entries[...]
         for event in stored {
             guard let entry = rest.first, entry.serial <= event.serial else {
@@ -93,8 +99,11 @@ package struct AuditVerifier: Sendable {
             }
             guard entry.serial == event.serial else { throw .eventMissing(serial: entry.serial, seal: seal) }
             guard event.digest == entry.digest else { throw .eventChanged(serial: event.serial, seal: seal) }
-            guard event.hasItsDetails, !event.isErased || event.event.user != nil else {
-                throw .detailsChanged(serial: event.serial, seal: seal)
+            if !event.matchesItsDigest {
+                guard statement.mismatched.contains(event.serial) else {
+                    throw .detailsChanged(serial: event.serial, seal: seal)
+                }
+                if mismatched == nil { mismatched = (event.serial, seal) }
             }
             note(event, in: seal)
             rest.removeFirst()
@@ -114,7 +123,8 @@ package struct AuditVerifier: Sendable {
     }
 
     /// Checks what only the whole shows: whose the newest seal is, that nothing is missing before the first seal or
-    /// after the newest, and that details were erased only with their users.
+    /// after the newest, and that details were erased only with their users. Tells last of an event that no server
+    /// wrote.
     /// - Parameter retention: How long events are kept now, in seconds. A shorter time of an earlier configuration,
     ///   which a seal names, excuses earlier removals.
     package func finish(at now: Timestamp, retention: Int64) throws(AuditFault) {
@@ -126,9 +136,11 @@ package struct AuditVerifier: Sendable {
         guard trusted.contains(newest.signer) else {
             throw .unknownKey(seal: newest.seal.number, thumbprint: newest.signer)
         }
-        guard first.seal.number > 1 else { return }
         let end = now.advanced(bySeconds: -min(retention, shortestRetention))
-        guard let time = first.seal.timeBefore, time < end else { throw .removedEarly(before: first.seal.number) }
+        guard first.seal.number == 1 || first.seal.timeBefore.map({ $0 < end }) ?? false else {
+            throw .removedEarly(before: first.seal.number)
+        }
+        if let mismatched { throw .detailsMismatched(serial: mismatched.serial, seal: mismatched.seal) }
     }
 
     /// Whether the kept seal has expired, so that it cannot be compared.

@@ -7,7 +7,8 @@ import StorageModel
 /// It is made of what it may contain: names and values of specifications, configured values, times, sizes, and
 /// pseudonyms. No secret, code, token, subject or attribute is in it. docs/operations.md describes the members.
 struct Capsule {
-    /// The longest text of a capsule, in bytes. A longer one is made without the contents of responses.
+    /// The longest text of a capsule, in bytes. A longer one is made without the contents of responses, and if it is
+    /// still longer, without those of the ID token.
     static let maximumBytes = 32 * 1024
     /// The format of this version.
     private static let format = 1
@@ -25,15 +26,24 @@ struct Capsule {
 
     /// The capsule's text: one JSON object on one line.
     static func json(_ source: Source, random: RandomSource) -> String {
-        let whole = make(source, hasContents: true, random)
-        return whole.utf8.count <= maximumBytes ? whole : make(source, hasContents: false, random)
+        for contents in [Contents.all, .idToken] {
+            let text = make(source, contents, random)
+            if text.utf8.count <= maximumBytes { return text }
+        }
+        return make(source, .none, random)
     }
 
-    private static func make(_ source: Source, hasContents: Bool, _ random: RandomSource) -> String {
-        var capsule = Capsule(source, hasContents: hasContents, random)
+    /// Whose contents a capsule has.
+    private enum Contents { case all, idToken, none }
+
+    private static func make(_ source: Source, _ contents: Contents, _ random: RandomSource) -> String {
+        var capsule = Capsule(source, contents, random)
         let responses = capsule.responses
+        capsule.shape.beginPart()
         let idToken = capsule.idToken
+        capsule.shape.beginPart()
         let checks = capsule.checks
+        capsule.shape.beginPart()
         let request = capsule.request
         // Last: the sentences in it must contain none of the replaced values.
         let failure = capsule.failure
@@ -47,17 +57,17 @@ struct Capsule {
     }
 
     private let source: Source
-    private let hasContents: Bool
+    private let contents: Contents
     private let provider: ProviderMetadata?
     private let explanation: IDTokenExplanation?
     private var shape: CapsuleShape
 
-    private init(_ source: Source, hasContents: Bool, _ random: RandomSource) {
+    private init(_ source: Source, _ contents: Contents, _ random: RandomSource) {
         self.source = source
-        self.hasContents = hasContents
+        self.contents = contents
         provider = source.record.provider
         explanation = source.record.validation.map { source.attempt.relyingParty.explain($0) }
-        shape = CapsuleShape(Pseudonyms(random), known: Self.known(source, provider))
+        shape = CapsuleShape(Pseudonyms(random), known: Self.known(source, provider), at: source.at)
         // The secrets of the sign-in, so that no sentence shows them.
         let request = source.attempt.request
         for secret in [request.code, request.nonce, source.record.validation?.idToken].compactMap(\.self) {
@@ -77,7 +87,8 @@ struct Capsule {
             provider.authorizationEndpoint, provider.tokenEndpoint, provider.userInfoEndpoint, provider.jwksURI,
             provider.endSessionEndpoint,
         ]
-        known.formUnion(endpoints.compactMap { $0?.text })
+        // A query may have anything.
+        known.formUnion(endpoints.compactMap { $0?.text }.filter { !$0.utf8.contains(UInt8(ascii: "?")) })
         return known
     }
 }
@@ -99,9 +110,9 @@ extension Capsule {
         guard let provider else { return nil }
         let fetchedAt = source.attempt.relyingParty.metadataFetchedAt(provider)
         return .object(of: [
-            ("issuer", .string(provider.issuer)), ("token_endpoint", .string(provider.tokenEndpoint.text)),
-            ("userinfo_endpoint", provider.userInfoEndpoint.map { .string($0.text) }),
-            ("jwks_uri", provider.jwksURI.map { .string($0.text) }),
+            ("issuer", .string(provider.issuer)), ("token_endpoint", .string(provider.tokenEndpoint.textWithoutQuery)),
+            ("userinfo_endpoint", provider.userInfoEndpoint.map { .string($0.textWithoutQuery) }),
+            ("jwks_uri", provider.jwksURI.map { .string($0.textWithoutQuery) }),
             ("signing_algorithms", .texts(provider.signingAlgorithms.map(\.rawValue).sorted())),
             ("age_seconds", fetchedAt.map { .integer(source.at.secondsSinceEpoch - $0.secondsSinceEpoch) }),
         ])
@@ -190,7 +201,8 @@ extension Capsule {
         case .failure(let error): return .object(of: common + [("no_response", .string(error.code.rawValue))])
         case .success(let response):
             let size = JSONValue.object(of: [("bytes", .integer(Int64(response.body.count)))])
-            let content = hasContents ? shape.content(response.body, maximumBytes: Self.maximumBytes * 2) : size
+            shape.beginPart()
+            let content = contents == .all ? shape.content(response.body, maximumBytes: Self.maximumBytes * 2) : size
             return .object(
                 of: common + [
                     ("status", .integer(Int64(response.status))), ("fields", shape.fields(of: response)),
@@ -203,7 +215,7 @@ extension Capsule {
         mutating get {
             guard let explanation, let validation = source.record.validation else { return nil }
             let size = JSONValue.integer(Int64(validation.idToken.exposed.utf8.count))
-            guard hasContents else { return .object(of: [("bytes", size)]) }
+            guard contents != .none else { return .object(of: [("bytes", size)]) }
             let header = explanation.header.map { shape.shape($0) }
             let claims = explanation.claims.map { shape.shape($0) }
             return .object(of: [("bytes", size), ("header", header), ("claims", claims)])
@@ -265,6 +277,11 @@ extension Capsule {
         default: return nil
         }
     }
+}
+
+extension EndpointURL {
+    /// The URL up to its query.
+    fileprivate var textWithoutQuery: String { String(text.prefix { $0 != "?" }) }
 }
 
 extension IDTokenCheck {

@@ -14,12 +14,18 @@ package final class CapsuleRecorder: Sendable {
         case failed
     }
 
-    /// The capsules of a minute.
-    private struct Minute {
-        /// Since 1970.
-        var number: Int64
+    /// The capsules of the present minute.
+    private struct State {
+        /// The minutes since 1970.
+        var minute: Int64 = 0
         var capsules = 0
+        /// How many are being made or stored.
+        var underWay = 0
     }
+
+    /// The most capsules that are made and stored at once. The response of the failure waits for its capsule: while the
+    /// store hangs, the others must not wait, too.
+    private static let maximumAtOnce = 4
 
     private let store: any CapsuleStore
     private let version: String
@@ -27,7 +33,7 @@ package final class CapsuleRecorder: Sendable {
     private let random: RandomSource
     private let observer: @Sendable (Outcome) -> Void
     private let maximumPerMinute: Int
-    private let minute = Mutex(Minute(number: 0))
+    private let state = Mutex(State())
 
     /// - Parameters:
     ///   - version: Of this program.
@@ -46,13 +52,14 @@ package final class CapsuleRecorder: Sendable {
         self.maximumPerMinute = maximumPerMinute
     }
 
-    /// Whether another capsule may be made in this minute.
-    private func admit(at now: Timestamp) -> Bool {
-        minute.withLock { minute in
-            let number = now.secondsSinceEpoch / 60
-            if minute.number != number { minute = Minute(number: number) }
-            guard minute.capsules < maximumPerMinute else { return false }
-            minute.capsules += 1
+    /// Whether another capsule may be made now.
+    private func enter(at now: Timestamp) -> Bool {
+        state.withLock { state in
+            let minute = now.secondsSinceEpoch / 60
+            if state.minute != minute { (state.minute, state.capsules) = (minute, 0) }
+            guard state.capsules < maximumPerMinute, state.underWay < Self.maximumAtOnce else { return false }
+            state.capsules += 1
+            state.underWay += 1
             return true
         }
     }
@@ -60,7 +67,8 @@ package final class CapsuleRecorder: Sendable {
     /// Makes the capsule of a failed sign-in and stores it.
     func keep(_ attempt: SignInAttempt, _ error: SignInError, _ record: ProtocolRecord, _ times: StepTimes) async {
         let now = clock.now()
-        guard admit(at: now) else { return observer(.dropped) }
+        guard enter(at: now) else { return observer(.dropped) }
+        defer { state.withLock { $0.underWay -= 1 } }
         let source = Capsule.Source(
             attempt: attempt, error: error, record: record, times: times, at: now, version: version)
         let capsule = CapsuleRecord(

@@ -6,8 +6,14 @@ import Primitives
 /// Of JSON it keeps members and their order, known names, known values under names that are compared, times and
 /// booleans; every other text and number becomes a pseudonym.
 struct CapsuleShape {
-    /// The most values of all documents of a capsule.
-    static let maximumValues = 400
+    /// The most values of one response, of the ID token, or of the checks.
+    static let maximumValues = 200
+    /// The most levels of objects and arrays. A reader of the capsule must be able to parse it.
+    private static let maximumDepth = 8
+    /// A time within these seconds of the failure is shown: ten years. Other numbers could be personal.
+    private static let nearTimes: Int64 = 315_360_000
+    /// A lifetime of at most so many seconds is shown: three years.
+    private static let longestLifetime: Int64 = 99_999_999
     /// The most members or elements of one object or array.
     private static let maximumMembers = 64
     /// A longer text is never shown.
@@ -16,12 +22,18 @@ struct CapsuleShape {
     var pseudonyms: Pseudonyms
     /// Configured texts, and those of the provider's metadata.
     let known: Set<String>
+    /// When the sign-in failed.
+    private let now: Timestamp
     private var valuesLeft = CapsuleShape.maximumValues
 
-    init(_ pseudonyms: Pseudonyms, known: Set<String>) {
+    init(_ pseudonyms: Pseudonyms, known: Set<String>, at now: Timestamp) {
         self.pseudonyms = pseudonyms
         self.known = known
+        self.now = now
     }
+
+    /// Begins another part of the capsule, which has its own number of values.
+    mutating func beginPart() { valuesLeft = Self.maximumValues }
 
     private func isKnown(_ text: String) -> Bool {
         text.utf8.count <= Self.longestText && (known.contains(text) || CapsuleVocabulary.values.contains(text))
@@ -38,13 +50,13 @@ struct CapsuleShape {
     }
 
     /// A value under a name.
-    mutating func shape(_ value: JSONValue, named name: String) -> JSONValue {
+    mutating func shape(_ value: JSONValue, named name: String, depth: Int = 0) -> JSONValue {
         valuesLeft -= 1
-        guard valuesLeft > 0 else { return .string("…") }
+        guard valuesLeft > 0, depth < Self.maximumDepth else { return .string("…") }
         switch value {
         case .null, .bool: return value
         case .integer, .number:
-            if CapsuleVocabulary.times.contains(name), value.integer != nil { return value }
+            if let number = value.integer, isShown(number, named: name) { return value }
             return .string(pseudonyms.pseudonym(of: value.text, kind: "number"))
         case .string(let text):
             guard CapsuleVocabulary.comparedNames.contains(name) else {
@@ -56,20 +68,29 @@ struct CapsuleShape {
             return .string(words.joined(separator: " "))
         case .array(let elements):
             var shown: [JSONValue] = []
-            for element in elements.prefix(Self.maximumMembers) { shown.append(shape(element, named: name)) }
+            for element in elements.prefix(Self.maximumMembers) {
+                shown.append(shape(element, named: name, depth: depth + 1))
+            }
             if elements.count > shown.count { shown.append(.string("… \(elements.count) in all")) }
             return .array(shown)
-        case .object(let object): return shape(object)
+        case .object(let object): return shape(object, depth: depth)
         }
     }
 
-    mutating func shape(_ object: JSONObject) -> JSONValue {
+    private func isShown(_ number: Int64, named name: String) -> Bool {
+        if CapsuleVocabulary.lifetimes.contains(name) { return (0...Self.longestLifetime).contains(number) }
+        guard CapsuleVocabulary.times.contains(name) else { return false }
+        let moment = now.secondsSinceEpoch
+        return (moment - Self.nearTimes...moment + Self.nearTimes).contains(number)
+    }
+
+    mutating func shape(_ object: JSONObject, depth: Int = 0) -> JSONValue {
         var members: [(name: String, value: JSONValue?)] = []
         for member in object.members.prefix(Self.maximumMembers) {
             guard valuesLeft > 0 else { break }
             let isNamed = CapsuleVocabulary.names.contains(member.name)
             let name = isNamed ? member.name : pseudonyms.pseudonym(of: member.name, kind: "name")
-            members.append((name, shape(member.value, named: isNamed ? member.name : "")))
+            members.append((name, shape(member.value, named: isNamed ? member.name : "", depth: depth + 1)))
         }
         if members.count < object.members.count { members.append(("…", .string("\(object.members.count) in all"))) }
         return .object(of: members)
@@ -119,14 +140,15 @@ struct CapsuleShape {
                 shown.append(pseudonyms.pseudonym(of: String(part)))
                 continue
             }
-            shown.append(directive.count == 1 ? name : "\(name)=\(number(directive[1]))")
+            let hasNumber = directive.count == 2 && CapsuleVocabulary.timedDirectives.contains(name)
+            shown.append(hasNumber ? "\(name)=\(number(directive[1]))" : name)
         }
         return shown.joined(separator: ", ")
     }
 
-    /// At most ten digits as they are: seconds.
+    /// At most eight digits as they are: seconds.
     private mutating func number(_ text: String) -> String {
-        let isNumber = (1...10).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let isNumber = (1...8).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         return isNumber ? text : pseudonyms.pseudonym(of: text)
     }
 

@@ -40,8 +40,11 @@ enum CapsuleVocabulary {
         request_object_signing_alg_values_supported issued_token_type
         """.split(ascii: " ").map(String.init))
 
-    /// The members whose number is shown: times and lifetimes.
-    static let times: Set = ["exp", "iat", "nbf", "auth_time", "expires_in", "interval"]
+    /// The members whose number is a time, in seconds since 1970.
+    static let times: Set = ["exp", "iat", "nbf", "auth_time"]
+
+    /// The members whose number is a lifetime or an interval, in seconds.
+    static let lifetimes: Set = ["expires_in", "interval"]
 
     /// Values that specifications define.
     static let values: Set<String> = {
@@ -61,7 +64,10 @@ enum CapsuleVocabulary {
         "text/plain", "application/x-www-form-urlencoded", "application/octet-stream",
     ]
 
-    /// Directives of `Cache-Control`; those with a number show it.
+    /// Directives of `Cache-Control` whose seconds are shown.
+    static let timedDirectives: Set = ["max-age", "s-maxage", "stale-while-revalidate", "stale-if-error"]
+
+    /// Directives of `Cache-Control`.
     static let cacheDirectives: Set = [
         "no-store", "no-cache", "private", "public", "must-revalidate", "max-age", "s-maxage", "immutable",
         "stale-while-revalidate", "stale-if-error", "no-transform", "proxy-revalidate",

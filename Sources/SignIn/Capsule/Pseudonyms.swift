@@ -20,9 +20,9 @@ struct Pseudonyms {
     }
 
     /// A sentence of this program; nil if it contains a replaced value, which no sentence should. Values of fewer than
-    /// six bytes are not looked for: they occur by chance.
+    /// eight bytes, and those with spaces, are not looked for: a provider could send words of the sentence.
     func sentence(_ text: String) -> String? {
-        let contains = replaced.contains { $0.utf8.count >= 6 && text.contains($0) }
+        let contains = replaced.contains { $0.utf8.count >= 8 && !$0.utf8.contains(0x20) && text.contains($0) }
         return contains ? nil : text
     }
 }

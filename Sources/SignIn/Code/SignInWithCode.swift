@@ -52,7 +52,10 @@ package struct SignInWithCode: Sendable {
             return outcome
         } catch {
             log.write(error)
-            if let known, let record { await capsules?.keep(known, error, record, log.stepTimes) }
+            // A repeated request that is refused as before began no other step, and has the capsule of the first.
+            if let known, let record, let step = log.stepTimes.last, step != .recall {
+                await capsules?.keep(known, error, record, log.stepTimes)
+            }
             throw error.with(correlationID)
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import LatchkeyConfiguration
 import LatchkeyService
 import Logging
 import Primitives
@@ -164,7 +165,7 @@ import Testing
         #expect(seal.signer != keyID)
         let later = try await journal.verify().failure
         #expect(later?.contains("seal 1 is signed with the key \(keyID), which is not one") == true, "\(later ?? "")")
-        let python = try await AuditExport.verify(try await journal.exported(), ["--key", seal.signer])
+        let python = try await AuditExport.verify(try await journal.exported(), ["--key=\(seal.signer)"])
         #expect(python.status == 1)
         #expect(
             python.output.contains("seal 1 is signed with the key \(keyID), which is not one"), "\(python.output)")
@@ -213,9 +214,176 @@ import Testing
         let failure = try await journal.verify().failure
         #expect(failure?.contains("seal 3 does not follow the seal before it") == true, "\(failure ?? "")")
         let key = try #require(try await journal.store.signingKeys().first?.id)
-        let python = try await AuditExport.verify(try await journal.exported(), ["--key", key])
+        let python = try await AuditExport.verify(try await journal.exported(), ["--key=\(key)"])
         #expect(python.status == 1)
         #expect(python.output.contains("seal 3 does not follow the seal before it"), "\(python.output)")
+        try await journal.store.close()
+    }
+
+    // MARK: Attacks while a server seals
+
+    /// The errors of the log, each with its metadata.
+    private func errors(_ journal: AuditJournal) -> [String] {
+        journal.log.lines.filter { $0.level == .error }.map { line in
+            line.message + line.metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        }
+    }
+
+    private func newestSeal(_ journal: AuditJournal) async throws -> AuditSeal {
+        try #require(try await journal.store.newestAuditSeal().flatMap { AuditSeal.read($0.jws) }).seal
+    }
+
+    /// SQL that inserts an event without a salt, as the database permits.
+    private static func insertion(at time: Int64) -> String {
+        "INSERT INTO audit_events (time, kind, actor, details) VALUES (\(time), 'test.forged', 'user', '{}')"
+    }
+
+    @Test("An inserted event of a past time does not make the seals before look expired")
+    func insertedInThePast() async throws {
+        let journal = try await AuditJournal()
+        try await journal.add(3)
+        try await journal.sealer.seal()
+        let time = try await newestSeal(journal).time
+        try journal.change(Self.insertion(at: 0))
+        try await journal.sealer.seal()
+        #expect(try await newestSeal(journal).time == time)
+        try await journal.add(1)
+        try await journal.sealer.seal()
+        #expect(try await newestSeal(journal).timeBefore == time)
+        #expect(try await journal.verify().failure == nil)
+        try journal.attack("DELETE FROM audit_events WHERE serial <= 4; DELETE FROM audit_seals WHERE number < 3")
+        let failure = try await journal.verify().failure
+        #expect(failure?.contains("the seals before 3 were removed before") == true, "\(failure ?? "")")
+        try await journal.store.close()
+    }
+
+    @Test("A changed time of the newest seal does not make the seals before look expired")
+    func changedTime() async throws {
+        let journal = try await AuditJournal()
+        try await journal.add(3)
+        try await journal.sealer.seal()
+        let time = try await newestSeal(journal).time
+        try journal.attack("UPDATE audit_seals SET time = 0")
+        try await journal.add(1)
+        for _ in 0..<3 { try await journal.sealer.seal() }
+        #expect(try await newestSeal(journal).timeBefore == time)
+        #expect(
+            errors(journal) == [
+                "the row of the newest seal of the audit log was changed; run latchkey audit verify number=1"
+            ])
+        try journal.attack("DELETE FROM audit_events WHERE serial <= 3; DELETE FROM audit_seals WHERE number < 2")
+        let failure = try await journal.verify().failure
+        #expect(failure?.contains("the seals before 2 were removed before") == true, "\(failure ?? "")")
+        try await journal.store.close()
+    }
+
+    @Test("A raised number of the last sealed event keeps no later event from being sealed")
+    func raisedLastSerial() async throws {
+        let journal = try await AuditJournal()
+        try await journal.add(3)
+        try await journal.sealer.seal()
+        try journal.attack("UPDATE audit_seals SET last_serial = 9223372036854775807")
+        for _ in 0..<3 { try await journal.sealer.seal() }
+        #expect(errors(journal).count == 1)
+        try await journal.add(1)
+        try await journal.sealer.seal()
+        let seal = try await newestSeal(journal)
+        #expect(seal.number == 2 && seal.last == 4 && seal.count == 1)
+        let failure = try await journal.verify().failure
+        #expect(failure?.contains("seal 1 was changed") == true, "\(failure ?? "")")
+        try await journal.store.close()
+    }
+
+    /// A signature that is not valid; the signed text of an earlier number; with a serial of the future.
+    @Test(
+        "A newest seal that is not the server's own is named once, and states nothing for the next one",
+        arguments: [
+            "UPDATE audit_seals SET jws = 'x'", "UPDATE audit_seals SET number = 9",
+            "UPDATE audit_seals SET jws = 'x', last_serial = 9223372036854775807",
+        ])
+    func foreign(attack: String) async throws {
+        let journal = try await AuditJournal()
+        try await journal.add(3)
+        try await journal.sealer.seal()
+        try journal.attack(attack)
+        let number = try #require(try await journal.store.newestAuditSeal()).number
+        for _ in 0..<3 { try await journal.sealer.seal() }
+        let named = errors(journal).filter { $0.contains("not signed with a key of this server") }
+        #expect(named.count == 1 && named.first?.hasSuffix(" number=\(number)") == true, "\(named)")
+        let next = try await newestSeal(journal)
+        #expect(next.number == number + 1 && next.count == 0)
+        #expect(next.timeBefore == nil && next.time == journal.clock.now)
+        try journal.change(Self.insertion(at: 0))
+        try await journal.sealer.seal()
+        let later = try await newestSeal(journal)
+        #expect(later.number == number + 2 && later.count == 1 && later.last == 4)
+        #expect(later.timeBefore == next.time && later.time == next.time)
+        #expect(try await journal.verify().failure != nil)
+        for first in [number + 1, number + 2] {
+            try journal.attack("DELETE FROM audit_events WHERE serial < 4")
+            try journal.attack("DELETE FROM audit_seals WHERE number < \(first)")
+            let failure = try await journal.verify().failure
+            #expect(failure?.contains("the seals before \(first) were removed before") == true, "\(failure ?? "")")
+        }
+        try await journal.store.close()
+    }
+
+    @Test("An inserted event of the highest time does not end the expiry")
+    func insertedInTheFuture() async throws {
+        let journal = try await AuditJournal { $0.auditRetention = .seconds(86_400) }
+        try journal.change(Self.insertion(at: .max))
+        try await journal.sealer.seal()
+        #expect(try await newestSeal(journal).time == journal.clock.now)
+        journal.clock.advance(bySeconds: 86_401)
+        try await journal.sealer.seal()
+        let end = journal.clock.now.advanced(bySeconds: -86_400)
+        #expect(try await journal.store.purgeAuditSeals(from: end, limit: 1000) == 2)
+        #expect(try await journal.verify().failure == nil)
+        try await journal.store.close()
+    }
+
+    @Test("The time of a seal never decreases when the clock is set back")
+    func clockSetBack() async throws {
+        let journal = try await AuditJournal()
+        // The signing key is older than the time to which the clock is set back.
+        journal.clock.advance(bySeconds: 2000)
+        try await journal.add(3)
+        try await journal.sealer.seal()
+        let time = try await newestSeal(journal).time
+        journal.clock.advance(bySeconds: -1000)
+        try await journal.add(1)
+        try await journal.sealer.seal()
+        let seal = try await newestSeal(journal)
+        #expect(seal.time == time && seal.timeBefore == time && seal.sealedAt < time)
+        #expect(try await journal.verify().failure == nil)
+        try await journal.store.close()
+    }
+
+    @Test("An inserted event whose salt does not fit is sealed and named, and hides no other fault")
+    func unfittingSalt() async throws {
+        let journal = try await AuditJournal()
+        try await journal.add(3)
+        try journal.change(
+            """
+            INSERT INTO audit_events (time, kind, actor, details, salt, details_digest)
+            VALUES (1, 'test.forged', 'user', '{}', zeroblob(16), zeroblob(32))
+            """)
+        try await journal.add(1)
+        for _ in 0..<3 { try await journal.sealer.seal() }
+        #expect(try await newestSeal(journal).mismatched == [4])
+        let named = errors(journal)
+        #expect(named.count == 1 && named.first?.hasSuffix(" number=1 serial=4") == true, "\(named)")
+        let failure = try await journal.verify().failure
+        #expect(
+            failure?.contains("the details of event #4 did not match their digest before seal 1") == true,
+            "\(failure ?? "")")
+        let key = try #require(try await journal.store.signingKeys().first?.id)
+        let python = try await AuditExport.verify(try await journal.exported(), ["--key=\(key)"])
+        #expect(python.status == 1)
+        #expect(python.output.contains("the details of event 4 did not match their digest"), "\(python.output)")
+        try journal.attack("UPDATE audit_events SET details = '[]' WHERE serial = 5")
+        let later = try await journal.verify().failure
+        #expect(later?.contains("the details of event #5 were changed after seal 1") == true, "\(later ?? "")")
         try await journal.store.close()
     }
 

@@ -78,7 +78,7 @@ import Testing
         let newest = try await journal.newest()
         try await journal.store.close()
 
-        let good = try await AuditExport.verify(lines, ["--key", key, "--expect", newest])
+        let good = try await AuditExport.verify(lines, ["--key=\(key)", "--expect", newest])
         #expect(good.status == 0, "\(good.output)")
         #expect(good.output == "51 events in seals 1 to 3 are as they were sealed, 2 are not sealed yet\n")
 
@@ -142,15 +142,27 @@ import Testing
             var edited = lines
             edit(&edited)
             #expect(edited != lines, "\(name)")
-            let ending = try await AuditExport.verify(edited, ["--key", key, "--expect", newest])
+            let ending = try await AuditExport.verify(edited, ["--key=\(key)", "--expect", newest])
             #expect(ending.status == 1, "\(name)")
             #expect(ending.output.contains(finds), "\(name): \(ending.output)")
         }
         let other = "2:" + String(repeating: "0", count: 64)
-        let unexpected = try await AuditExport.verify(lines, ["--key", key, "--expect", other])
+        let unexpected = try await AuditExport.verify(lines, ["--key=\(key)", "--expect", other])
         #expect(unexpected.status == 1)
         #expect(unexpected.output.contains("seal 2 has another digest than the expected one"), "\(unexpected.output)")
-        let foreign = try await AuditExport.verify(lines, ["--key", String(repeating: "A", count: 43)])
+        // Seal 1 with its events is gone. Seal 3 was made some seconds after the last of these events.
+        let cut = Array(lines.dropFirst(21))
+        for (arguments, finds) in [
+            ([], "the seals before 2 are missing"),
+            (["--retention", "9000000000"], "the seals before 2 are missing"),
+            (["--retention", "10"], nil),
+            (["--retention", "10", "--expect", "1:" + String(repeating: "0", count: 64)], "seal 1 is before seal 2"),
+        ] as [([String], String?)] {
+            let ending = try await AuditExport.verify(cut, ["--key=\(key)"] + arguments)
+            #expect(ending.status == (finds == nil ? 0 : 1), "\(arguments): \(ending.output)")
+            #expect(ending.output.contains(finds ?? "31 events in seals 2 to 3 are as they"), "\(ending.output)")
+        }
+        let foreign = try await AuditExport.verify(lines, ["--key=" + String(repeating: "A", count: 43)])
         #expect(foreign.status == 1)
         #expect(foreign.output.contains("seal 3 is signed with the key \(key)"), "\(foreign.output)")
     }

@@ -79,7 +79,7 @@ import Testing
             try verifier.finish(at: Timestamp(secondsSinceEpoch: 2), retention: 86_400)
         } catch { fault = error }
         let line = #"{"type":"seal","number":1,"digest":"","jws":"\#(jws)","entries":""}"#
-        return (fault, try await AuditExport.verify([line], ["--key", thumbprint]))
+        return (fault, try await AuditExport.verify([line], ["--key=\(thumbprint)"]))
     }
 
     @Test("A seal that is signed as the documentation says is valid")

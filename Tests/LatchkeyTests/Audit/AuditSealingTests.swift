@@ -333,4 +333,35 @@ import Testing
         slow.close()
         try await journal.store.close()
     }
+
+    @Test("A transaction that stays open for minutes is logged every five minutes, because no event is sealed")
+    func staysOpen() async throws {
+        let url = try PostgresCluster.shared().makeSchema()
+        let journal = try await AuditJournal(postgres: url)
+        let slow = PostgresConnection(PostgresConfiguration(url: Secret(url)), gate: ReconnectGate())
+        try slow.connect()
+        try slow.script("BEGIN")
+        let now = journal.clock.wallClock.now().secondsSinceEpoch
+        try slow.script(
+            "INSERT INTO audit_events (time, kind, actor, details) VALUES (\(now), 'test.slow', 'user', '{}')")
+        func warnings() -> [CapturedLog.Line] {
+            journal.log.lines.filter { $0.message.hasPrefix("a transaction on audit_events stays open") }
+        }
+        for seconds: Int64 in [0, 299] {
+            journal.clock.advance(bySeconds: seconds)
+            try await journal.sealer.seal()
+            #expect(warnings().isEmpty)
+        }
+        for seconds: Int64 in [1, 1, 298, 1] {
+            journal.clock.advance(bySeconds: seconds)
+            try await journal.sealer.seal()
+        }
+        #expect(warnings().map { $0.metadata["seconds"] } == ["300", "600"])
+        #expect(warnings().allSatisfy { $0.level == .warning && $0.metadata["transactions"]?.isEmpty == false })
+        try slow.script("COMMIT")
+        try await journal.sealer.seal()
+        #expect(try await statements(journal).map(\.count) == [1])
+        slow.close()
+        try await journal.store.close()
+    }
 }

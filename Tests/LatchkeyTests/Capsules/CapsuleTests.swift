@@ -145,6 +145,94 @@ import Testing
         }
     }
 
+    /// What a hostile carrier adds to its token response, and what its capsule shows or does not show.
+    struct HostileRow: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let content: JSONValue
+        var hides: [String] = []
+    }
+
+    private static let hostileRows: [HostileRow] = [
+        HostileRow(
+            testDescription: "deeper than a reader can parse",
+            content: (0..<28).reduce(JSONValue.string("v")) { value, _ in .array([value]) }),
+        HostileRow(
+            testDescription: "more values than a part may have",
+            content: .object(of: (0..<60).map { number in ("m\(number)", .array(Array(repeating: 7, count: 9))) })),
+        HostileRow(
+            testDescription: "numbers that are no times",
+            content: .object(of: [
+                ("iat", 4_155_550_123), ("exp", 14_155_550_123), ("expires_in", 4_155_550_124),
+                ("auth_time", .array([4_155_550_125])),
+            ]), hides: ["4155550123", "14155550123", "4155550124", "4155550125"]),
+    ]
+
+    @Test("Hostile content leaves a capsule that can be read, with each check of the ID token", arguments: hostileRows)
+    func hostile(row: HostileRow) async throws {
+        try await SignInHarness.with { harness in
+            harness.simulator.update(SignInHarness.mccmnc) { carrier in
+                carrier.tampering.objects[.token, default: []].append { $0["added"] = row.content }
+            }
+            let (_, answer) = try await fail(harness, .idTokenExpired)
+            let id = try #require(answer.json["correlation_id"]?.string)
+            try await admin(harness) { admin in
+                let text = try await admin.exportCapsule(of: id)
+                #expect(text.contains(#""check":"expiry","verdict":"failed","expected":{"after":"#))
+                #expect(text.contains(#""found":{"exp":1"#), "\(text)")
+                for value in row.hides { #expect(!text.contains(value), "\(text)") }
+                #expect(try await admin.capsules(limit: 10, as: .text).first?.contains("check=expiry") == true)
+            }
+        }
+    }
+
+    @Test("A capsule that cannot be read hides no other one")
+    func unreadable() async throws {
+        try await SignInHarness.with { harness in
+            let (_, answer) = try await fail(harness, .idTokenExpired)
+            let id = try #require(answer.json["correlation_id"]?.string)
+            try DatabaseProbe(path: harness.configuration.database.url.path ?? "").change(
+                "INSERT INTO capsules (correlation_id, time, content) VALUES ('other', 0, '{\"a\":')")
+            try await admin(harness) { admin in
+                let lines = try await admin.capsules(limit: 10, as: .text)
+                #expect(lines.count == 2 && lines[0].contains(id) && lines[1].contains("cannot be read"), "\(lines)")
+                let json = try await admin.capsules(limit: 10, as: .json)
+                #expect(json.last == #"{"correlation_id":"other","unreadable":true}"#)
+                await #expect(throws: OperatorFailure.self) { try await admin.exportCapsule(of: "other") }
+            }
+        }
+    }
+
+    @Test("A repeated request that is refused as before leaves no second capsule")
+    func repeated() async throws {
+        try await SignInHarness.with { harness in
+            let (fields, _) = try await fail(harness, .idTokenExpired)
+            #expect(try await harness.app.signIn(fields).status >= 400)
+            #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.count == 1)
+        }
+    }
+
+    @Test("While the database is locked, a few refusals wait for their capsules, and the others do not")
+    func locked() async throws {
+        try await SignInHarness.with { harness in
+            harness.simulator.update(SignInHarness.mccmnc) { $0.faults = [.tokenInvalidGrant] }
+            let requests = try (0..<12).map { _ in try harness.authorizedResponse() }
+            try await DatabaseProbe(path: harness.configuration.database.url.path ?? "").whileLocked {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for fields in requests {
+                        group.addTask {
+                            let answer = try await harness.app.signIn(fields)
+                            #expect(answer.status >= 400)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            let metrics = try await harness.app.metrics()
+            #expect(metrics.sum("latchkey_capsules_total", #"outcome="dropped""#) >= 1)
+            #expect(metrics.sum("latchkey_capsules_total", #"outcome="stored""#) == 0)
+        }
+    }
+
     @Test("Whatever a carrier sends, a capsule is bounded")
     func bounded() async throws {
         try await SignInHarness.with { harness in

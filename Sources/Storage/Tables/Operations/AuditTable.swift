@@ -24,11 +24,17 @@ enum AuditTable {
     /// Erases the details of a user's events. Their digests stay, so that the seals still hold.
     static func eraseDetails(of user: UserID, in db: SQLSession) throws {
         let plain = try db.all(
-            "SELECT serial, details FROM audit_events WHERE user_id = ? AND details_digest IS NULL", user
+            """
+            SELECT serial, details FROM audit_events \
+            WHERE user_id = ? AND details_digest IS NULL AND salt IS NULL
+            """, user
         ) { (serial: $0.number(0), details: AuditDetails(recorded: try $0.text(1))) }
         for event in plain { try salt(event.serial, event.details, in: db) }
         try db.perform(
-            "UPDATE audit_events SET details = '{}', salt = NULL WHERE user_id = ? AND salt IS NOT NULL", user)
+            """
+            UPDATE audit_events SET details = '{}', salt = NULL \
+            WHERE user_id = ? AND salt IS NOT NULL AND details_digest IS NOT NULL
+            """, user)
     }
 
     fileprivate static func salt(_ serial: Int64, _ details: AuditDetails, in db: SQLSession) throws {
@@ -106,8 +112,8 @@ extension SQLStore {
         try await writes.submit { db in
             let events = try db.all(
                 """
-                SELECT serial, details, details_digest IS NULL FROM audit_events WHERE serial > ? AND serial <= ? \
-                ORDER BY serial LIMIT ?
+                SELECT serial, details, details_digest IS NULL AND salt IS NULL FROM audit_events \
+                WHERE serial > ? AND serial <= ? ORDER BY serial LIMIT ?
                 """, serial, end, Int64(limit)
             ) { (serial: $0.number(0), details: AuditDetails(recorded: try $0.text(1)), isPlain: $0.number(2) == 1) }
             for event in events where event.isPlain { try AuditTable.salt(event.serial, event.details, in: db) }
