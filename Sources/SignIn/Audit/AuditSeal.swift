@@ -19,9 +19,9 @@ package struct AuditSeal: Sendable, Hashable {
     package var sealedAt: Timestamp
     /// How long events were kept when it was made, in seconds.
     package var retention: Int64
-    /// The digest of its packed entries (``AuditEntry``).
+    /// The digest of its packed entries (`AuditEntry`).
     package var entries: AuditDigest
-    /// The digest of the seal before; ``AuditDigest/noSeal`` for the first seal.
+    /// The digest of the seal before; `AuditDigest.noSeal` for the first seal.
     package var previous: AuditDigest
     /// The thumbprints (RFC 7638) of the server's keys at that time. The key of the seal before must be one of them.
     package var keys: [String]

@@ -57,7 +57,7 @@ package struct AuditVerifier: Sendable {
     }
 
     /// Checks the next seal.
-    /// - Parameter events: Those after the last one of the seal before, up to the last one of this seal, in order.
+    /// - Parameter stored: The events after the last one of the seal before, up to the last one of this seal, in order.
     package mutating func check(
         _ record: AuditSealRecord, events stored: [RecordedAuditEvent]
     ) throws(AuditFault) {
