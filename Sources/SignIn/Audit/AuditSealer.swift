@@ -6,7 +6,7 @@ import Synchronization
 /// Seals the audit log: every few seconds the new events, so that a later change of any of them shows.
 ///
 /// A seal covers many events for one signature. A chain link in each event would make the writers of all instances wait
-/// for each other, and would prove nothing, because whoever can change rows can compute links again.
+/// for each other, and would prove nothing: an attacker who can change rows can compute links again.
 ///
 /// If several instances seal at once, the store accepts one seal of a number, and the others find it.
 package final class AuditSealer: Sendable {
@@ -166,7 +166,7 @@ package final class AuditSealer: Sendable {
     /// Makes the next seal, if there is something to state. False if there is nothing; true if this or another sealer
     /// made a seal, after which more may be left.
     ///
-    /// What the seal before states is taken from its signed text, because whoever can change rows can change columns.
+    /// What the seal before states is taken from its signed text: an attacker who can change rows can change columns.
     private func sealNext(_ reach: Reach) async throws(SignInError) -> Bool {
         let record = try await stored(await store.newestAuditSeal())
         note(record)
@@ -181,7 +181,7 @@ package final class AuditSealer: Sendable {
         let entries = events.compactMap { event in
             event.digest.map { AuditEntry(serial: event.serial, digest: $0) }
         }
-        // Whoever can change rows may have given the newest seal any number.
+        // An attacker who can change rows may have given the newest seal any number.
         guard entries.count == events.count, record?.number != .max else { throw .internalFault }
         let packed = AuditEntry.packed(entries)
         let now = clock.now()
@@ -275,7 +275,7 @@ package final class AuditSealer: Sendable {
             metadata: ["number": "\(known.number)", "digest": "\(known.digest)"])
     }
 
-    /// Logs number and digest of the newest seal, so that whoever collects the log can tell if it is gone.
+    /// Logs number and digest of the newest seal, so that a reader of the log can tell if it is gone.
     private func logNewest(atMost pause: Int64) {
         let now = clock.now()
         let due = state.withLock { state -> AuditSealRecord? in
