@@ -64,7 +64,7 @@ package struct UseCases: Sendable {
         refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
         let operators = OperatorDirectory(
             configuration: configuration, relyingParties: relyingParties, store: store, answers: TelcoFinderAnswers(),
-            clock: clock, logger: logger)
+            clock: clock, logger: logger, capsules: capsules)
         signIn = SignInWithCode(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
@@ -74,12 +74,12 @@ package struct UseCases: Sendable {
         verifyPhoneNumber = VerifyPhoneNumber(
             configuration: configuration, relyingParties: relyingParties, operators: operators, store: store,
             oneTimeStore: oneTimeStore, cache: sessions.cache, pause: pause, clock: clock, random: random,
-            logger: logger, observer: verificationObserver)
+            logger: logger, observer: verificationObserver, capsules: capsules)
         backchannelAuthentication = BackchannelAuthentication(
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
             pace: PollPace(uptime: uptime), userKeys: configuration.providers.compactMapValues(\.userKey),
-            clock: clock, random: random, logger: logger, observer: observer)
+            clock: clock, random: random, logger: logger, observer: observer, capsules: capsules)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault,
             claimsVault: claimsVault, oneTimeStore: oneTimeStore, clock: clock, random: random, logger: logger)
@@ -87,7 +87,7 @@ package struct UseCases: Sendable {
         signingKeys = SigningKeys(store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(
             configuration: configuration, relyingParties: relyingParties, store: store, keys: signingKeys,
-            onceOnly: OnceOnly(), clock: clock, random: random, logger: logger, observer: observer)
+            onceOnly: OnceOnly(), clock: clock, random: random, logger: logger, observer: observer, capsules: capsules)
         redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
@@ -97,7 +97,8 @@ package struct UseCases: Sendable {
         oneTimeSessionCode = OneTimeSessionCode(oneTimeStore: oneTimeStore, random: random)
         backchannelLogout = BackchannelLogout(
             configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,
-            clock: clock, logger: logger, refusals: configuration.providers.mapValues { _ in LogSampler() })
+            clock: clock, logger: logger, refusals: configuration.providers.mapValues { _ in LogSampler() },
+            capsules: capsules)
         providerSignOut = ProviderSignOut(
             configuration: configuration, relyingParties: relyingParties, store: store, oneTimeStore: oneTimeStore,
             clock: clock, random: random, logger: logger)

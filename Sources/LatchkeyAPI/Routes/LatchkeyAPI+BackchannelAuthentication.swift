@@ -72,10 +72,16 @@ extension LatchkeyAPI {
         } catch {
             throw APIError.notificationTokenMissing
         }
-        let notifier = try await useCases.backchannelAuthentication.authenticate(token, at: provider)
-        let fields = try BodyFields(request)
-        let notification =
-            notifier.isPing ? try BackchannelNotification(ping: fields) : try BackchannelNotification(fields)
+        let notifier = try await useCases.backchannelAuthentication.authenticate(
+            token, at: provider, requestID: request.id)
+        let notification: BackchannelNotification
+        do throws(APIError) {
+            let fields = try BodyFields(request)
+            notification = try notifier.isPing ? .init(ping: fields) : .init(fields)
+        } catch {
+            await useCases.backchannelAuthentication.refuse(unreadable: error.description, from: notifier)
+            throw error
+        }
         do throws(SignInError) {
             try await useCases.backchannelAuthentication.receive(notification, from: notifier)
         } catch {

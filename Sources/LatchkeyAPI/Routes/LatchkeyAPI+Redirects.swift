@@ -99,8 +99,7 @@ extension LatchkeyAPI {
     func finishRedirect(_ request: Request) async throws -> Response {
         guard request.method == .get else { return Response(status: .ok, headers: [.cacheControl: "no-store"]) }
         try checkProvider(of: request)
-        return try await finish(
-            try ReceivedAuthorizationResponse(try request.query, provider: request.provider), request)
+        return try await finish(try request.query, request)
     }
 
     /// `response_mode=form_post`: a browser sends no `SameSite=Lax` cookie with another site's form. Then a page of
@@ -115,7 +114,7 @@ extension LatchkeyAPI {
             let items = AuthorizationResponse.names.compactMap { name in form[name].map { (name: name, value: $0) } }
             return BrowserPages.formToSendAgain(items, to: baseURL.path + request.path, below: baseURL.path)
         }
-        return try await finish(try ReceivedAuthorizationResponse(form, provider: request.provider), request)
+        return try await finish(form, request)
     }
 
     /// - Throws: `not_found` if no provider has the name in the path.
@@ -123,10 +122,22 @@ extension LatchkeyAPI {
         try useCases.redirectSignIn.checkProvider(request.provider)
     }
 
-    private func finish(_ received: ReceivedAuthorizationResponse, _ request: Request) async throws -> Response {
+    private func finish(_ parameters: Query, _ request: Request) async throws -> Response {
+        let received: ReceivedAuthorizationResponse
+        do throws(APIError) {
+            received = try ReceivedAuthorizationResponse(parameters, provider: request.provider)
+        } catch {
+            // The error may name a parameter that is personal.
+            let repeated = parameters.repeatedName.flatMap { AuthorizationResponse.names.contains($0) ? $0 : nil }
+            await useCases.redirectSignIn.keepCapsule(
+                ofUnreadableResponseAt: request.provider, browser: cookies.browser(of: request),
+                problem: repeated.map { "The authorization response has \($0) more than once." }
+                    ?? "A parameter of the authorization response is malformed.", requestID: request.id)
+            throw error
+        }
         let step = try await useCases.redirectSignIn.finish(
             received, browser: cookies.browser(of: request), session: cookies.session(of: request),
-            device: DeviceName.of(request), subnet: rates.subnet(of: request))
+            device: DeviceName.of(request), subnet: rates.subnet(of: request), requestID: request.id)
         var response = respond(step)
         guard case .finished(let end) = step else { return response }
         switch end.result {

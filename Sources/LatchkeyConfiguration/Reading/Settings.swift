@@ -307,7 +307,7 @@ enum Settings {
             "audit.sign_ins", .flag(), \.auditsSignIns,
             "Records every sign-in and registration in the audit record, in the sign-in's transaction: one row more."),
         Setting(
-            "capsules.count", .integer(0...1_000_000), \.capsules.count,
+            "capsules.count", .integer(0...100_000), \.capsules.count,
             "The most capsules of failed sign-ins that are kept; 0 makes none."),
         Setting(
             "capsules.retention", .duration(60...31_536_000), \.capsules.retention,

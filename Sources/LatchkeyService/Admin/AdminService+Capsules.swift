@@ -70,12 +70,14 @@ extension CapsuleRecord {
         return String(decoding: json.finish(), as: UTF8.self)
     }
 
-    /// Time, correlation id, provider, and what failed.
+    /// Time, correlation id, provider, flow, and what failed.
     fileprivate var summary: String {
         get throws(OperatorFailure) {
             let content = try content
             var words = [UTCTime.text(time), correlationID]
-            if let provider = content["request"]?.object?["provider"]?.string { words.append(provider) }
+            let request = content["request"]?.object
+            if let provider = request?["provider"]?.string { words.append(provider) }
+            if let flow = request?["flow"]?.string { words.append("flow=\(flow)") }
             let failure = content["failure"]?.object
             words += ["code", "check", "provider_code", "step"].compactMap { name in
                 failure?[name]?.string.map { "\(name)=\($0)" }

@@ -55,7 +55,7 @@ package struct LinkIdentity: Sendable {
         }
     }
 
-    /// Writes the log line. An error gets the correlation id.
+    /// Writes the log line, and keeps the capsule of a failure. An error gets the correlation id.
     private func logged(
         _ request: SignInRequest, _ body: (SignInRequest, inout SignInLog) async throws(SignInError) -> Linked
     ) async throws(SignInError) -> Linked {
@@ -64,11 +64,15 @@ package struct LinkIdentity: Sendable {
         request.correlationID = correlationID
         var log = SignInLog(request, correlationID: correlationID, logger: logger, .link, observer: signIn.observer)
         do throws(SignInError) {
-            let linked = try await body(request, &log)
-            log.write(linked.isNew ? .linked : .wasLinked)
-            return linked
+            return try await signIn.capsules.recording { () async throws(SignInError) in
+                let linked = try await body(request, &log)
+                log.write(linked.isNew ? .linked : .wasLinked)
+                return linked
+            } failed: { error in
+                log.write(error)
+                return CapsuleSubject(log, .link)
+            }
         } catch {
-            log.write(error)
             throw error.with(correlationID)
         }
     }
@@ -78,7 +82,7 @@ package struct LinkIdentity: Sendable {
     ) async throws(SignInError) -> Linked {
         let correlationID = request.correlationID ?? .random(from: random)
         let attempt = try SignInAttempt(request, correlationID, signIn.configuration, signIn.relyingParties)
-        log.foundProvider()
+        log.found(attempt)
         let verified = try await signIn.verify(attempt, linkedTo: holder.session.id, &log)
         log.begin(.store)
         var link = IdentityLink(

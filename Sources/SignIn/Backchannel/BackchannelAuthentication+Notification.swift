@@ -15,9 +15,25 @@ extension BackchannelAuthentication {
     /// Finds the sign-in that a notification token belongs to.
     ///
     /// Looked up by its hash, so that the time taken reveals nothing about existing tokens.
-    /// - Parameter provider: Whose notification endpoint it is.
+    /// - Parameters:
+    ///   - provider: Whose notification endpoint it is.
+    ///   - requestID: Names a notification in its capsule that belongs to no sign-in; a random one if nil.
     /// - Throws: `invalid_token`; `temporarily_unavailable`.
-    package func authenticate(_ token: Secret, at provider: String) async throws(SignInError) -> Notifier {
+    package func authenticate(
+        _ token: Secret, at provider: String, requestID: String? = nil
+    ) async throws(SignInError) -> Notifier {
+        try await capsules.recording { () async throws(SignInError) in
+            try await find(token, at: provider)
+        } failed: { _ in
+            CapsuleSubject(
+                flow: .backchannelAuthentication, correlationID: requestID ?? random.token(bytes: 16),
+                provider: provider,
+                client: nil, relyingParty: relyingParties[provider], network: nil, times: StepTimes(),
+                requested: [("operation", .name("notification")), ("notification_token", .secret(token))])
+        }
+    }
+
+    private func find(_ token: Secret, at provider: String) async throws(SignInError) -> Notifier {
         guard token.exposed.utf8.count == RandomSource.tokenCharacters else { throw .notificationTokenUnknown }
         let token = NotificationToken(token)
         let now = clock.now()
@@ -48,12 +64,20 @@ extension BackchannelAuthentication {
                 try await noteReady(notifier, notification)
             case .refused(let code):
                 log.begin(.store)
-                try await settle(notifier, notification, .refusal) {
-                    $0.failure = BackchannelAuthenticationFailure(carrierCode: code).text
-                }
+                let failure = BackchannelAuthenticationFailure(carrierCode: code)
+                try await settle(notifier, notification, .refusal) { $0.failure = failure.text }
+                await capsules.keep(capsuleSubject(of: record.terms, log), failure.error)
             case .approved(let idToken, let accessToken):
                 try await approve(notifier, notification, idToken, accessToken, &log)
             }
+        }
+    }
+
+    /// Logs a notification that cannot be read, and keeps its capsule.
+    /// - Parameter problem: What is wrong with it: sentences without any text of its own.
+    package func refuse(unreadable problem: String, from notifier: Notifier) async {
+        _ = try? await logged(.notification, notifier.record.terms) { (_) async throws(SignInError) -> Void in
+            throw .invalidRequest(problem)
         }
     }
 

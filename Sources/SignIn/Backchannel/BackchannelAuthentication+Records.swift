@@ -84,25 +84,56 @@ extension BackchannelAuthentication {
         return record
     }
 
-    /// Runs a step and writes its log line. An error gets the sign-in's correlation id.
+    /// Runs a step and writes its log line, and keeps the capsule of a failure. An error gets the sign-in's correlation
+    /// id.
     func logged<Value>(
         _ step: BackchannelAuthenticationLog.Step, _ terms: BackchannelAuthenticationRecord.Terms,
         _ body: (inout BackchannelAuthenticationLog) async throws(SignInError) -> Value
     ) async throws(SignInError) -> Value {
         var log = BackchannelAuthenticationLog(step, terms, logger, observer: observer)
         do throws(SignInError) {
-            let value = try await body(&log)
-            log.writeSuccess()
-            return value
+            return try await capsules.recording { () async throws(SignInError) in
+                let value = try await body(&log)
+                log.writeSuccess()
+                return value
+            } failed: { error in
+                write(error, terms, log)
+                return log.leavesCapsule(of: error) ? capsuleSubject(of: terms, log) : nil
+            }
         } catch {
-            // What the carrier notified of earlier came without a request of this server's.
-            let isOfCarrier = error.carrierError != nil || error.check != nil
-            let carrier = isOfCarrier ? relyingParties[terms.provider]?.knownProvider(for: MCCMNC(terms.network)) : nil
-            log.write(
-                error.at(
-                    carrier?.serverInitiatedAuthorizationEndpoint ?? carrier?.backchannelAuthentication?.endpoint))
             guard let correlationID = CorrelationID(terms.correlationID) else { throw error }
             throw error.with(correlationID)
         }
+    }
+
+    private func write(
+        _ error: SignInError, _ terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
+    ) {
+        // What the carrier notified of earlier came without a request of this server's.
+        let isOfCarrier = error.carrierError != nil || error.check != nil
+        let carrier = isOfCarrier ? relyingParties[terms.provider]?.knownProvider(for: MCCMNC(terms.network)) : nil
+        log.write(
+            error.at(
+                carrier?.serverInitiatedAuthorizationEndpoint ?? carrier?.backchannelAuthentication?.endpoint))
+    }
+
+    func capsuleSubject(
+        of terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
+    ) -> CapsuleSubject {
+        let provider = configuration.providers[terms.provider]
+        let words: (String?) -> CapsuleSubject.Value? = { $0.map { .words($0.split(ascii: " ").map(String.init)) } }
+        return CapsuleSubject(
+            flow: .backchannelAuthentication, correlationID: terms.correlationID, provider: terms.provider,
+            client: ClientID(terms.clientID).flatMap { provider?.clients[$0] },
+            relyingParty: relyingParties[terms.provider], network: MCCMNC(terms.network), times: log.stepTimes,
+            requested: [
+                ("operation", .name(log.operation)),
+                ("delivery_mode", provider?.backchannelTokenDeliveryMode.map { .name($0.rawValue) }),
+                ("redirect_uri", terms.redirectURI.isEmpty ? nil : .text(terms.redirectURI)),
+                ("scopes", words(terms.scope)), ("acr_values", words(terms.acrValues)),
+                ("context", terms.context.map { .secret(Secret($0)) }),
+                ("prompt", words(terms.prompt)),
+                ("login_hint", terms.loginHint.exposed.isEmpty ? nil : .secret(terms.loginHint)),
+            ])
     }
 }

@@ -39,6 +39,8 @@ package struct BackchannelAuthentication: Sendable {
     let random: RandomSource
     let logger: Logger
     let observer: SignInObserver
+    /// Keeps capsules of failures; nil if none are made.
+    let capsules: CapsuleRecorder?
 
     package var promptStatistics: PromptStatistics { prompts.statistics }
 

@@ -59,6 +59,21 @@ struct BackchannelAuthenticationLog {
     /// Logs a port token that moves no account, at once.
     func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
 
+    /// What the capsule of a failure says of it.
+    var operation: String { step.rawValue }
+    var stepTimes: StepTimes { times }
+
+    /// Whether a failure leaves a capsule. A request that is refused before its first step has none, nor has one over
+    /// a limit. The outcome of a sign-in that failed before has the capsule of that time.
+    func leavesCapsule(of error: SignInError) -> Bool {
+        switch step {
+        case .cancel: false
+        case .notification: true
+        case .end: times.last != nil || error.code == .expired
+        case .start, .retry, .poll: times.last != nil && error.code != .rateLimited
+        }
+    }
+
     /// The step turns out to be another one.
     mutating func become(_ other: Step) {
         step = other

@@ -13,12 +13,11 @@ struct Capsule {
     /// The format of this version.
     private static let format = 1
 
-    /// A failed sign-in, and what was recorded of it. It has secrets and personal data.
+    /// A failed operation, and what was recorded of it. It has secrets and personal data.
     struct Source {
-        let attempt: SignInAttempt
+        let subject: CapsuleSubject
         let error: SignInError
         let record: ProtocolRecord
-        let times: StepTimes
         let at: Timestamp
         /// Of this program.
         let version: String
@@ -49,7 +48,7 @@ struct Capsule {
         let failure = capsule.failure
         return JSONValue.object(of: [
             ("capsule", .integer(Int64(format))), ("version", .string(source.version)),
-            ("time", .string(UTCTime.text(source.at))), ("correlation_id", .string(source.attempt.correlationID.text)),
+            ("time", .string(UTCTime.text(source.at))), ("correlation_id", .string(source.subject.correlationID)),
             ("failure", failure), ("request", request), ("settings", capsule.settings),
             ("metadata", capsule.metadata), ("keys", capsule.keys), ("responses", responses), ("id_token", idToken),
             ("checks", checks), ("steps", capsule.steps),
@@ -66,21 +65,18 @@ struct Capsule {
         self.source = source
         self.contents = contents
         provider = source.record.provider
-        explanation = source.record.validation.map { source.attempt.relyingParty.explain($0) }
+        explanation = source.record.validation.flatMap { source.subject.relyingParty?.explain($0) }
         shape = CapsuleShape(Pseudonyms(random), known: Self.known(source, provider), at: source.at)
-        // The secrets of the sign-in, so that no sentence shows them.
-        let request = source.attempt.request
-        for secret in [request.code, request.nonce, source.record.validation?.idToken].compactMap(\.self) {
-            _ = shape.pseudonyms.pseudonym(of: secret.exposed)
-        }
+        // So that no sentence shows it.
+        if let idToken = source.record.validation?.idToken { _ = shape.pseudonyms.pseudonym(of: idToken.exposed) }
     }
 
     /// What is configured, and the provider's metadata.
     private static func known(_ source: Source, _ provider: ProviderMetadata?) -> Set<String> {
-        let (client, relyingParty) = (source.attempt.client, source.attempt.relyingParty)
-        var known = Set([client.id.text] + client.scopes + client.redirectURIs)
-        if let network = source.attempt.request.network { known.insert(network.text) }
-        if let issuer = relyingParty.issuer { known.insert(issuer.text) }
+        let subject = source.subject
+        var known = Set(subject.client.map { [$0.id.text] + $0.scopes + $0.redirectURIs } ?? [])
+        if let network = subject.network { known.insert(network.text) }
+        if let issuer = subject.relyingParty?.issuer { known.insert(issuer.text) }
         guard let provider else { return known }
         known.insert(provider.issuer)
         let endpoints = [
@@ -95,20 +91,21 @@ struct Capsule {
 
 // The members that are numbers, names and configured values.
 extension Capsule {
-    private var settings: JSONValue {
-        let (client, rules) = (source.attempt.client, source.attempt.relyingParty.idTokenRules)
+    private var settings: JSONValue? {
+        guard let rules = source.subject.relyingParty?.idTokenRules else { return nil }
+        let client = source.subject.client
         return .object(of: [
             ("clock_skew", .integer(rules.clockSkewSeconds)), ("max_age_of_issue", .integer(rules.maximumAgeSeconds)),
             ("id_token_types", .texts(rules.types.map(\.rawValue).sorted())),
-            ("signing_algorithms", .texts(client.signingAlgorithms.map(\.rawValue).sorted())),
-            ("pkce", .string(client.pkce.rawValue)), ("nonce", .string(client.nonce.rawValue)),
-            ("scopes", .texts(client.scopes)),
+            ("signing_algorithms", client.map { .texts($0.signingAlgorithms.map(\.rawValue).sorted()) }),
+            ("pkce", client.map { .string($0.pkce.rawValue) }), ("nonce", client.map { .string($0.nonce.rawValue) }),
+            ("scopes", client.map { .texts($0.scopes) }),
         ])
     }
 
     private var metadata: JSONValue? {
         guard let provider else { return nil }
-        let fetchedAt = source.attempt.relyingParty.metadataFetchedAt(provider)
+        let fetchedAt = source.subject.relyingParty?.metadataFetchedAt(provider)
         return .object(of: [
             ("issuer", .string(provider.issuer)), ("token_endpoint", .string(provider.tokenEndpoint.textWithoutQuery)),
             ("userinfo_endpoint", provider.userInfoEndpoint.map { .string($0.textWithoutQuery) }),
@@ -119,7 +116,7 @@ extension Capsule {
     }
 
     private var keys: JSONValue? {
-        guard let provider, let keys = source.attempt.relyingParty.keyStatus(of: provider) else { return nil }
+        guard let provider, let keys = source.subject.relyingParty?.keyStatus(of: provider) else { return nil }
         return .object(of: [
             ("count", .integer(Int64(keys.count))),
             ("age_seconds", .integer(source.at.secondsSinceEpoch - keys.fetchedAt.secondsSinceEpoch)),
@@ -129,7 +126,7 @@ extension Capsule {
 
     private var steps: JSONValue {
         .array(
-            source.times.steps.map { time in
+            source.subject.times.steps.map { time in
                 .object(of: [
                     ("step", .string(time.step.rawValue)),
                     ("microseconds", .integer(Int64(clamping: time.nanoseconds / 1000))),
@@ -145,8 +142,9 @@ extension Capsule {
         return .object(of: [
             ("code", .string(error.code.rawValue)),
             ("provider_code", (error.carrierError ?? error.carrierCode).map { .string(shownCode($0)) }),
-            ("error_type", .string(error.errorType.rawValue)), ("check", error.check.map { .string($0.rawValue) }),
-            ("step", source.times.last.map { .string($0.rawValue) }),
+            ("error_type", .string(error.errorType.rawValue)),
+            ("check", (error.check?.rawValue ?? source.subject.check).map { .string($0) }),
+            ("step", source.subject.times.last.map { .string($0.rawValue) }),
             ("status", error.request?.status.map { .integer(Int64($0)) }),
             ("cause", cause.map { .string($0) }),
         ])
@@ -165,22 +163,33 @@ extension Capsule {
 
     private var request: JSONValue {
         mutating get {
-            let request = source.attempt.request
-            let acrValues = request.acrValues.isEmpty ? nil : shape.words(request.acrValues)
-            let scopes = shape.words(request.scopes)
-            let redirectURI = request.redirectURI.isEmpty ? nil : shape.text(request.redirectURI)
-            let nonce = request.nonce.map { shape.pseudonyms.pseudonym(of: $0.exposed) }
-            let context = request.context.map { shape.pseudonyms.pseudonym(of: $0) }
-            return .object(of: [
-                ("provider", .string(request.provider)), ("client_id", .string(source.attempt.client.id.text)),
-                ("mccmnc", request.network.map { .string($0.text) }),
-                ("redirect_uri", redirectURI.map { .string($0) }),
-                ("started_here", .bool(request.wasStartedHere)), ("operator_token", .bool(request.isOperatorToken)),
-                ("code", .string(shape.pseudonyms.pseudonym(of: request.code.exposed))),
-                ("has_code_verifier", .bool(request.codeVerifier != nil)), ("nonce", nonce.map { .string($0) }),
-                ("scopes", scopes), ("acr_values", acrValues), ("context", context.map { .string($0) }),
-                ("max_age", request.authentication.maximumAge.map { .integer($0) }),
-            ])
+            let subject = source.subject
+            var members: [(name: String, value: JSONValue?)] = [
+                ("flow", .string(subject.flow.rawValue)), ("provider", .string(subject.provider)),
+                ("client_id", subject.client.map { .string($0.id.text) }),
+                ("mccmnc", subject.network.map { .string($0.text) }),
+            ]
+            members += shown(subject.requested)
+            return .object(of: members)
+        }
+    }
+
+    private mutating func shown(_ members: [CapsuleSubject.Member]) -> [(name: String, value: JSONValue?)] {
+        var all: [(name: String, value: JSONValue?)] = []
+        for member in members { all.append((member.name, member.value.map { shown($0) })) }
+        return all
+    }
+
+    private mutating func shown(_ value: CapsuleSubject.Value) -> JSONValue {
+        switch value {
+        case .name(let name): .string(name)
+        case .flag(let flag): .bool(flag)
+        case .number(let number): .integer(number)
+        case .text(let text): .string(shape.text(text))
+        case .words(let words): shape.words(words)
+        case .code(let code): .string(shownCode(code))
+        case .secret(let secret): .string(shape.pseudonyms.pseudonym(of: secret.exposed))
+        case .members(let members): .object(of: shown(members))
         }
     }
 
@@ -225,7 +234,9 @@ extension Capsule {
     /// Every check of the ID token, with what was expected and what was found.
     private var checks: JSONValue? {
         mutating get {
-            guard let explanation, let validation = source.record.validation else { return nil }
+            guard let explanation, let validation = source.record.validation,
+                let rules = source.subject.relyingParty?.idTokenRules
+            else { return nil }
             var shown: [JSONValue] = []
             for step in explanation.steps {
                 let names = step.check.members
@@ -239,7 +250,7 @@ extension Capsule {
                 shown.append(
                     .object(of: [
                         ("check", .string(step.check.rawValue)), ("verdict", .string(verdict.rawValue)),
-                        ("expected", expected(by: step.check, validation)),
+                        ("expected", expected(by: step.check, validation, rules)),
                         ("found", names.isEmpty ? nil : .object(of: found)),
                     ]))
             }
@@ -248,8 +259,10 @@ extension Capsule {
     }
 
     /// What a check compares with; nil if it compares with nothing.
-    private mutating func expected(by check: IDTokenCheck, _ validation: ProtocolRecord.Validation) -> JSONValue? {
-        let (expectation, rules) = (validation.expectation, source.attempt.relyingParty.idTokenRules)
+    private mutating func expected(
+        by check: IDTokenCheck, _ validation: ProtocolRecord.Validation, _ rules: IDTokenRules
+    ) -> JSONValue? {
+        let expectation = validation.expectation
         let now = validation.at.secondsSinceEpoch
         switch check {
         case .type: return .texts(rules.types.map(\.rawValue).sorted())

@@ -40,34 +40,21 @@ package struct SignInWithCode: Sendable {
     package func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
         let correlationID = request.correlationID ?? .random(from: random)
         var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: observer)
-        let record = capsules == nil ? nil : ProtocolRecord()
-        var known: SignInAttempt?
         do throws(SignInError) {
-            let attempt = try SignInAttempt(
-                request, correlationID, configuration, relyingParties, pause: pause, clock: clock)
-            known = attempt
-            log.foundProvider()
-            let outcome = try await signIn(attempt, recordedIn: record, &log)
-            log.write(outcome)
-            return outcome
-        } catch {
-            log.write(error)
-            // A repeated request that is refused as before began no other step, and has the capsule of the first.
-            if let known, let record, let step = log.stepTimes.last, step != .recall {
-                await capsules?.keep(known, error, record, log.stepTimes)
+            return try await capsules.recording { () async throws(SignInError) in
+                let attempt = try SignInAttempt(
+                    request, correlationID, configuration, relyingParties, pause: pause, clock: clock)
+                log.found(attempt)
+                let outcome = try await signIn(attempt, &log)
+                log.write(outcome)
+                return outcome
+            } failed: { error in
+                log.write(error)
+                return CapsuleSubject(log)
             }
+        } catch {
             throw error.with(correlationID)
         }
-    }
-
-    /// Signs in, and has what the provider sends recorded.
-    private func signIn(
-        _ attempt: SignInAttempt, recordedIn record: ProtocolRecord?, _ log: inout SignInLog
-    ) async throws(SignInError) -> SignInOutcome {
-        guard let record else { return try await signIn(attempt, &log) }
-        return try await ProtocolRecord.$current.withValue(record) { () async -> Result<SignInOutcome, SignInError> in
-            do throws(SignInError) { return .success(try await signIn(attempt, &log)) } catch { return .failure(error) }
-        }.get()
     }
 
     private func signIn(_ attempt: SignInAttempt, _ log: inout SignInLog) async throws(SignInError) -> SignInOutcome {
@@ -299,7 +286,7 @@ extension SignInWithCode {
     ) async throws(SignInError) -> (key: String, provider: SignInConfiguration.Provider) {
         guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider(in: configuration) }
         let key = try await operators.key(
-            ofProvider: name, for: choice, correlationID ?? .random(from: random))
+            ofProvider: name, for: choice, .operatorToken, correlationID ?? .random(from: random))
         guard let provider = configuration.providers[key], provider.kind == .camara else { throw .noOperatorTokens }
         return (key, provider)
     }

@@ -13,6 +13,8 @@ package struct BackchannelLogout: Sendable {
     let logger: Logger
     /// By provider, so that a flood at one does not hide the refusals of another. Anyone can post a logout token.
     let refusals: [String: LogSampler]
+    /// Keeps capsules of failures; nil if none are made.
+    let capsules: CapsuleRecorder?
 
     /// Ends what a logout token names: a session by its `sid`, or all sessions of the identity of its `sub`. It is no
     /// error if there are none.
@@ -25,28 +27,37 @@ package struct BackchannelLogout: Sendable {
         guard let provider = configuration.providers[name], let relyingParty = relyingParties[name],
             provider.kind == .oidc, provider.endsSessions
         else { throw .unknownProvider(in: configuration) }
-        do throws(SignInError) {
+        var failedCheck: LogoutTokenCheck?
+        try await capsules.recording { () async throws(SignInError) in
             let ended = try await end(
-                try await verify(logoutToken, provider.clients.mapValues(\.signingAlgorithms), relyingParty), requestID)
+                try await verify(
+                    logoutToken, provider.clients.mapValues(\.signingAlgorithms), relyingParty, &failedCheck),
+                requestID)
             logger.info(
                 "back-channel logout",
                 metadata: ["provider": "\(name)", "sessions": .stringConvertible(ended), "request_id": "\(requestID)"])
-        } catch {
+        } failed: { error in
             refusals[name]?.log(
                 error, "back-channel logout refused", ["provider": "\(name)", "request_id": "\(requestID)"],
                 to: logger, at: clock.now())
-            throw error
+            return CapsuleSubject(
+                flow: .backchannelLogout, correlationID: requestID, provider: name, client: nil,
+                relyingParty: relyingParty, network: nil, times: StepTimes(),
+                requested: [("logout_token", .secret(logoutToken))], check: failedCheck?.rawValue)
         }
     }
 
     private func verify(
-        _ token: Secret, _ clients: [ClientID: Set<SigningAlgorithm>], _ relyingParty: RelyingParty
+        _ token: Secret, _ clients: [ClientID: Set<SigningAlgorithm>], _ relyingParty: RelyingParty,
+        _ failedCheck: inout LogoutTokenCheck?
     ) async throws(SignInError) -> LogoutToken {
         do throws(LogoutTokenRefusal) {
             return try await relyingParty.verify(logoutToken: token, for: clients)
         } catch {
             switch error {
-            case .failed(let check): throw .logoutTokenRefused(check)
+            case .failed(let check):
+                failedCheck = check
+                throw .logoutTokenRefused(check)
             case .unknown(let error): throw SignInError(error)
             }
         }

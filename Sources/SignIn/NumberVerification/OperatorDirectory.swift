@@ -21,6 +21,8 @@ struct OperatorDirectory: Sendable {
     let answers: TelcoFinderAnswers
     let clock: WallClock
     let logger: Logger
+    /// Keeps capsules of failures; nil if none are made.
+    let capsules: CapsuleRecorder?
 
     /// The name under which the configuration has what a name in paths stands for, as
     /// ``SignInConfiguration/key(ofProvider:for:)`` says. A request that names no operator and no network, but a
@@ -29,16 +31,21 @@ struct OperatorDirectory: Sendable {
     /// - Throws: `operator_unknown` if Telco Finder knows no operator, or one that is not configured; `rate_limited`;
     ///   `carrier_error` and the like if Telco Finder cannot be asked; what the other way throws.
     func key(
-        ofProvider name: String, for choice: OperatorChoice, _ correlationID: CorrelationID
+        ofProvider name: String, for choice: OperatorChoice, _ flow: CapsuleFlow, _ correlationID: CorrelationID
     ) async throws(SignInError) -> String {
         guard choice.name == nil, choice.network == nil, let number = choice.number,
             let rules = configuration.telcoFinders[name]
         else { return try configuration.key(ofProvider: name, for: choice) }
         try await admit(number, choice.caller)
-        guard let found = try await find(number, of: name, rules, correlationID),
-            let mobileOperator = try mobileOperator(found, of: name, correlationID)
-        else { throw .operatorUnknownToFinder }
-        return mobileOperator.key
+        return try await capsules.recording { () async throws(SignInError) in
+            guard let found = try await find(number, of: name, rules, correlationID),
+                let mobileOperator = try mobileOperator(found, of: name, correlationID)
+            else { throw .operatorUnknownToFinder }
+            return mobileOperator.key
+        } failed: { _ in
+            let finder = relyingParties[SignInConfiguration.TelcoFinderRules.key(of: name)]
+            return CapsuleSubject(flow, choice, provider: name, rules, finder, correlationID)
+        }
     }
 
     /// Asks Telco Finder whether a number is that of the operator that reports it, if the provider says so.

@@ -18,7 +18,7 @@ extension VerifyPhoneNumber {
         choice.number = number
         // Before the operator is known: Telco Finder is asked for no more numbers than a user may verify.
         try await admit(number, of: user.id)
-        let key = try await operators.key(ofProvider: provider, for: choice, correlationID)
+        let key = try await operators.key(ofProvider: provider, for: choice, .phoneVerification, correlationID)
         guard let mobileOperator = configuration.providers[key]?.mobileOperator,
             let client = configuration.providers[key]?.client(nil)
         else { throw .noOperatorTokens }
@@ -56,6 +56,7 @@ extension VerifyPhoneNumber {
             return try await answer(to: subject, attempt, at: provider, &findings)
         } catch {
             guard error.fault == .client else { throw error }
+            await capsules.keep(CapsuleSubject(findings), error)
             return subject.failed(
                 error.codeText, simSwapped: error.code == .simSwapped ? true : nil, at: clock.now())
         }
@@ -69,11 +70,16 @@ extension VerifyPhoneNumber {
     ) async throws(SignInError) -> PhoneVerification {
         guard let mobileOperator = attempt.mobileOperator else { throw .internalFault }
         let asked = subject.phoneNumber.flatMap(MSISDN.init)
+        findings.step = .token
         let tokens =
             attempt.request.isOperatorToken
             ? try await attempt.exchangeOperatorToken(for: mobileOperator.scopes(toVerify: asked), at: provider)
             : try await attempt.exchangeCode(at: provider)
-        if tokens.idToken != nil { _ = try await attempt.validate(tokens, from: provider) { _ in } }
+        if tokens.idToken != nil {
+            findings.step = .validate
+            _ = try await attempt.validate(tokens, from: provider) { _ in }
+        }
+        findings.step = .number
         let number: MSISDN
         if let asked {
             guard try await attempt.isDeviceNumber(asked, at: mobileOperator, with: tokens, at: provider) else {
@@ -83,8 +89,10 @@ extension VerifyPhoneNumber {
         } else {
             number = try await attempt.fetchNumber(from: mobileOperator, with: tokens, at: provider)
         }
+        findings.step = .telcoFinder
         findings.operatorFinding = try await operators.check(
             number, reportedBy: mobileOperator, attempt.correlationID)
+        findings.step = .simSwap
         let sim = try await attempt.checkSIM(of: number, by: mobileOperator, at: provider)
         findings.sim = sim
         return subject.ended(

@@ -76,9 +76,13 @@ extension VerifyPhoneNumber {
         do throws(SignInError) {
             let attempt = try SignInAttempt(
                 try request.get(), correlationID, configuration, relyingParties, pause: pause, clock: clock)
+            findings.attempt = attempt
+            findings.number = subject.phoneNumber
+            findings.step = .discovery
             let provider = try await attempt.discoverProvider()
             return (try await outcome(of: subject, attempt, at: provider, &findings), provider.issuer)
         } catch {
+            await capsules.keep(CapsuleSubject(findings), error)
             if error.fault != .client { log(error.codeText, error.fault.logLevel, correlationID, findings) }
             return (subject.failed(error.codeText, at: clock.now()), "")
         }

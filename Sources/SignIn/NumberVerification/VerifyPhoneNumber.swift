@@ -29,10 +29,16 @@ package struct VerifyPhoneNumber: Sendable {
         package let correlationID: CorrelationID?
     }
 
-    /// What was found out beside the outcome, for the log and the metrics.
+    /// What was found out beside the outcome, for the log, the metrics and the capsule of a failure.
     struct Findings: Sendable {
         /// Nil until the operator is known.
         var operatorName: String?
+        /// Nil until the operator is asked.
+        var attempt: SignInAttempt?
+        /// The number that the operator is asked about.
+        var number: String?
+        /// What the operator was last asked.
+        var step: SignInReport.Step?
         var operatorFinding: OperatorFinding?
         var sim: SIMSwapFinding?
     }
@@ -70,6 +76,8 @@ package struct VerifyPhoneNumber: Sendable {
     let random: RandomSource
     let logger: Logger
     let observer: PhoneVerificationObserver
+    /// Keeps capsules of failures; nil if none are made.
+    let capsules: CapsuleRecorder?
 
     /// Verifies with the TS.43 temporary token of the device.
     /// - Throws: `invalid_request` for a number that is none, or a provider that is not clear; `operator_unknown`;
@@ -81,11 +89,15 @@ package struct VerifyPhoneNumber: Sendable {
         let correlationID = question.correlationID ?? .random(from: random)
         var findings = Findings()
         do throws(SignInError) {
-            let (id, verification) = try await ask(question, operatorToken, holder, correlationID, &findings)
-            log(verification, findings, correlationID)
-            return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
+            return try await capsules.recording { () async throws(SignInError) in
+                let (id, verification) = try await ask(question, operatorToken, holder, correlationID, &findings)
+                log(verification, findings, correlationID)
+                return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
+            } failed: { error in
+                log(error, correlationID, findings)
+                return CapsuleSubject(findings)
+            }
         } catch {
-            log(error, correlationID, findings)
             throw error.with(correlationID)
         }
     }
@@ -111,11 +123,15 @@ package struct VerifyPhoneNumber: Sendable {
         request.correlationID = correlationID
         let attempt = try SignInAttempt(
             request, correlationID, configuration, relyingParties, pause: pause, clock: clock)
+        findings.attempt = attempt
+        findings.number = inquiry.number?.text
+        findings.step = .discovery
         let provider = try await attempt.discoverProvider()
         try await oneTimeStore.spend(oneTimeStore.use(ofOperatorToken: operatorToken, at: inquiry.key))
         let id = random.token()
         let subject = inquiry.verification(id, of: holder, expiresAt: clock.now())
         let verification = try await outcome(of: subject, attempt, at: provider, &findings)
+        findings.step = .store
         // Also if the store fails, because the change may have been stored before the failure.
         defer { cache.remove(holder.user.id) }
         let formerHolders = try await stored(

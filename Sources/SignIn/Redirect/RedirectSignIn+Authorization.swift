@@ -24,7 +24,7 @@ extension RedirectSignIn {
         do throws(SignInError) {
             provider = try await discover(network, for: pending)
         } catch {
-            return refused(pending, error, times)
+            return await failed(pending, error, times)
         }
         let name = pending.start.provider
         guard let relyingParty = relyingParties[name],
@@ -46,7 +46,7 @@ extension RedirectSignIn {
                 browser: browser)
         } catch {
             await forget(request.state)
-            return refused(pending, .notPushed(error), times)
+            return await failed(pending, .notPushed(error), times)
         }
     }
 

@@ -9,15 +9,33 @@ extension RedirectSignIn {
     ///   - session: The token of the browser's session, if it has one.
     ///   - device: A name for the browser's device; for the list of sessions.
     ///   - subnet: As ``RedirectStart/subnet``.
+    ///   - requestID: Names a response in its capsule that belongs to no sign-in; a random one if nil.
     /// - Throws: If no frontend can be told: the response is not signed as it must be; or the `state` is unknown, was
     ///   used, has expired, or belongs to another browser.
     package func finish(
         _ received: ReceivedAuthorizationResponse, browser: Secret?, session: Secret? = nil, device: String? = nil,
-        subnet: IPAddress? = nil
+        subnet: IPAddress? = nil, requestID: String? = nil
     ) async throws(SignInError) -> RedirectStep {
-        let response = try await opened(received)
-        var pending = try await takePending(for: response, browser)
-        pending.subnet = subnet
+        var failedCheck: AuthorizationResponseCheck?
+        var known: (pending: PendingRedirect, response: AuthorizationResponse)?
+        return try await signIn.capsules.recording { () async throws(SignInError) in
+            let response = try await opened(received, &failedCheck)
+            var pending = try await takePending(for: response)
+            known = (pending, response)
+            try check(browser, startedIt: pending)
+            pending.subnet = subnet
+            return await proceed(pending, with: response, browser, session, device)
+        } failed: { _ in
+            if let known { return capsuleSubject(of: known.pending, known.response) }
+            return capsuleSubject(of: received, browser, check: failedCheck, requestID ?? random.token(bytes: 16))
+        }
+    }
+
+    /// Continues with the response to a sign-in of this browser.
+    private func proceed(
+        _ pending: PendingRedirect, with response: AuthorizationResponse, _ browser: Secret?, _ session: Secret?,
+        _ device: String?
+    ) async -> RedirectStep {
         var request: SignInRequest
         do throws(SignInError) {
             if let clientID = response.clientID, clientID != pending.clientID { throw .responseOfOtherClient }
@@ -32,6 +50,7 @@ extension RedirectSignIn {
             }
             request = try await self.request(response, pending)
         } catch {
+            await signIn.capsules.keep(capsuleSubject(of: pending, response), error)
             guard let id = pending.start.verification else { return refused(pending, error) }
             return await finishVerification(id, pending, .failure(error))
         }
@@ -90,6 +109,12 @@ extension RedirectSignIn {
         }
     }
 
+    /// Ends a sign-in that failed before the browser was sent to the provider. Its capsule is kept.
+    func failed(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes) async -> RedirectStep {
+        await signIn.capsules.keep(capsuleSubject(of: pending, nil, times), error)
+        return refused(pending, error, times)
+    }
+
     /// Ends a sign-in that failed before there was a code to redeem, and writes its log line.
     func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
         if pending.start.verification == nil {
@@ -115,18 +140,20 @@ extension RedirectSignIn {
 
     /// The sign-in that a response belongs to. Its `state` is spent by this.
     private func takePending(
-        for response: AuthorizationResponse, _ browser: Secret?
+        for response: AuthorizationResponse
     ) async throws(SignInError) -> PendingRedirect {
         guard let state = response.state, let bytes = try await oneTimeStore.take(.pendingRedirect, under: state),
             let pending = PendingRedirect(bytes),
             configuration.path(ofProvider: pending.start.provider).hasSameBytes(as: response.provider)
         else { throw .redirectUnknown }
         pendingStarts.end(TokenHash(sha256Of: state.exposed))
-        if let hash = pending.browserHash {
-            // Another user's response in this browser would sign its user in as the other one.
-            guard let browser, Self.hash(browser).hasSameBytes(as: hash) else { throw .otherBrowser }
-        }
         return pending
+    }
+
+    /// Another user's response in this browser would sign its user in as the other one.
+    private func check(_ browser: Secret?, startedIt pending: PendingRedirect) throws(SignInError) {
+        guard let hash = pending.browserHash else { return }
+        guard let browser, Self.hash(browser).hasSameBytes(as: hash) else { throw .otherBrowser }
     }
 
     /// Refuses a code that another sign-in brought before. An attacker who received it in a mix-up must not use it in a

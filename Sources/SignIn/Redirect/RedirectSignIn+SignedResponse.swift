@@ -8,7 +8,10 @@ extension RedirectSignIn {
     ///
     /// A response of the other kind is refused before its `state` is looked up, so that it cannot end the sign-in that
     /// it names.
-    func opened(_ received: ReceivedAuthorizationResponse) async throws(SignInError) -> AuthorizationResponse {
+    /// - Parameter failedCheck: The check that the JWT fails.
+    func opened(
+        _ received: ReceivedAuthorizationResponse, _ failedCheck: inout AuthorizationResponseCheck?
+    ) async throws(SignInError) -> AuthorizationResponse {
         switch received {
         case .plain(let response):
             guard !isSigned(at: response.provider) else {
@@ -17,7 +20,7 @@ extension RedirectSignIn {
             return response
         case .signed(let text, let provider):
             guard isSigned(at: provider) else { throw refusing(.responseSigned, of: provider) }
-            return AuthorizationResponse(try await verified(text, provider), provider: provider)
+            return AuthorizationResponse(try await verified(text, provider, &failedCheck), provider: provider)
         }
     }
 
@@ -26,7 +29,7 @@ extension RedirectSignIn {
     }
 
     private func verified(
-        _ text: Secret, _ provider: String
+        _ text: Secret, _ provider: String, _ failedCheck: inout AuthorizationResponseCheck?
     ) async throws(SignInError) -> VerifiedAuthorizationResponse {
         guard let relyingParty = relyingParties[provider],
             let clients = configuration.providers[provider]?.clients.mapValues(\.responseSigningAlgorithm)
@@ -35,7 +38,9 @@ extension RedirectSignIn {
             return try await relyingParty.verify(authorizationResponse: text, for: clients)
         } catch {
             switch error {
-            case .failed(let check): throw refusing(.responseRefused(check), of: provider)
+            case .failed(let check):
+                failedCheck = check
+                throw refusing(.responseRefused(check), of: provider)
             case .unknown(let error):
                 throw refusing(SignInError(error, advice: "Start a new sign-in."), of: provider)
             }

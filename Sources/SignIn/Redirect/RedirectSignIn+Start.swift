@@ -10,27 +10,37 @@ extension RedirectSignIn {
     package func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
         let correlationID = request.correlationID ?? .random(from: random)
         do throws(SignInError) {
-            let request = try await atOperator(request, correlationID)
-            let client = try client(for: request)
-            let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
-            var pending = PendingRedirect(
-                start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
-            pending.start.scopes = scopes(of: request, client)
-            pending.authentication = RequiredAuthentication(
-                maximumAge: request.maximumAge, since: request.prompt.contains(.login) ? clock.now() : nil)
-            pending.subnet = request.subnet
-            let provider = configuration.providers[request.provider]
-            guard provider?.kind == .zenkey else {
-                return try await sendToProvider(pending, at: nil, loginHintToken: nil, browser)
+            return try await signIn.capsules.recording { () async throws(SignInError) in
+                try await begin(request, correlationID, browser)
+            } failed: { _ in
+                nil
             }
-            if let network = request.network {
-                return try await sendToProvider(pending, at: network, loginHintToken: nil, browser)
-            }
-            if let url = provider?.authorizationURL { return try await sendToAnyCarrier(pending, at: url, browser) }
-            return try await sendToCarrierChoice(pending, browser)
         } catch {
             throw error.with(correlationID)
         }
+    }
+
+    private func begin(
+        _ request: RedirectStart, _ correlationID: CorrelationID, _ browser: Secret?
+    ) async throws(SignInError) -> RedirectStep {
+        let request = try await atOperator(request, correlationID)
+        let client = try client(for: request)
+        let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
+        var pending = PendingRedirect(
+            start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
+        pending.start.scopes = scopes(of: request, client)
+        pending.authentication = RequiredAuthentication(
+            maximumAge: request.maximumAge, since: request.prompt.contains(.login) ? clock.now() : nil)
+        pending.subnet = request.subnet
+        let provider = configuration.providers[request.provider]
+        guard provider?.kind == .zenkey else {
+            return try await sendToProvider(pending, at: nil, loginHintToken: nil, browser)
+        }
+        if let network = request.network {
+            return try await sendToProvider(pending, at: network, loginHintToken: nil, browser)
+        }
+        if let url = provider?.authorizationURL { return try await sendToAnyCarrier(pending, at: url, browser) }
+        return try await sendToCarrierChoice(pending, browser)
     }
 
     /// Begins to add an identity: says where to send the browser. Only the session that asks can finish it, in the same
@@ -54,7 +64,8 @@ extension RedirectSignIn {
         var request = request
         let choice = OperatorChoice(
             name: request.operatorName, network: request.network, number: request.phoneNumber, caller: request.subnet)
-        request.provider = try await signIn.operators.key(ofProvider: request.provider, for: choice, correlationID)
+        request.provider = try await signIn.operators.key(
+            ofProvider: request.provider, for: choice, .redirect, correlationID)
         guard configuration.providers[request.provider]?.kind == .camara else { return request }
         guard request.scopes.isEmpty, request.acrValues.isEmpty, request.context == nil, request.maximumAge == nil,
             request.prompt.isEmpty || request.prompt == [.noInteraction]

@@ -27,27 +27,38 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> StartedVerification {
         let correlationID = question.correlationID ?? .random(from: random)
         do throws(SignInError) {
-            let inquiry = try await verifyPhoneNumber.inquiry(question, of: holder.user, correlationID)
-            guard relyingParties[inquiry.key] != nil else { throw .unknownProvider(in: configuration) }
-            guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else { throw .redirectURINotRegistered }
-            let id = Secret(random.token())
-            let pending = pendingVerification(id, inquiry, redirectURI, publicURL, subnet, correlationID)
-            // First, so that a browser that is sent away finds it when it comes back.
-            let subject = inquiry.verification(
-                id.exposed, of: holder, expiresAt: clock.now().advanced(bySeconds: Self.lifetime))
-            guard try await stored(await verifyPhoneNumber.store.beginPhoneVerification(subject)) else {
-                throw .sessionUnknown
-            }
-            switch try await sendToProvider(pending, at: nil, loginHintToken: nil, nil) {
-            case .goOn(let url, let seconds, _):
-                return StartedVerification(
-                    id: id.exposed, authorizationURL: url, expiresIn: seconds, correlationID: correlationID)
-            case .finished(let end):
-                guard case .failed(let error) = end.result else { throw .internalFault }
-                throw error
+            return try await signIn.capsules.recording { () async throws(SignInError) in
+                try await beginVerification(question, redirectURI, publicURL, subnet, holder, correlationID)
+            } failed: { _ in
+                nil
             }
         } catch {
             throw error.with(correlationID)
+        }
+    }
+
+    private func beginVerification(
+        _ question: VerifyPhoneNumber.Question, _ redirectURI: String, _ publicURL: String, _ subnet: IPAddress?,
+        _ holder: SessionAndUser, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> StartedVerification {
+        let inquiry = try await verifyPhoneNumber.inquiry(question, of: holder.user, correlationID)
+        guard relyingParties[inquiry.key] != nil else { throw .unknownProvider(in: configuration) }
+        guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else { throw .redirectURINotRegistered }
+        let id = Secret(random.token())
+        let pending = pendingVerification(id, inquiry, redirectURI, publicURL, subnet, correlationID)
+        // First, so that a browser that is sent away finds it when it comes back.
+        let subject = inquiry.verification(
+            id.exposed, of: holder, expiresAt: clock.now().advanced(bySeconds: Self.lifetime))
+        guard try await stored(await verifyPhoneNumber.store.beginPhoneVerification(subject)) else {
+            throw .sessionUnknown
+        }
+        switch try await sendToProvider(pending, at: nil, loginHintToken: nil, nil) {
+        case .goOn(let url, let seconds, _):
+            return StartedVerification(
+                id: id.exposed, authorizationURL: url, expiresIn: seconds, correlationID: correlationID)
+        case .finished(let end):
+            guard case .failed(let error) = end.result else { throw .internalFault }
+            throw error
         }
     }
 
@@ -75,6 +86,8 @@ extension RedirectSignIn {
             let confirmation = try await verifyPhoneNumber.keepFinding(of: id, request, pending.correlationID)
             return .finished(pending.end(.broughtNumber(confirmation: confirmation)))
         } catch {
+            // A response that is itself the failure has a capsule.
+            if case .success = request { await signIn.capsules.keep(capsuleSubject(of: pending), error) }
             return refused(pending, error)
         }
     }

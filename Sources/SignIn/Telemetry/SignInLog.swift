@@ -16,6 +16,8 @@ struct SignInLog {
     private let logger: Logger
     private let kind: SignInReport.Kind
     private let observer: SignInObserver
+    /// The sign-in, once its provider is found. Until then, the request could name anything.
+    private(set) var attempt: SignInAttempt?
     private var providerIsKnown = false
     private var carrierIsKnown = false
     private var wasSentBefore = false
@@ -51,8 +53,11 @@ struct SignInLog {
         self.observer = observer
     }
 
-    /// The log names the provider from now on. Until it is found, the request could name anything.
-    mutating func foundProvider() { providerIsKnown = true }
+    /// The log names the provider from now on.
+    mutating func found(_ attempt: SignInAttempt) {
+        self.attempt = attempt
+        providerIsKnown = true
+    }
 
     /// The same sign-in was sent before.
     mutating func foundEarlierOne() { wasSentBefore = true }

@@ -18,6 +18,8 @@ package struct AuthorizeTransaction: Sendable {
     let random: RandomSource
     let logger: Logger
     let observer: SignInObserver
+    /// Keeps capsules of failures; nil if none are made.
+    let capsules: CapsuleRecorder?
 
     /// - Parameters:
     ///   - request: With a context and `acr_values`.
@@ -31,21 +33,25 @@ package struct AuthorizeTransaction: Sendable {
         let correlationID = request.correlationID ?? .random(from: random)
         var log = SignInLog(request, correlationID: correlationID, logger: logger, .transaction, observer: observer)
         do throws(SignInError) {
-            let attempt = try SignInAttempt(request, correlationID, configuration, relyingParties)
-            guard let context = request.context, !request.acrValues.isEmpty else { throw .transactionIncomplete }
-            log.foundProvider()
-            // First, because without a key the code would be spent in vain.
-            let key = try await keys.signer()
-            let idToken = try await verify(attempt, &log)
-            log.begin(.store)
-            let receipt = try await record(idToken, context: context, attempt, token, session)
-            let transaction = AuthorizedTransaction(
-                receipt: receipt, signedReceipt: try receipt.signed(by: key),
-                expiresIn: configuration.transactions.receiptLifetime, correlationID: correlationID)
-            log.write(.authorized)
-            return transaction
+            return try await capsules.recording { () async throws(SignInError) in
+                let attempt = try SignInAttempt(request, correlationID, configuration, relyingParties)
+                guard let context = request.context, !request.acrValues.isEmpty else { throw .transactionIncomplete }
+                log.found(attempt)
+                // First, because without a key the code would be spent in vain.
+                let key = try await keys.signer()
+                let idToken = try await verify(attempt, &log)
+                log.begin(.store)
+                let receipt = try await record(idToken, context: context, attempt, token, session)
+                let transaction = AuthorizedTransaction(
+                    receipt: receipt, signedReceipt: try receipt.signed(by: key),
+                    expiresIn: configuration.transactions.receiptLifetime, correlationID: correlationID)
+                log.write(.authorized)
+                return transaction
+            } failed: { error in
+                log.write(error)
+                return CapsuleSubject(log, .transaction)
+            }
         } catch {
-            log.write(error)
             throw error.with(correlationID)
         }
     }

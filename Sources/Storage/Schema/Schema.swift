@@ -40,6 +40,7 @@ enum Schema {
             "seals of audit events", AuditSealsTable.schema, sqlite: AuditSealsTable.guards,
             postgres: AuditSealsTable.guardsOnPostgres),
         Migration("capsules of failed sign-ins", CapsulesTable.schema),
+        Migration("causes of capsules", CapsulesTable.causes),
     ]
 
     // AUTOINCREMENT: the number of an erased user is never reused, because logs and audit events may still name it. It

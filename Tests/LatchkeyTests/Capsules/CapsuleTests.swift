@@ -97,7 +97,7 @@ import Testing
             try await admin(harness) { admin in
                 let lines = try await admin.capsules(limit: 10, as: .text)
                 #expect(lines.count == 1)
-                let failure = "code=invalid_id_token check=expiry step=validate"
+                let failure = "flow=code code=invalid_id_token check=expiry step=validate"
                 #expect(lines.first?.hasSuffix(" \(id) zenkey \(failure)") == true, "\(lines)")
                 let json = try await admin.exportCapsule(of: id)
                 #expect(try await admin.capsules(limit: 10, as: .json) == [json])
@@ -129,19 +129,23 @@ import Testing
         }
     }
 
-    @Test("A minute has capsules.per_minute capsules; the rest is counted")
+    @Test("One cause has a third of the capsules.per_minute capsules of a minute; the rest is counted")
     func limited() async throws {
         let clock = ManualClock()
-        try await SignInHarness.with(clock: clock.wallClock, configure: { $0.capsules.maximumPerMinute = 2 }) {
+        try await SignInHarness.with(clock: clock.wallClock, configure: { $0.capsules.maximumPerMinute = 6 }) {
             harness in
             for _ in 0..<3 { _ = try await fail(harness, .tokenInvalidGrant) }
             #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.count == 2)
+            for fault in [.idTokenExpired, .idTokenWrongNonce, .tokenNotJSON, .tokenDuplicateMember, .idTokenAlgNone]
+                as [CarrierSimulator.Fault]
+            { _ = try await fail(harness, fault) }
+            #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.count == 6)
             clock.advance(bySeconds: 60)
             _ = try await fail(harness, .tokenInvalidGrant)
-            #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.count == 3)
+            #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.count == 7)
             let metrics = try await harness.app.metrics()
-            #expect(metrics.sum("latchkey_capsules_total", #"outcome="dropped""#) == 1)
-            #expect(metrics.sum("latchkey_capsules_total", #"outcome="stored""#) == 3)
+            #expect(metrics.sum("latchkey_capsules_total", #"outcome="dropped""#) == 2)
+            #expect(metrics.sum("latchkey_capsules_total", #"outcome="stored""#) == 7)
         }
     }
 

@@ -1,3 +1,4 @@
+import HTTPServer
 import Primitives
 import Storage
 import StorageModel
@@ -5,44 +6,102 @@ import TestSupport
 import Testing
 
 extension ConformanceRun {
-    /// Checks that the capsule of every failed sign-in names its cause, and that no capsule contains a secret.
-    func expectCapsules(of answers: [App.Answer]) async throws {
-        for capsule in try await harness.store.capsules(of: nil, limit: 20) {
-            #expect(!secretsHeard(in: capsule.json), "\(row.id): \(capsule.json)")
-            for canary in ConformanceHarness.canaries {
-                #expect(!capsule.json.contains(canary), "\(row.id): \(canary) in \(capsule.json)")
+    /// The newest capsule; nil if there is none.
+    func newestCapsule() async throws -> CapsuleRecord? { try await harness.store.capsules(of: nil, limit: 1).first }
+
+    /// Checks that every failure has left a capsule that names its cause, and that no capsule contains a secret.
+    /// - Parameter earlier: The newest capsule before the case.
+    func expectCapsules(of answers: [App.Answer], after earlier: CapsuleRecord?) async throws {
+        let capsules = try await harness.store.capsules(of: nil, limit: 300).prefix { $0 != earlier }
+        for capsule in capsules { try check(capsule) }
+        switch row.verdict {
+        case .signedIn, .loggedOut: #expect(capsules.isEmpty, "\(row.id): \(capsules.map(\.json))")
+        // The sign-in waits for another notification: the refused one has left its capsule.
+        case .waiting: #expect(capsules.count == 1, "\(row.id): \(capsules.map(\.json))")
+        case .rejected, .upstream, .configuration, .request, .callback, .unexpected:
+            // A repeated code is refused as before, and leaves no second capsule.
+            let failed = answers.filter { Failure($0) != nil }.prefix(row.id.hasPrefix("code-once") ? 1 : .max)
+            #expect(!failed.isEmpty, "\(row.id)")
+            var kept = 0
+            for answer in failed {
+                guard let failure = Failure(answer) else { continue }
+                let own = capsules.filter { $0.correlationID == failure.id }
+                // Of failures at the same time, four are kept.
+                guard let capsule = own.first else { continue }
+                kept += 1
+                #expect(own.count == 1, "\(row.id): \(own.map(\.json))")
+                try check(capsule, names: failure)
             }
+            #expect(kept >= min(failed.count, 4), "\(row.id): \(kept) capsules of \(failed.count) failures")
         }
-        // The response of a browser's sign-in has no correlation id, and the other flows leave no capsule.
-        guard row.flow == .code, [.rejected, .upstream, .configuration].contains(row.verdict) else { return }
-        var failed = answers.filter { $0.status != 200 }[...]
-        // A repeated code is refused as before, and leaves no second capsule.
-        if row.id.hasPrefix("code-once") { failed = failed.prefix(1) }
-        // Of failures at the same time, four are kept.
-        var kept = 0
-        for answer in failed where try await hasCapsule(answer) { kept += 1 }
-        #expect(kept >= min(failed.count, 4), "\(row.id): \(kept) capsules of \(failed.count) failures")
     }
 
-    /// Checks the capsule of a failed sign-in; false if there is none.
-    private func hasCapsule(_ answer: App.Answer) async throws -> Bool {
-        let correlationID = try #require(answer.json["correlation_id"]?.string, "\(row.id)")
-        guard let record = try await harness.store.capsules(of: correlationID, limit: 1).first else { return false }
-        #expect(record.json.utf8.count <= 32 * 1024)
+    /// What a caller is told of a failure.
+    private struct Failure {
+        /// The correlation id, or the request id where there is none.
+        let id: String
+        /// Nil where a browser gets a page.
+        let error: String?
+        let description: String
+
+        /// Nil for a success.
+        init?(_ answer: App.Answer) {
+            let told = Browser.query(of: answer.response["location"] ?? "")
+            if answer.status == 303 {
+                guard told["status"] == "failure" else { return nil }
+                id = told["correlation_id"] ?? ""
+                error = told["error"]
+                description = told["error_description"] ?? ""
+            } else {
+                guard answer.status != 200 else { return nil }
+                id = answer.json["correlation_id"]?.string ?? answer.response["x-request-id"] ?? ""
+                error = answer.error
+                description = answer.json["error_description"]?.string ?? ""
+            }
+        }
+    }
+
+    /// What every capsule of the case must be.
+    private func check(_ capsule: CapsuleRecord) throws {
+        #expect(!secretsHeard(in: capsule.json), "\(row.id): \(capsule.json)")
+        for canary in ConformanceHarness.canaries {
+            #expect(!capsule.json.contains(canary), "\(row.id): \(canary) in \(capsule.json)")
+        }
+        #expect(capsule.json.utf8.count <= 32 * 1024)
+        let json = try #require(try JSONValue(parsing: Array(capsule.json.utf8)).object)
+        #expect(json["correlation_id"]?.string == capsule.correlationID)
+        #expect(json["failure"]?.object?["cause"]?.string?.isEmpty == false, "\(row.id): \(capsule.json)")
+        #expect(json["request"]?.object?["flow"]?.string == flow, "\(row.id): \(capsule.json)")
+    }
+
+    private var flow: String {
+        guard row.verdict != .request || row.steps == nil else { return "backchannel_logout" }
+        return switch row.flow {
+        case .code: "code"
+        case .redirect: "redirect"
+        case .phone: "backchannel_authentication"
+        case .transaction: "transaction"
+        }
+    }
+
+    /// Checks that a capsule names the cause of a failure.
+    private func check(_ record: CapsuleRecord, names failure: Failure) throws {
         let capsule = try #require(try JSONValue(parsing: Array(record.json.utf8)).object)
-        let failure = try #require(capsule["failure"]?.object)
-        let code = try #require(failure["code"]?.string)
-        #expect(failure["cause"]?.string?.isEmpty == false, "\(row.id): \(record.json)")
-        if code != "refused_by_carrier" { #expect(code == answer.error, "\(row.id)") }
-        guard code == "invalid_id_token" else { return true }
-        let check = try #require(failure["check"]?.string, "\(row.id)")
-        #expect(answer.json["error_description"]?.string?.contains("(\(check))") == true, "\(row.id): \(check)")
+        let found = try #require(capsule["failure"]?.object)
+        let code = try #require(found["code"]?.string)
+        if let error = failure.error, code != "refused_by_carrier" { #expect(code == error, "\(row.id)") }
+        if row.isLogout {
+            let check = try #require(found["check"]?.string, "\(row.id): \(record.json)")
+            #expect(failure.description.contains("(\(check))"), "\(row.id): \(check)")
+        }
+        guard code == "invalid_id_token" else { return }
+        let check = try #require(found["check"]?.string, "\(row.id)")
+        #expect(failure.description.contains("(\(check))"), "\(row.id): \(check)")
         // These are not among the checks of the token that was signed.
-        guard check != "encryption", check != "userinfo_subject" else { return true }
+        guard !["encryption", "userinfo_subject", "same_user"].contains(check) else { return }
         let checks = capsule["checks"]?.object?["results"]?.array ?? []
         let failed = checks.first { $0.object?["verdict"]?.string == "failed" }
         #expect(failed?.object?["check"]?.string == check, "\(row.id): \(record.json)")
-        return true
     }
 }
 

@@ -181,9 +181,10 @@ extension ConformanceRun {
         run.misbehave()
         let logged = harness.process.said.utf8.count
         let memory = ProcessMemory(of: harness.process)
+        let newest = try await run.newestCapsule()
         let start = ContinuousClock.now
         let answers = try await run.answers()
-        try await run.expectCapsules(of: answers)
+        try await run.expectCapsules(of: answers, after: newest)
         let grown = memory.growth()
         let outcome = run.outcome(of: answers)
         let log = String(decoding: Array(harness.process.said.utf8.dropFirst(logged)), as: UTF8.self)

@@ -9,7 +9,8 @@ struct CapsuleConformanceTests {
     private static let capsules = (0..<6).map { minute in
         CapsuleRecord(
             correlationID: minute.isMultiple(of: 2) ? "a" : "b",
-            time: Records.now.advanced(bySeconds: Int64(minute) * 60), json: #"{"capsule":1,"minute":\#(minute)}"#)
+            time: Records.now.advanced(bySeconds: Int64(minute) * 60), cause: "acme code invalid_id_token expiry",
+            json: #"{"capsule":1,"minute":\#(minute)}"#)
     }
 
     private func filled(_ kind: StoreKind) async throws -> (any Store, any Sendable) {
@@ -48,6 +49,26 @@ struct CapsuleConformanceTests {
         Row(testDescription: "none may stay", keeping: 0, removed: 6, left: nil),
         Row(testDescription: "the oldest first", keeping: 1, limit: 3, removed: 3, left: 3...5),
     ]
+
+    /// The causes of capsules, oldest first, how many may stay, and the numbers of those that do.
+    private static let floods: [(causes: String, keeping: Int, left: [Int])] = [
+        ("abbbbbbb", 4, [0, 5, 6, 7]), ("abbbbbbb", 2, [0, 7]), ("aabbbbbb", 4, [0, 1, 6, 7]),
+        ("bbbbbbba", 3, [5, 6, 7]), ("aaabbbcc", 5, [2, 4, 5, 6, 7]), ("abcdbbbb", 3, [2, 3, 7]),
+    ]
+
+    @Test("A flood with one cause removes no capsule of another", arguments: StoreKind.all, floods)
+    func flooded(kind: StoreKind, row: (causes: String, keeping: Int, left: [Int])) async throws {
+        let (store, holding) = try kind.open()
+        let capsules = row.causes.enumerated().map { number, cause in
+            CapsuleRecord(
+                correlationID: "\(number)", time: Records.now.advanced(bySeconds: Int64(number)), cause: "\(cause)",
+                json: "{}")
+        }
+        for capsule in capsules { try await store.addCapsule(capsule) }
+        _ = try await store.purgeCapsules(from: Records.now, keeping: row.keeping, limit: 100)
+        #expect(try await store.capsules(of: nil, limit: 10).reversed() == row.left.map { capsules[$0] })
+        withExtendedLifetime(holding) {}
+    }
 
     @Test("Capsules that are too old or too many are removed", arguments: StoreKind.all, rows)
     func purged(kind: StoreKind, row: Row) async throws {

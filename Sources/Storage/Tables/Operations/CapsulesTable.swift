@@ -13,11 +13,18 @@ enum CapsulesTable {
         ) STRICT;
         CREATE INDEX capsules_by_correlation_id ON capsules (correlation_id);
         """
+
+    // The index has all that a removal looks at, so that it reads no contents.
+    static let causes = """
+        ALTER TABLE capsules ADD COLUMN cause TEXT NOT NULL DEFAULT '';
+        CREATE INDEX capsules_by_cause ON capsules (cause, serial, time);
+        """
 }
 
 extension CapsuleRecord {
     fileprivate init(_ row: borrowing CachedStatement) throws {
-        self.init(correlationID: try row.text(0), time: row.time(1), json: try row.text(2))
+        self.init(
+            correlationID: try row.text(0), time: row.time(1), cause: try row.text(2), json: try row.text(3))
     }
 }
 
@@ -25,8 +32,8 @@ extension SQLStore {
     package func addCapsule(_ capsule: CapsuleRecord) async throws(StorageError) {
         try await writes.submit { db in
             try db.perform(
-                "INSERT INTO capsules (correlation_id, time, content) VALUES (?, ?, ?)", capsule.correlationID,
-                capsule.time, capsule.json)
+                "INSERT INTO capsules (correlation_id, time, cause, content) VALUES (?, ?, ?, ?)",
+                capsule.correlationID, capsule.time, capsule.cause, capsule.json)
         }
     }
 
@@ -34,12 +41,13 @@ extension SQLStore {
         try await reads.submit { db in
             guard let correlationID else {
                 return try db.all(
-                    "SELECT correlation_id, time, content FROM capsules ORDER BY serial DESC LIMIT ?", Int64(limit)
+                    "SELECT correlation_id, time, cause, content FROM capsules ORDER BY serial DESC LIMIT ?",
+                    Int64(limit)
                 ) { try CapsuleRecord($0) }
             }
             return try db.all(
                 """
-                SELECT correlation_id, time, content FROM capsules WHERE correlation_id = ? \
+                SELECT correlation_id, time, cause, content FROM capsules WHERE correlation_id = ? \
                 ORDER BY serial DESC LIMIT ?
                 """, correlationID, Int64(limit)
             ) { try CapsuleRecord($0) }
@@ -50,16 +58,14 @@ extension SQLStore {
         from before: Timestamp, keeping count: Int, limit: Int
     ) async throws(StorageError) -> Int {
         try await writes.submit { db in
-            // The oldest that stays; nil if all may stay for their number.
-            let oldest = try db.first(
-                "SELECT serial FROM capsules ORDER BY serial DESC LIMIT 1 OFFSET ?", Int64(max(0, count - 1))
-            ) { $0.number(0) }
-            let first = count > 0 ? oldest ?? 0 : Int64.max
-            return try db.run(
+            // The place of a capsule is its number among those of its cause, the newest first.
+            try db.run(
                 """
-                DELETE FROM capsules WHERE serial IN (SELECT serial \
-                FROM (SELECT serial, time FROM capsules ORDER BY serial LIMIT ?) AS oldest WHERE serial < ? OR time < ?)
-                """, Int64(limit), first, before)
+                DELETE FROM capsules WHERE serial IN (SELECT serial FROM \
+                (SELECT serial, time, row_number() OVER (ORDER BY place, serial DESC) AS rank FROM \
+                (SELECT serial, time, row_number() OVER (PARTITION BY cause ORDER BY serial DESC) AS place \
+                FROM capsules) AS placed) AS ranked WHERE rank > ? OR time < ? ORDER BY serial LIMIT ?)
+                """, Int64(count), before, Int64(limit))
         }
     }
 }

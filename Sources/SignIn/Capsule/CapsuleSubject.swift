@@ -1,0 +1,117 @@
+import OpenIDConnect
+import Primitives
+
+/// A use case whose failures leave capsules. The raw value is the name in capsules.
+enum CapsuleFlow: String, Sendable, CaseIterable {
+    /// A sign-in with a code that an app brings.
+    case code
+    /// A sign-in with a TS.43 temporary token.
+    case operatorToken = "operator_token"
+    /// A sign-in by redirects, from the start to the session.
+    case redirect
+    case link
+    case transaction
+    case phoneVerification = "phone_verification"
+    case backchannelAuthentication = "backchannel_authentication"
+    case backchannelLogout = "backchannel_logout"
+}
+
+/// What a failed operation was about: whom it asked, and what was requested. It is made after a failure only, because
+/// it costs something. It has secrets and personal data.
+struct CapsuleSubject {
+    /// What a capsule shows of a requested value.
+    enum Value {
+        /// A configured name, or one of this program: shown.
+        case name(String)
+        case flag(Bool)
+        case number(Int64)
+        /// Shown if it is known, otherwise a pseudonym.
+        case text(String)
+        /// As ``text(_:)``, each.
+        case words([String])
+        /// A provider's error code: shown if it is known, otherwise its length.
+        case code(String)
+        /// Always a pseudonym.
+        case secret(Secret)
+        /// Several, under their own names.
+        case members([Member])
+    }
+
+    typealias Member = (name: String, value: Value?)
+
+    let flow: CapsuleFlow
+    /// Of the operation, in the logs.
+    let correlationID: String
+    /// The provider's name in the configuration.
+    let provider: String
+    /// Nil if it was not known yet.
+    let client: SignInConfiguration.Client?
+    let relyingParty: RelyingParty?
+    let network: MCCMNC?
+    let times: StepTimes
+    /// What was requested, besides the members above.
+    let requested: [Member]
+    /// The check of a token that is no ID token, if it failed one.
+    var check: String?
+
+    /// What failed, and where: one of a number of texts that is limited by the configuration, so that no caller can
+    /// make more.
+    func cause(of error: SignInError) -> String {
+        [
+            provider, flow.rawValue, error.code.rawValue, error.check?.rawValue ?? check ?? "",
+            times.last?.rawValue ?? "",
+        ]
+        .joined(separator: " ")
+    }
+}
+
+extension CapsuleSubject {
+    /// A sign-in, or what is made of one.
+    init(_ flow: CapsuleFlow, _ attempt: SignInAttempt, _ times: StepTimes, _ more: [Member] = []) {
+        let request = attempt.request
+        self.init(
+            flow: flow, correlationID: attempt.correlationID.text, provider: request.provider, client: attempt.client,
+            relyingParty: attempt.relyingParty, network: request.network, times: times,
+            requested: [
+                ("redirect_uri", request.redirectURI.isEmpty ? nil : .text(request.redirectURI)),
+                ("started_here", .flag(request.wasStartedHere)), ("operator_token", .flag(request.isOperatorToken)),
+                ("code", .secret(request.code)), ("has_code_verifier", .flag(request.codeVerifier != nil)),
+                ("nonce", request.nonce.map { .secret($0) }), ("scopes", .words(request.scopes)),
+                ("acr_values", request.acrValues.isEmpty ? nil : .words(request.acrValues)),
+                ("context", request.context.map { .secret(Secret($0)) }),
+                ("max_age", request.authentication.maximumAge.map { .number($0) }),
+            ] + more)
+    }
+
+    /// The sign-in of a log line; nil if it failed before it began a step. A repeated request that is refused as before
+    /// began no other step than `recall`: it has the capsule of the first.
+    init?(_ log: SignInLog, _ flow: CapsuleFlow? = nil) {
+        guard let attempt = log.attempt, let step = log.stepTimes.last, step != .recall else { return nil }
+        let request = attempt.request
+        let usual: CapsuleFlow = request.wasStartedHere ? .redirect : request.isOperatorToken ? .operatorToken : .code
+        self.init(flow ?? usual, attempt, log.stepTimes)
+    }
+}
+
+extension CapsuleSubject {
+    /// A verification of a phone number; nil if it failed before the operator was asked.
+    init?(_ findings: VerifyPhoneNumber.Findings) {
+        guard let attempt = findings.attempt, let step = findings.step else { return nil }
+        var times = StepTimes()
+        times.begin(step)
+        self.init(.phoneVerification, attempt, times, [("phone_number", findings.number.map { .secret(Secret($0)) })])
+    }
+
+    /// A question to Telco Finder, before an operator is known.
+    init(
+        _ flow: CapsuleFlow, _ choice: OperatorChoice, provider: String, _ rules: SignInConfiguration.TelcoFinderRules,
+        _ relyingParty: RelyingParty?, _ correlationID: CorrelationID
+    ) {
+        var times = StepTimes()
+        times.begin(.telcoFinder)
+        self.init(
+            flow: flow, correlationID: correlationID.text, provider: provider, client: rules.client,
+            relyingParty: relyingParty, network: nil, times: times,
+            requested: [("phone_number", choice.number.map { .secret(Secret($0.text)) })])
+    }
+}

@@ -1,0 +1,86 @@
+import OpenIDConnect
+package import Primitives
+
+/// What the capsules of sign-ins by redirects are about, until there is a code to redeem.
+extension RedirectSignIn {
+    /// A sign-in under way.
+    /// - Parameter response: What the browser brought back; nil before.
+    func capsuleSubject(
+        of pending: PendingRedirect, _ response: AuthorizationResponse? = nil, _ times: StepTimes = StepTimes()
+    ) -> CapsuleSubject {
+        let start = pending.start
+        var members: [CapsuleSubject.Member] = [
+            ("client_type", .name(start.clientType.rawValue)), ("redirect_uri", .text(start.redirectURI)),
+            ("started_here", .flag(true)), ("scopes", .words(start.scopes)),
+            ("acr_values", start.acrValues.isEmpty ? nil : .words(start.acrValues)),
+            ("context", start.context.map { .secret(Secret($0)) }),
+            ("prompt", start.prompt.isEmpty ? nil : .name(start.prompt.map(\.rawValue).joined(separator: " "))),
+            ("max_age", pending.authentication.maximumAge.map { .number($0) }),
+            ("login_hint", start.loginHint.map { .secret(Secret($0)) }),
+        ]
+        var network = start.network
+        switch pending.leg {
+        case .carrierChoice: members.append(("sent_to", .name("carrier_choice")))
+        case .authorization(let asked, let nonce, _):
+            network = asked
+            members += [("sent_to", .name("authorization")), ("nonce", .secret(nonce))]
+        }
+        members.append(("authorization_response", response.map { .members($0.capsuleMembers) }))
+        return CapsuleSubject(
+            flow: start.verification != nil ? .phoneVerification : start.linkingSession != nil ? .link : .redirect,
+            correlationID: pending.correlationID.text, provider: start.provider,
+            client: configuration.providers[start.provider]?.client(pending.clientID),
+            relyingParty: relyingParties[start.provider], network: network, times: times, requested: members)
+    }
+
+    /// A response that belongs to no sign-in that is known. Anyone can bring one, so its capsule displaces only others
+    /// with the same cause.
+    /// - Parameter requestID: Stands for the correlation id, which is not known either.
+    func capsuleSubject(
+        of received: ReceivedAuthorizationResponse, _ browser: Secret?, check: AuthorizationResponseCheck?,
+        _ requestID: String
+    ) -> CapsuleSubject {
+        switch received {
+        case .plain(let response):
+            capsuleSubject(at: response.provider, browser, response.capsuleMembers, check, requestID)
+        case .signed(let text, let provider):
+            capsuleSubject(at: provider, browser, [("response", .secret(text))], check, requestID)
+        }
+    }
+
+    /// Keeps the capsule of a response whose parameters cannot be read.
+    /// - Parameters:
+    ///   - problem: What is wrong with them: a sentence without any text of theirs.
+    ///   - requestID: As for ``finish(_:browser:session:device:subnet:requestID:)``.
+    package func keepCapsule(
+        ofUnreadableResponseAt provider: String, browser: Secret?, problem: String, requestID: String
+    ) async {
+        _ = try? await signIn.capsules.recording { () async throws(SignInError) -> Void in
+            throw .invalidRequest(problem)
+        } failed: { _ in
+            capsuleSubject(at: provider, browser, [], nil, requestID)
+        }
+    }
+
+    private func capsuleSubject(
+        at provider: String, _ browser: Secret?, _ response: [CapsuleSubject.Member],
+        _ check: AuthorizationResponseCheck?, _ requestID: String
+    ) -> CapsuleSubject {
+        CapsuleSubject(
+            flow: .redirect, correlationID: requestID, provider: provider, client: nil,
+            relyingParty: relyingParties[provider], network: nil, times: StepTimes(),
+            requested: [("has_browser_cookie", .flag(browser != nil)), ("authorization_response", .members(response))],
+            check: check?.rawValue)
+    }
+}
+
+extension AuthorizationResponse {
+    fileprivate var capsuleMembers: [CapsuleSubject.Member] {
+        [
+            ("state", state.map { .secret($0) }), ("code", code.map { .secret($0) }),
+            ("error", error.map { .code($0) }),
+            ("iss", issuer.map { .text($0) }), ("mccmnc", network.map { .text($0.text) }),
+            ("has_login_hint_token", .flag(loginHintToken != nil)), ("signed_for", clientID.map { .text($0.text) }),
+        ]
+    }
+}
