@@ -26,7 +26,8 @@ enum CapsuleVocabulary {
         token_endpoint_auth_methods_supported token_endpoint_auth_signing_alg_values_supported \
         code_challenge_methods_supported dpop_signing_alg_values_supported claims_supported \
         authorization_response_iss_parameter_supported backchannel_logout_supported \
-        require_pushed_authorization_requests backchannel_token_delivery_modes_supported status code message
+        require_pushed_authorization_requests backchannel_token_delivery_modes_supported status code message \
+        request_uri devicePhoneNumber devicePhoneNumberVerified swapped
         """.split(ascii: " ").map(String.init))
 
     /// The members whose value is shown if it is a known one.

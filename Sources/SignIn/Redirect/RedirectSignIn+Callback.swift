@@ -26,8 +26,10 @@ extension RedirectSignIn {
             pending.subnet = subnet
             return await proceed(pending, with: response, browser, session, device)
         } failed: { _ in
-            if let known { return capsuleSubject(of: known.pending, known.response) }
-            return capsuleSubject(of: received, browser, check: failedCheck, requestID ?? random.token(bytes: 16))
+            // No frontend is told, so that the page has the id of the request alone.
+            let id = requestID ?? random.token(bytes: 16)
+            if let known { return capsuleSubject(of: known.pending, known.response, namedBy: id) }
+            return capsuleSubject(of: received, browser, check: failedCheck, id)
         }
     }
 

@@ -4,9 +4,12 @@ package import Primitives
 /// What the capsules of sign-ins by redirects are about, until there is a code to redeem.
 extension RedirectSignIn {
     /// A sign-in under way.
-    /// - Parameter response: What the browser brought back; nil before.
+    /// - Parameters:
+    ///   - response: What the browser brought back; nil before.
+    ///   - requestID: Names the capsule of a failure whose response has no correlation id.
     func capsuleSubject(
-        of pending: PendingRedirect, _ response: AuthorizationResponse? = nil, _ times: StepTimes = StepTimes()
+        of pending: PendingRedirect, _ response: AuthorizationResponse? = nil, _ times: StepTimes = StepTimes(),
+        namedBy requestID: String? = nil
     ) -> CapsuleSubject {
         let start = pending.start
         var members: [CapsuleSubject.Member] = [
@@ -25,10 +28,11 @@ extension RedirectSignIn {
             network = asked
             members += [("sent_to", .name("authorization")), ("nonce", .secret(nonce))]
         }
+        if requestID != nil { members.append(("correlation_id", .name(pending.correlationID.text))) }
         members.append(("authorization_response", response.map { .members($0.capsuleMembers) }))
         return CapsuleSubject(
             flow: start.verification != nil ? .phoneVerification : start.linkingSession != nil ? .link : .redirect,
-            correlationID: pending.correlationID.text, provider: start.provider,
+            correlationID: requestID ?? pending.correlationID.text, provider: start.provider,
             client: configuration.providers[start.provider]?.client(pending.clientID),
             relyingParty: relyingParties[start.provider], network: network, times: times, requested: members)
     }
