@@ -190,7 +190,7 @@ let package = Package(
             name: "latchkey",
             dependencies: [
                 "CLatchkeySystem", "CommandLineSupport", "ConformanceKit", "LatchkeyConfiguration", "LatchkeyDemo",
-                "LatchkeyService", "Primitives",
+                "LatchkeyService", "Primitives", "SignIn",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),

@@ -140,6 +140,12 @@ extension Configuration {
                 userEndpoint: endpoints.user))
     }
 
+    /// The relying party of a provider by its name in paths; nil if there is none.
+    func relyingParty(named name: String) -> RelyingParty.Configuration? {
+        if name == "zenkey", let discoveryURL = zenkey.discoveryURL { return relyingParty(discoveryURL: discoveryURL) }
+        return providers.first { $0.id == name }.map { relyingParty(of: $0) }
+    }
+
     /// The relying party of a Telco Finder, which only gives tokens to this server itself.
     func relyingParty(of finder: TelcoFinder) -> RelyingParty.Configuration {
         var configuration = completed(RelyingParty.Configuration(issuer: finder.issuer))

@@ -18,6 +18,11 @@ struct ConfigurationOptions: ParsableArguments {
     /// - Parameter settings: The settings that the command line gives.
     func load(
         for purpose: ConfigurationLoader.Purpose, _ settings: SettingOptions? = nil
+    ) throws -> LoadedConfiguration { try load(for: purpose, settings?.parsed ?? SettingArguments()) }
+
+    /// The same with settings that were read before.
+    func load(
+        for purpose: ConfigurationLoader.Purpose, _ settings: SettingArguments
     ) throws -> LoadedConfiguration {
         do throws(ConfigurationErrors) {
             return try read(for: purpose, settings)
@@ -32,11 +37,11 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// Reads the configuration.
     func read(
-        for purpose: ConfigurationLoader.Purpose, _ settings: SettingOptions? = nil
+        for purpose: ConfigurationLoader.Purpose, _ settings: SettingArguments = SettingArguments()
     ) throws(ConfigurationErrors) -> LoadedConfiguration {
         try ConfigurationLoader().load(
             file: config, environment: ProcessInfo.processInfo.environment,
-            arguments: settings?.parsed ?? SettingArguments(), purpose: purpose)
+            arguments: settings, purpose: purpose)
     }
 }
 

@@ -16,8 +16,8 @@ struct LatchkeyCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, DoctorCommand.self, ConformanceCommand.self,
             ClientMetadataCommand.self, ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self,
-            CapsuleCommand.self, UsersCommand.self, APIKeyCommand.self, VaultCommand.self, MigrateCommand.self,
-            BackupCommand.self, RestoreCommand.self, CopyCommand.self,
+            CapsuleCommand.self, ReplayCommand.self, UsersCommand.self, APIKeyCommand.self, VaultCommand.self,
+            MigrateCommand.self, BackupCommand.self, RestoreCommand.self, CopyCommand.self,
         ])
 
     static func main() async {

@@ -47,6 +47,29 @@ public struct SettingArguments: Sendable, Hashable {
         }
     }
 
+    /// Reads changes of settings: `id_token.clock_skew=120`, by the names of the configuration file.
+    ///
+    /// - Throws: ``Refusal`` if a change names no setting, or a secret, or one that is given twice, or has no value.
+    public init(changes: [String]) throws(Refusal) {
+        for change in changes {
+            let parts = change.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = parts.first.map(String.init) ?? ""
+            guard let setting = Settings.all.first(where: { $0.name == name }) else {
+                throw Self.unknownSetting(name)
+            }
+            guard !setting.isSecret else {
+                throw Refusal(description: "\(name) would show a secret in the list of processes; change the file")
+            }
+            guard values[name] == nil else {
+                throw Refusal(description: "\(name) is given more than once; keep one of them")
+            }
+            guard parts.count == 2, !parts[1].isEmpty else {
+                throw Refusal(description: "\(name) has no value; write \(name)=\(setting.type)")
+            }
+            values[name] = Value(option: "--with \(name)", isFile: false, text: String(parts[1]))
+        }
+    }
+
     /// The value of a setting; nil if it is not given, or after reporting that its file cannot be read.
     func node(of setting: String, _ context: inout ReadingContext) -> ConfigurationNode? {
         guard let value = values[setting] else { return nil }
@@ -71,6 +94,15 @@ public struct SettingArguments: Sendable, Hashable {
             }
         }
         return options
+    }
+
+    private static func unknownSetting(_ name: String) -> Refusal {
+        guard let shown = Printable.name(name) else {
+            return Refusal(description: "a change names no setting; write key=value, such as id_token.clock_skew=120")
+        }
+        let meant = Suggestion.nearest(to: name, among: Settings.all.map(\.name)).map { "did you mean \($0)?" }
+        return Refusal(
+            description: "there is no setting \(shown); \(meant ?? "latchkey check-config --keys lists them")")
     }
 
     /// An argument may be a secret, so only a name is repeated.

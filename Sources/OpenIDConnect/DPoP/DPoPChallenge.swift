@@ -1,7 +1,7 @@
 import Primitives
 
 /// A response that demands a nonce in the proof of the next request.
-enum DPoPChallenge {
+package enum DPoPChallenge {
     private static let error = "use_dpop_nonce"
 
     /// Whether a server demands one.
@@ -20,7 +20,7 @@ enum DPoPChallenge {
     ///
     /// Reads the list of challenges (RFC 9110 section 11.6.1) once, from its beginning to the first fault. Schemes and
     /// names of parameters are compared without regard to case.
-    static func demandsNonce(_ field: String) -> Bool {
+    package static func demandsNonce(_ field: String) -> Bool {
         var reader = Reader(rest: Array(field.utf8)[...])
         var isOfDPoP = false
         while let word = reader.word() {

@@ -75,6 +75,7 @@ struct IssuerVerification: Sendable {
             metadata.isOfOneOperator(with: issuer, configuration.trustedHosts)
         else { return refuse(.otherOperator, metadata, network) }
         let known = try await bindings.known(of: network, metadata.issuer)
+        ProtocolRecord.current?.note(known)
         guard known.networkIssuer?.hasSameBytes(as: metadata.issuer) ?? true else {
             return refuse(.issuerChanged, metadata, network)
         }
@@ -84,6 +85,7 @@ struct IssuerVerification: Sendable {
         }
         do throws(OIDCError) {
             let own = try await issuers.metadata(of: issuer)
+            ProtocolRecord.current?.note(own: IssuerBinding(own))
             return try await compare(metadata, with: own, known.binding, network)
         } catch {
             guard error.code != .storeUnavailable else { throw error }

@@ -1,4 +1,4 @@
-import Primitives
+package import Primitives
 
 /// A provider's signing keys (RFC 7517 section 5), ready to verify with.
 package struct JSONWebKeySet: Sendable {
@@ -10,6 +10,31 @@ package struct JSONWebKeySet: Sendable {
     let keys: [PublicKey]
 
     package var count: Int { keys.count }
+
+    /// What a capsule shows of a key.
+    package struct KeyShape: Sendable {
+        package let keyID: String?
+        package let algorithms: [SigningAlgorithm]
+        /// The size of the modulus, or of the curve.
+        package let bits: Int
+    }
+
+    /// The keys, at most so many: first those with a key id, in their order.
+    package func shapes(ofKeysNamed keyID: String?, limit: Int) -> [KeyShape] {
+        let named = keys.filter { $0.keyID == keyID }
+        let others = keys.filter { $0.keyID != keyID }
+        return (named.prefix(limit / 2) + others).prefix(limit).map {
+            KeyShape(keyID: $0.keyID, algorithms: $0.algorithms, bits: $0.bits)
+        }
+    }
+
+    /// Whether a key verifies the signature of a token in compact form; nil if the token has none of a known kind.
+    package func verifies(_ token: Secret, maximumBytes: Int) -> Bool? {
+        guard let token = CompactToken(token, maximumBytes: maximumBytes).flatMap({ SignedToken($0) }) else {
+            return nil
+        }
+        return SignatureValidationContext(token, keys: self).verifies
+    }
 
     /// Reads a key set. Entries that cannot be used are ignored (RFC 7517 section 5), so the set may have no key. Nil
     /// if it is not a key set, or has too many entries, or none.

@@ -285,6 +285,7 @@ public final class RelyingParty: Sendable {
         let validator = IDTokenValidator(rules: rules, issuer: provider.issuer)
         let cache = try keyCaches.cache(of: provider)
         let keys = try await cache.current(for: correlationID, keyFetch)
+        ProtocolRecord.current?.note(keys.keys)
         do throws(OIDCError) {
             return try validator.validate(
                 token, keys: keys.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
@@ -294,6 +295,7 @@ public final class RelyingParty: Sendable {
                 // The tokens of a refresh can wait for the keys. The code of a sign-in is spent.
                 throw expectation.original == nil ? error : .newerKeysUnavailable
             }
+            ProtocolRecord.current?.note(newer.keys)
             return try validator.validate(
                 token, keys: newer.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
         }

@@ -36,13 +36,12 @@ final class CarrierBulkhead: HTTPClient {
             ticket = try enter(destination)
             let response = try await http.send(request)
             leave(destination, ticket, .answered)
-            ProtocolRecord.current?.note(
-                .init(step: destination.step, endedAt: clock.now(), result: .success(response)))
+            ProtocolRecord.current?.note(.init(destination, endedAt: clock.now(), .success(response)))
             observer.request(destination, .answered(response.status), stopwatch.nanoseconds)
             return response
         } catch {
             leave(destination, ticket, CircuitBreaker.Outcome(error.code))
-            ProtocolRecord.current?.note(.init(step: destination.step, endedAt: clock.now(), result: .failure(error)))
+            ProtocolRecord.current?.note(.init(destination, endedAt: clock.now(), .failure(error)))
             observer.request(destination, .failed(error.code), stopwatch.nanoseconds)
             throw error
         }

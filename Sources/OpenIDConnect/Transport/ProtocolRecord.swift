@@ -15,8 +15,20 @@ package final class ProtocolRecord: Sendable {
     /// A request to the provider, and how it ended.
     package struct Exchange: Sendable {
         package let step: OutboundRequest.Destination.Step
+        /// Whether a discovery request went to an issuer itself, and not to the discovery service of a network.
+        package let isToIssuer: Bool
         package let endedAt: Timestamp
         package let result: Result<OutboundResponse, OutboundError>
+
+        init(
+            _ destination: OutboundRequest.Destination, endedAt: Timestamp,
+            _ result: Result<OutboundResponse, OutboundError>
+        ) {
+            step = destination.step
+            isToIssuer = destination.isIssuersOwnConfiguration
+            self.endedAt = endedAt
+            self.result = result
+        }
     }
 
     /// An ID token, and what it was validated against.
@@ -27,10 +39,20 @@ package final class ProtocolRecord: Sendable {
         package let at: Timestamp
     }
 
+    /// What was known when the metadata of a network was verified.
+    package struct IssuerKnowledge: Sendable {
+        /// What the store knew of the network and of the issuer that its metadata names.
+        package fileprivate(set) var known: KnownIssuer
+        /// What the issuer's own OpenID configuration says; nil if it was not needed, or not to be had.
+        package fileprivate(set) var own: IssuerBinding?
+    }
+
     private struct State {
         var exchanges: [Exchange] = []
         var provider: ProviderMetadata?
         var validation: Validation?
+        var keySets: [JSONWebKeySet] = []
+        var issuer: IssuerKnowledge?
     }
 
     private let state = Mutex(State())
@@ -41,6 +63,10 @@ package final class ProtocolRecord: Sendable {
     package var exchanges: [Exchange] { state.withLock { $0.exchanges } }
     /// The metadata that was used; nil if there was none.
     package var provider: ProviderMetadata? { state.withLock { $0.provider } }
+    /// The provider's keys that a signature was checked with, at most the first two sets.
+    package var keySets: [JSONWebKeySet] { state.withLock { $0.keySets } }
+    /// What was known when the metadata of the network was verified; nil if it was not verified for this sign-in.
+    package var issuer: IssuerKnowledge? { state.withLock { $0.issuer } }
     /// The last ID token that was validated.
     package var validation: Validation? { state.withLock { $0.validation } }
 
@@ -61,7 +87,24 @@ package final class ProtocolRecord: Sendable {
         }
     }
 
+    func note(_ keys: JSONWebKeySet) {
+        state.withLock { state in
+            if state.keySets.count < 2 { state.keySets.append(keys) }
+        }
+    }
+
+    func note(_ known: KnownIssuer) { state.withLock { $0.issuer = IssuerKnowledge(known: known) } }
+
+    /// After what was known was noted.
+    func note(own: IssuerBinding?) { state.withLock { $0.issuer?.own = own } }
+
     func note(_ validation: Validation) { state.withLock { $0.validation = validation } }
+}
+
+extension OutboundRequest.Destination {
+    /// Whether it is the OpenID configuration that an issuer serves itself. A discovery service is asked under the name
+    /// of a network, which is digits.
+    package var isIssuersOwnConfiguration: Bool { step == .discovery && !carrier.isDecimal }
 }
 
 extension RelyingParty {
@@ -74,13 +117,18 @@ extension RelyingParty {
             expecting: expectation, now: validation.at)
     }
 
+    /// The provider's cached keys, however old they are; nil if there are none.
+    package func heldKeys(of provider: ProviderMetadata) -> JSONWebKeySet? {
+        (try? keyCaches.cache(of: provider))?.held
+    }
+
     /// The age of the provider's cached keys; nil if there are none.
     package func keyStatus(of provider: ProviderMetadata) -> KeyStatus? {
         (try? keyCaches.cache(of: provider))?.status(of: provider.issuer)
     }
 
     private func cachedKeys(of provider: ProviderMetadata) -> Result<JSONWebKeySet, OIDCError> {
-        if let keys = (try? keyCaches.cache(of: provider))?.held { return .success(keys) }
+        if let keys = heldKeys(of: provider) { return .success(keys) }
         return .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached"))
     }
 

@@ -81,7 +81,8 @@ package struct LinkIdentity: Sendable {
         _ request: SignInRequest, _ token: Secret, _ holder: SessionAndUser, _ log: inout SignInLog
     ) async throws(SignInError) -> Linked {
         let correlationID = request.correlationID ?? .random(from: random)
-        let attempt = try SignInAttempt(request, correlationID, signIn.configuration, signIn.relyingParties)
+        let attempt = try SignInAttempt(
+            request, correlationID, signIn.configuration, signIn.relyingParties, clock: signIn.clock)
         log.found(attempt)
         let verified = try await signIn.verify(attempt, linkedTo: holder.session.id, &log)
         log.begin(.store)

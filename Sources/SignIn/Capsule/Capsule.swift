@@ -10,8 +10,10 @@ struct Capsule {
     /// The longest text of a capsule, in bytes. A longer one is made without the contents of responses, and if it is
     /// still longer, without those of the ID token.
     static let maximumBytes = 32 * 1024
+    /// The most keys of a set that are shown.
+    private static let maximumKeys = 16
     /// The format of this version.
-    private static let format = 1
+    static let format = 2
 
     /// A failed operation, and what was recorded of it. It has secrets and personal data.
     struct Source {
@@ -43,6 +45,7 @@ struct Capsule {
         capsule.shape.beginPart()
         let checks = capsule.checks
         capsule.shape.beginPart()
+        let (metadata, keys, issuer) = (capsule.metadata, capsule.keys, capsule.issuer)
         let request = capsule.request
         // Last: the sentences in it must contain none of the replaced values.
         let failure = capsule.failure
@@ -50,8 +53,8 @@ struct Capsule {
             ("capsule", .integer(Int64(format))), ("version", .string(source.version)),
             ("time", .string(UTCTime.text(source.at))), ("correlation_id", .string(source.subject.correlationID)),
             ("failure", failure), ("request", request), ("settings", capsule.settings),
-            ("metadata", capsule.metadata), ("keys", capsule.keys), ("responses", responses), ("id_token", idToken),
-            ("checks", checks), ("steps", capsule.steps),
+            ("metadata", metadata), ("keys", keys), ("issuer", issuer), ("responses", responses),
+            ("id_token", idToken), ("checks", checks), ("steps", capsule.steps),
         ]).text
     }
 
@@ -92,35 +95,18 @@ struct Capsule {
 // The members that are numbers, names and configured values.
 extension Capsule {
     private var settings: JSONValue? {
-        guard let rules = source.subject.relyingParty?.idTokenRules else { return nil }
-        let client = source.subject.client
+        source.subject.relyingParty.map { Self.settings(of: source.subject.client, $0) }
+    }
+
+    /// The settings that ID tokens are judged by.
+    static func settings(of client: SignInConfiguration.Client?, _ relyingParty: RelyingParty) -> JSONValue {
+        let rules = relyingParty.idTokenRules
         return .object(of: [
             ("clock_skew", .integer(rules.clockSkewSeconds)), ("max_age_of_issue", .integer(rules.maximumAgeSeconds)),
             ("id_token_types", .texts(rules.types.map(\.rawValue).sorted())),
             ("signing_algorithms", client.map { .texts($0.signingAlgorithms.map(\.rawValue).sorted()) }),
             ("pkce", client.map { .string($0.pkce.rawValue) }), ("nonce", client.map { .string($0.nonce.rawValue) }),
             ("scopes", client.map { .texts($0.scopes) }),
-        ])
-    }
-
-    private var metadata: JSONValue? {
-        guard let provider else { return nil }
-        let fetchedAt = source.subject.relyingParty?.metadataFetchedAt(provider)
-        return .object(of: [
-            ("issuer", .string(provider.issuer)), ("token_endpoint", .string(provider.tokenEndpoint.textWithoutQuery)),
-            ("userinfo_endpoint", provider.userInfoEndpoint.map { .string($0.textWithoutQuery) }),
-            ("jwks_uri", provider.jwksURI.map { .string($0.textWithoutQuery) }),
-            ("signing_algorithms", .texts(provider.signingAlgorithms.map(\.rawValue).sorted())),
-            ("age_seconds", fetchedAt.map { .integer(source.at.secondsSinceEpoch - $0.secondsSinceEpoch) }),
-        ])
-    }
-
-    private var keys: JSONValue? {
-        guard let provider, let keys = source.subject.relyingParty?.keyStatus(of: provider) else { return nil }
-        return .object(of: [
-            ("count", .integer(Int64(keys.count))),
-            ("age_seconds", .integer(source.at.secondsSinceEpoch - keys.fetchedAt.secondsSinceEpoch)),
-            ("fresh_for_seconds", .integer(keys.freshUntil.secondsSinceEpoch - source.at.secondsSinceEpoch)),
         ])
     }
 
@@ -137,11 +123,80 @@ extension Capsule {
 
 // The members that are made of what the app or the provider sent.
 extension Capsule {
+    /// The metadata as a discovery document with the fields that are read, and its age.
+    private var metadata: JSONValue? {
+        mutating get {
+            guard let provider else { return nil }
+            let fetchedAt = source.subject.relyingParty?.metadataFetchedAt(provider)
+            let age = fetchedAt.map { JSONValue.integer(source.at.secondsSinceEpoch - $0.secondsSinceEpoch) }
+            guard let document = provider.document else {
+                return .object(of: [
+                    ("issuer", .string(provider.issuer)),
+                    ("token_endpoint", .string(shape.url(provider.tokenEndpoint.text))),
+                ])
+            }
+            shape.beginPart()
+            shape.showsURLs = true
+            let shown = shape.shape(.object(of: document), named: "")
+            shape.showsURLs = false
+            return .object(of: (shown.object?.members ?? []).map { ($0.name, $0.value) } + [("age_seconds", age)])
+        }
+    }
+
+    /// The keys in force with their age, and those that a signature was checked with.
+    private var keys: JSONValue? {
+        mutating get {
+            guard let provider else { return nil }
+            let status = source.subject.relyingParty?.keyStatus(of: provider)
+            let held = (source.subject.relyingParty?.heldKeys(of: provider)).map { [$0] } ?? []
+            let used = source.record.keySets.isEmpty ? held : source.record.keySets
+            guard status != nil || !used.isEmpty else { return nil }
+            let keyID = explanation?.header?["kid"]?.string
+            var sets: [JSONValue] = []
+            for set in used {
+                let keys = set.shapes(ofKeysNamed: keyID, limit: Self.maximumKeys).map { key in
+                    JSONValue.object(of: [
+                        ("kid", key.keyID.map { .string(shape.pseudonyms.pseudonym(of: $0)) }),
+                        ("algs", .texts(key.algorithms.map(\.rawValue))), ("bits", .integer(Int64(key.bits))),
+                    ])
+                }
+                sets.append(.array(keys))
+            }
+            let now = source.at.secondsSinceEpoch
+            return .object(of: [
+                ("count", (status?.count ?? used.last?.count).map { .integer(Int64($0)) }),
+                ("age_seconds", status.map { .integer(now - $0.fetchedAt.secondsSinceEpoch) }),
+                ("fresh_for_seconds", status.map { .integer($0.freshUntil.secondsSinceEpoch - now) }),
+                ("sets", sets.isEmpty ? nil : .array(sets)),
+            ])
+        }
+    }
+
+    /// What was known of the issuer that a refused network's metadata names.
+    private var issuer: JSONValue? {
+        mutating get {
+            guard provider == nil, let issuer = source.record.issuer else { return nil }
+            let named = issuer.known.networkIssuer.map { JSONValue.string(shape.url($0)) }
+            let known = issuer.known.binding.map { binding($0) }
+            let own = issuer.own.map { binding($0) }
+            return .object(of: [("of_network", named), ("known", known), ("own", own)])
+        }
+    }
+
+    private mutating func binding(_ binding: IssuerBinding) -> JSONValue {
+        .object(of: [
+            ("issuer", .string(shape.url(binding.issuer))), ("jwks_uri", .string(shape.url(binding.jwksURI))),
+            ("token_host", .string(shape.host(binding.tokenHost))),
+            ("hosts", .texts(binding.hosts.sorted().prefix(8).map { shape.host($0) })),
+            ("trust", .string(binding.trust.rawValue)),
+        ])
+    }
+
     private var failure: JSONValue {
         let error = source.error
         return .object(of: [
             ("code", .string(error.code.rawValue)),
-            ("provider_code", (error.carrierError ?? error.carrierCode).map { .string(shownCode($0)) }),
+            ("provider_code", (error.carrierError ?? error.carrierCode).map { .string(Self.shownCode($0)) }),
             ("error_type", .string(error.errorType.rawValue)),
             ("check", (error.check?.rawValue ?? source.subject.check).map { .string($0) }),
             ("step", source.subject.times.last.map { .string($0.rawValue) }),
@@ -157,7 +212,7 @@ extension Capsule {
     }
 
     /// A provider's error code as it is if it is a known one. Another one is named as such.
-    private func shownCode(_ code: String) -> String {
+    static func shownCode(_ code: String) -> String {
         CapsuleVocabulary.values.contains(code) ? code : "another code of \(code.utf8.count) bytes"
     }
 
@@ -187,7 +242,7 @@ extension Capsule {
         case .number(let number): .integer(number)
         case .text(let text): .string(shape.text(text))
         case .words(let words): shape.words(words)
-        case .code(let code): .string(shownCode(code))
+        case .code(let code): .string(Self.shownCode(code))
         case .secret(let secret): .string(shape.pseudonyms.pseudonym(of: secret.exposed))
         case .members(let members): .object(of: shown(members))
         }
@@ -204,14 +259,29 @@ extension Capsule {
     private mutating func response(_ exchange: ProtocolRecord.Exchange) -> JSONValue {
         let beforeFailure = source.at.secondsSinceEpoch - exchange.endedAt.secondsSinceEpoch
         let common: [(name: String, value: JSONValue?)] = [
-            ("to", .string("\(exchange.step)")), ("seconds_before_failure", .integer(beforeFailure)),
+            ("to", .string("\(exchange.step)")),
+            ("of", exchange.step == .discovery ? .string(exchange.isToIssuer ? "issuer" : "network") : nil),
+            ("seconds_before_failure", .integer(beforeFailure)),
         ]
         switch exchange.result {
-        case .failure(let error): return .object(of: common + [("no_response", .string(error.code.rawValue))])
+        case .failure(let error):
+            return .object(
+                of: common + [
+                    ("no_response", .string(error.code.rawValue)), ("may_have_been_sent", .bool(error.mayHaveBeenSent)),
+                ])
         case .success(let response):
-            let size = JSONValue.object(of: [("bytes", .integer(Int64(response.body.count)))])
+            let size = JSONValue.object(of: [
+                ("bytes", .integer(Int64(response.body.count))), ("omitted", "capsule_too_long"),
+            ])
+            let keys =
+                exchange.step == .userInfo
+                ? provider.flatMap { source.subject.relyingParty?.heldKeys(of: $0) } : nil
             shape.beginPart()
-            let content = contents == .all ? shape.content(response.body, maximumBytes: Self.maximumBytes * 2) : size
+            shape.showsURLs = exchange.step == .discovery
+            let content =
+                contents == .all
+                ? shape.content(response.body, maximumBytes: Self.maximumBytes * 2, keys: keys) : size
+            shape.showsURLs = false
             return .object(
                 of: common + [
                     ("status", .integer(Int64(response.status))), ("fields", shape.fields(of: response)),
@@ -222,12 +292,19 @@ extension Capsule {
 
     private var idToken: JSONValue? {
         mutating get {
-            guard let explanation, let validation = source.record.validation else { return nil }
-            let size = JSONValue.integer(Int64(validation.idToken.exposed.utf8.count))
-            guard contents != .none else { return .object(of: [("bytes", size)]) }
-            let header = explanation.header.map { shape.shape($0) }
-            let claims = explanation.claims.map { shape.shape($0) }
-            return .object(of: [("bytes", size), ("header", header), ("claims", claims)])
+            guard let validation = source.record.validation else { return nil }
+            let wasEncrypted = source.subject.client?.idTokenDecryption != nil
+            let text = validation.idToken.exposed
+            let common: [(name: String, value: JSONValue?)] = [
+                ("bytes", .integer(Int64(text.utf8.count))), ("encrypted", wasEncrypted ? true : nil),
+            ]
+            guard contents != .none else { return .object(of: common + [("omitted", "capsule_too_long")]) }
+            let longest = source.subject.relyingParty?.idTokenRules.maximumBytes ?? 0
+            guard let form = TokenForm(validation.idToken, maximumBytes: longest) else {
+                let parts = text.utf8.reduce(1) { $1 == UInt8(ascii: ".") ? $0 + 1 : $0 }
+                return .object(of: common + [("parts", .integer(Int64(parts)))])
+            }
+            return .object(of: common + shape.members(of: form))
         }
     }
 
@@ -290,11 +367,6 @@ extension Capsule {
         default: return nil
         }
     }
-}
-
-extension EndpointURL {
-    /// The URL up to its query.
-    fileprivate var textWithoutQuery: String { String(text.prefix { $0 != "?" }) }
 }
 
 extension IDTokenCheck {

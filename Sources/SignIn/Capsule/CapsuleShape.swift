@@ -25,6 +25,8 @@ struct CapsuleShape {
     /// When the sign-in failed.
     private let now: Timestamp
     private var valuesLeft = CapsuleShape.maximumValues
+    /// Whether the scheme and host of a URL are shown: in discovery documents, which are public.
+    var showsURLs = false
 
     init(_ pseudonyms: Pseudonyms, known: Set<String>, at now: Timestamp) {
         self.pseudonyms = pseudonyms
@@ -56,9 +58,13 @@ struct CapsuleShape {
         switch value {
         case .null, .bool: return value
         case .integer, .number:
-            if let number = value.integer, isShown(number, named: name) { return value }
-            return .string(pseudonyms.pseudonym(of: value.text, kind: "number"))
+            if let number = Self.wholeSeconds(value, named: name), isShown(number, named: name) {
+                return .integer(number)
+            }
+            if CapsuleVocabulary.comparedNames.contains(name), known.contains(value.text) { return value }
+            return .string(pseudonyms.pseudonym(of: value.text, kind: Self.kind(of: value)))
         case .string(let text):
+            if showsURLs, CapsuleVocabulary.urls.contains(name) { return .string(url(text)) }
             guard CapsuleVocabulary.comparedNames.contains(name) else {
                 return .string(pseudonyms.pseudonym(of: text))
             }
@@ -89,30 +95,109 @@ struct CapsuleShape {
         for member in object.members.prefix(Self.maximumMembers) {
             guard valuesLeft > 0 else { break }
             let isNamed = CapsuleVocabulary.names.contains(member.name)
-            let name = isNamed ? member.name : pseudonyms.pseudonym(of: member.name, kind: "name")
+            let name = isNamed ? member.name : pseudonyms.pseudonym(of: member.name, kind: .name)
             members.append((name, shape(member.value, named: isNamed ? member.name : "", depth: depth + 1)))
         }
         if members.count < object.members.count { members.append(("…", .string("\(object.members.count) in all"))) }
         return .object(of: members)
     }
 
-    /// The content of a response: its shape if it is JSON, the token's if it is a signed token, else why it is neither.
-    mutating func content(_ bytes: [UInt8], maximumBytes: Int) -> JSONValue {
+    /// The content of a response: its shape if it is JSON, the token's if it is a token in compact form, else why it is
+    /// neither.
+    /// - Parameter keys: Those that may have signed a token; nil if there are none.
+    mutating func content(_ bytes: [UInt8], maximumBytes: Int, keys: JSONWebKeySet?) -> JSONValue {
         guard !bytes.isEmpty else { return .object(of: [("bytes", 0)]) }
         let size = JSONValue.integer(Int64(bytes.count))
-        guard bytes.count <= maximumBytes else { return .object(of: [("bytes", size)]) }
+        guard bytes.count <= maximumBytes else {
+            return .object(of: [("bytes", size), ("omitted", "too_long")])
+        }
         do throws(JSONSyntaxError) {
             let json = try JSONValue(parsing: bytes)
             return .object(of: [("bytes", size), ("json", shape(json, named: ""))])
         } catch {
-            return .object(of: [
-                ("bytes", size),
-                (
-                    "not_json",
-                    .object(of: [("fault", .string(error.code.rawValue)), ("offset", .integer(Int64(error.offset)))])
-                ),
-            ])
+            let text = Secret(String(decoding: bytes, as: UTF8.self))
+            if let form = TokenForm(text, maximumBytes: maximumBytes), form.header.object != nil {
+                let verifies = keys.flatMap { $0.verifies(text, maximumBytes: maximumBytes) }
+                let token = JSONValue.object(of: members(of: form) + [("verifies", verifies.map { .bool($0) })])
+                return .object(of: [("bytes", size), ("token", token)])
+            }
+            return .object(of: [("bytes", size), ("not_json", Self.fault(error))])
         }
+    }
+
+    /// The parts of a token: each as its shape, or what is wrong with it.
+    mutating func members(of form: TokenForm) -> [(name: String, value: JSONValue?)] {
+        let header = part(form.header)
+        let claims = part(form.payload)
+        return [
+            ("header", header.shape), ("header_fault", header.fault), ("claims", claims.shape),
+            ("claims_fault", claims.fault),
+            ("signature_bytes", form.signatureBytes.map { .integer(Int64($0)) }),
+        ]
+    }
+
+    private mutating func part(_ part: TokenForm.Part) -> (shape: JSONValue?, fault: JSONValue?) {
+        switch part {
+        case .json(.object(let object)): (shape(object), nil)
+        case .json: (nil, "not_an_object")
+        case .empty: (nil, "empty")
+        case .notBase64URL: (nil, "not_base64url")
+        case .notJSON(let error): (nil, .string(error.code.rawValue))
+        }
+    }
+
+    private static func fault(_ error: JSONSyntaxError) -> JSONValue {
+        .object(of: [("fault", .string(error.code.rawValue)), ("offset", .integer(Int64(error.offset)))])
+    }
+
+    /// A number as whole seconds if it is a time, whose fraction no check looks at; a whole number otherwise.
+    private static func wholeSeconds(_ value: JSONValue, named name: String) -> Int64? {
+        if let number = value.integer { return number }
+        guard CapsuleVocabulary.times.contains(name), let number = value.double else { return nil }
+        return Int64(exactly: number.rounded(.down))
+    }
+
+    private static func kind(of number: JSONValue) -> Pseudonyms.Kind {
+        guard let whole = number.integer else { return .fraction }
+        return whole < 0 ? .negative : .integer
+    }
+
+    /// A URL of a public document: scheme and host as they are, and pseudonyms for the rest. A host that is no usual
+    /// name, or has a long number, is a pseudonym, too.
+    mutating func url(_ text: String) -> String {
+        if isKnown(text) { return text }
+        guard let end = text.firstRange(of: "://") else { return pseudonyms.pseudonym(of: text) }
+        let scheme = text[..<end.lowerBound]
+        guard CapsuleVocabulary.schemes.contains(String(scheme)) else { return pseudonyms.pseudonym(of: text) }
+        let rest = text[end.upperBound...]
+        let authority = rest.prefix { !"/?#".contains($0) }
+        let parts = authority.split(ascii: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        var shown = scheme + "://"
+        if parts.count == 2 { shown += pseudonyms.pseudonym(of: String(parts[0])) + "@" }
+        let host = String(parts.last ?? "")
+        shown += self.host(host)
+        let after = rest.dropFirst(authority.count)
+        guard let first = after.first else { return String(shown) }
+        let path = String(after.dropFirst())
+        return shown + String(first) + (path.isEmpty ? "" : pseudonyms.pseudonym(of: path))
+    }
+
+    /// The host of a URL, with or without a port.
+    mutating func host(_ host: String) -> String { Self.isPublic(host) ? host : pseudonyms.pseudonym(of: host) }
+
+    /// Whether a host, with or without a port, is a name or an address that can be shown.
+    private static func isPublic(_ host: String) -> Bool {
+        guard (1...255).contains(host.utf8.count) else { return false }
+        var digits = 0
+        for byte in host.utf8 {
+            let isDigit = (0x30...0x39).contains(byte)
+            digits = isDigit ? digits + 1 : 0
+            let isLetter = (0x61...0x7A).contains(byte | 0x20)
+            guard digits < 7, isDigit || isLetter || [0x2D, 0x2E, 0x3A, 0x5B, 0x5D].contains(byte) else {
+                return false
+            }
+        }
+        return true
     }
 
     /// The fields of a response, each by its own grammar.
@@ -167,6 +252,7 @@ struct CapsuleShape {
     }
 
     private mutating func challenge(_ field: String) -> String {
+        if DPoPChallenge.demandsNonce(field) { return #"DPoP error="use_dpop_nonce""# }
         let scheme = field.prefix { $0 != " " }
         let rest = field.dropFirst(scheme.count)
         let shown = text(String(scheme))

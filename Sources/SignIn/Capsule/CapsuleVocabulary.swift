@@ -27,7 +27,12 @@ enum CapsuleVocabulary {
         code_challenge_methods_supported dpop_signing_alg_values_supported claims_supported \
         authorization_response_iss_parameter_supported backchannel_logout_supported \
         require_pushed_authorization_requests backchannel_token_delivery_modes_supported status code message \
-        request_uri devicePhoneNumber devicePhoneNumberVerified swapped
+        request_uri devicePhoneNumber devicePhoneNumberVerified swapped \
+        require_signed_request_object dpop_bound_access_tokens camara_dpop_claims_required \
+        tls_client_certificate_bound_access_tokens authorization_signing_alg_values_supported \
+        userinfo_encryption_alg_values_supported userinfo_encryption_enc_values_supported \
+        backchannel_authentication_request_signing_alg_values_supported backchannel_user_code_parameter_supported \
+        urn:openid:params:jwt:claim:auth_req_id
         """.split(ascii: " ").map(String.init))
 
     /// The members whose value is shown if it is a known one.
@@ -38,8 +43,23 @@ enum CapsuleVocabulary {
         scopes_supported response_types_supported response_modes_supported grant_types_supported acr_values_supported \
         subject_types_supported id_token_signing_alg_values_supported token_endpoint_auth_methods_supported \
         token_endpoint_auth_signing_alg_values_supported code_challenge_methods_supported \
-        request_object_signing_alg_values_supported issued_token_type
+        request_object_signing_alg_values_supported issued_token_type dpop_signing_alg_values_supported \
+        camara_dpop_claims_required authorization_signing_alg_values_supported \
+        id_token_encryption_alg_values_supported id_token_encryption_enc_values_supported \
+        userinfo_encryption_alg_values_supported userinfo_encryption_enc_values_supported \
+        backchannel_token_delivery_modes_supported backchannel_authentication_request_signing_alg_values_supported
         """.split(ascii: " ").map(String.init))
+
+    /// The members of a discovery document that are URLs.
+    static let urls = Set(
+        """
+        issuer authorization_endpoint token_endpoint userinfo_endpoint jwks_uri end_session_endpoint \
+        server_initiated_authorization_endpoint pushed_authorization_request_endpoint \
+        backchannel_authentication_endpoint
+        """.split(ascii: " ").map(String.init))
+
+    /// The schemes of URLs that are shown.
+    static let schemes: Set = ["https", "http", "file", "gopher", "ftp"]
 
     /// The members whose number is a time, in seconds since 1970.
     static let times: Set = ["exp", "iat", "nbf", "auth_time"]
@@ -54,9 +74,15 @@ enum CapsuleVocabulary {
             oct sig enc verify sign P-256 P-384 P-521 Ed25519 Bearer bearer DPoP N_A code query fragment form_post \
             public pairwise S256 plain authorization_code refresh_token client_credentials implicit \
             openid profile email phone address offline_access a1 a2 a3 crit b64 exp pwd otp mfa sms hwk swk pin fpt \
-            face client_secret_basic client_secret_post private_key_jwt tls_client_auth self_signed_tls_client_auth
+            face client_secret_basic client_secret_post private_key_jwt tls_client_auth self_signed_tls_client_auth \
+            use_dpop_nonce invalid_dpop_proof invalid_token insufficient_scope
             """.split(ascii: " ").map(String.init)
-        return Set(words + SigningAlgorithm.allCases.map(\.rawValue) + CarrierErrorTable.rows.map(\.code))
+        let others =
+            ClientAuthenticationMethod.allCases.map(\.rawValue) + GrantType.allCases.map(\.rawValue)
+            + AuthorizationResponseMode.allCases.map(\.rawValue) + DPoPClaim.allCases.map(\.rawValue)
+            + KeyManagementAlgorithm.allCases.map(\.rawValue) + ContentEncryption.allCases.map(\.rawValue)
+            + BackchannelTokenDeliveryMode.allCases.map(\.rawValue)
+        return Set(words + others + SigningAlgorithm.allCases.map(\.rawValue) + CarrierErrorTable.rows.map(\.code))
     }()
 
     /// Media types of responses.

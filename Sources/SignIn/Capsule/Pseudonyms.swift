@@ -3,26 +3,77 @@ import Primitives
 
 /// Replaces the values of one capsule by pseudonyms.
 ///
-/// A pseudonym is a kind, a length in bytes and a keyed digest: `‹text 24 9f2c31d07ab4›`. Equal values have equal
+/// A pseudonym is a kind, a length in bytes and a keyed digest: `‹word 24 9f2c31d07ab4›`. Equal values have equal
 /// pseudonyms within one capsule. The key is random and is thrown away with the pseudonyms, so that no value can be
 /// found by guessing, and two capsules cannot be joined.
 struct Pseudonyms {
+    /// What kind of value a pseudonym stands for, as far as checks depend on it.
+    enum Kind: String, CaseIterable {
+        /// Letters, digits, `-` and `_`.
+        case word
+        /// Visible ASCII characters.
+        case visible
+        /// Visible ASCII characters and spaces.
+        case ascii
+        /// Any other text without control characters.
+        case text
+        /// A text with control characters.
+        case control
+        /// The name of a member.
+        case name
+        /// A number that is whole, not negative, and below 2⁶³.
+        case integer
+        /// A whole number below zero.
+        case negative
+        /// Any other number.
+        case fraction
+
+        /// The kind of a text.
+        init(of text: String) {
+            let bytes = text.utf8
+            if bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+                self = .control
+            } else if bytes.isEmpty || bytes.contains(where: { $0 > 0x7F }) {
+                self = .text
+            } else if bytes.contains(0x20) {
+                self = .ascii
+            } else {
+                self = bytes.allSatisfy(Self.isOfWord) ? .word : .visible
+            }
+        }
+
+        private static func isOfWord(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+    }
+
     private let key: SymmetricKey
     /// The replaced values.
     private var replaced: Set<String> = []
 
     init(_ random: RandomSource) { key = SymmetricKey(data: random.bytes(32)) }
 
-    mutating func pseudonym(of value: String, kind: String = "text") -> String {
+    /// - Parameter kind: Nil for the kind of the text.
+    mutating func pseudonym(of value: String, kind: Kind? = nil) -> String {
         replaced.insert(value)
         let digest = HMAC<SHA256>.authenticationCode(for: Array(value.utf8), using: key)
-        return "‹\(kind) \(value.utf8.count) \(Array(digest.prefix(6)).hexadecimal)›"
+        let kind = kind ?? Kind(of: value)
+        return "‹\(kind.rawValue) \(value.utf8.count) \(Array(digest.prefix(6)).hexadecimal)›"
     }
 
     /// A sentence of this program; nil if it contains a replaced value, which no sentence should. Values of fewer than
-    /// eight bytes, and those with spaces, are not looked for: a provider could send words of the sentence.
+    /// eight bytes, those with spaces, and names of members are not looked for: a provider could send words of the
+    /// sentence.
     func sentence(_ text: String) -> String? {
-        let contains = replaced.contains { $0.utf8.count >= 8 && !$0.utf8.contains(0x20) && text.contains($0) }
+        let contains = replaced.contains { value in
+            value.utf8.count >= 8 && !value.utf8.contains(0x20) && !CapsuleVocabulary.names.contains(value)
+                && text.contains(value)
+        }
         return contains ? nil : text
     }
 }

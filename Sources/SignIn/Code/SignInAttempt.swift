@@ -147,4 +147,24 @@ final class SignInAttempt: Sendable {
                     client: client.credentials, provider: provider, correlationID: correlationID),
                 codeWasPosted: true))
     }
+
+    /// Who the user is: validates the ID token, and fetches the user's attributes if they are asked for.
+    func verifyUser(
+        _ tokens: TokenResponse, from provider: ProviderMetadata, _ log: inout SignInLog
+    ) async throws(SignInError) -> VerifiedSignIn {
+        let now = clock.now()
+        guard provider.userEndpoint == nil else {
+            log.begin(.userinfo)
+            let kept = storesTokens ? ProviderTokens(tokens, at: now) : nil
+            return VerifiedSignIn(try await fetchUser(with: tokens, from: provider), kept)
+        }
+        log.begin(.validate)
+        let idToken = try await validate(tokens, from: provider) { log.note($0) }
+        let kept = storesTokens ? ProviderTokens(tokens, idToken, at: now) : nil
+        let hint = idTokenHint(in: tokens, from: provider)
+        guard wantsAttributes else { return VerifiedSignIn(idToken, nil, kept, hint: hint) }
+        log.begin(.userinfo)
+        let userInfo = try await fetchAttributes(about: idToken, with: tokens, from: provider)
+        return VerifiedSignIn(idToken, userInfo, kept, hint: hint)
+    }
 }

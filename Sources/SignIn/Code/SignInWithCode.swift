@@ -121,20 +121,7 @@ package struct SignInWithCode: Sendable {
         if let mobileOperator = attempt.mobileOperator {
             return try await verifyNumber(attempt, mobileOperator, tokens, provider, &log)
         }
-        let now = clock.now()
-        guard provider.userEndpoint == nil else {
-            log.begin(.userinfo)
-            let kept = attempt.storesTokens ? ProviderTokens(tokens, at: now) : nil
-            return VerifiedSignIn(try await attempt.fetchUser(with: tokens, from: provider), kept)
-        }
-        log.begin(.validate)
-        let idToken = try await attempt.validate(tokens, from: provider) { log.note($0) }
-        let kept = attempt.storesTokens ? ProviderTokens(tokens, idToken, at: now) : nil
-        let hint = attempt.idTokenHint(in: tokens, from: provider)
-        guard attempt.wantsAttributes else { return VerifiedSignIn(idToken, nil, kept, hint: hint) }
-        log.begin(.userinfo)
-        let userInfo = try await attempt.fetchAttributes(about: idToken, with: tokens, from: provider)
-        return VerifiedSignIn(idToken, userInfo, kept, hint: hint)
+        return try await attempt.verifyUser(tokens, from: provider, &log)
     }
 
     /// What the operator says of a device. An operator token that gives no number is used, too.

@@ -48,7 +48,7 @@ struct CheckConfigCommand: ParsableCommand {
         var json = JSONObjectWriter()
         let isValid: Bool
         do throws(ConfigurationErrors) {
-            let loaded = try options.read(for: .serve, settings)
+            let loaded = try options.read(for: .serve, settings.parsed)
             isValid = true
             json.add("valid", isValid)
             json.add("problems", objects: [ConfigurationProblem]()) { $0.write(to: &$1) }

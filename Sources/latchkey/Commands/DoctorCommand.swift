@@ -31,7 +31,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let loaded: LoadedConfiguration
         do throws(ConfigurationErrors) {
-            loaded = try options.read(for: .serve, settings)
+            loaded = try options.read(for: .serve, settings.parsed)
         } catch {
             print(format == .json ? DoctorReport(error).json : DoctorReport(error).text, terminator: "")
             throw ExitCode(78)

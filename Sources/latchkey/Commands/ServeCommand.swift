@@ -66,7 +66,7 @@ struct ServeCommand: AsyncParsableCommand {
     /// Reads the configuration again. The service takes over what it can; a configuration with errors changes nothing.
     private func reload(_ service: LatchkeyService) {
         do throws(ConfigurationErrors) {
-            service.reload(try options.read(for: .serve, settings))
+            service.reload(try options.read(for: .serve, settings.parsed))
         } catch {
             service.refuseReload(error)
         }

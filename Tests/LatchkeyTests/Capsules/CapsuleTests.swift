@@ -1,4 +1,6 @@
 import CarrierSimulator
+import HTTPServer
+import HTTPTypes
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
@@ -27,10 +29,10 @@ import Testing
             shows: #""check":"expiry","verdict":"failed","expected":{"after":"#),
         Row(
             fault: .idTokenWrongNonce, code: "invalid_id_token", check: "nonce",
-            shows: #""check":"nonce","verdict":"failed","expected":"‹text 22 "#),
+            shows: #""check":"nonce","verdict":"failed","expected":"‹word 22 "#),
         Row(
             fault: .idTokenOtherAudience, code: "invalid_id_token", check: "audience",
-            shows: #""check":"audience","verdict":"failed","expected":"ccid-1","found":{"aud":"‹text "#),
+            shows: #""check":"audience","verdict":"failed","expected":"ccid-1","found":{"aud":"‹"#),
         Row(
             fault: .tokenInvalidGrant, code: "refused_by_carrier", providerCode: "invalid_grant",
             shows: #""json":{"error":"invalid_grant""#),
@@ -186,6 +188,56 @@ import Testing
                 for value in row.hides { #expect(!text.contains(value), "\(text)") }
                 #expect(try await admin.capsules(limit: 10, as: .text).first?.contains("check=expiry") == true)
             }
+        }
+    }
+
+    /// A URL in a discovery document that is refused, and what its capsule shows of it.
+    struct URLRow: Sendable, CustomTestStringConvertible {
+        let url: String
+        let shows: String
+        var testDescription: String { url }
+    }
+
+    private static let urlRows: [URLRow] = [
+        URLRow(url: "https://other.example/users/canary-1?sub=canary-2#canary-3", shows: "\"https://other.example/‹"),
+        URLRow(url: "https://canary-1:canary-2@other.example/", shows: "@other.example/\""),
+        URLRow(url: "https://2025550123.example/token", shows: "\"https://‹visible 18 "),
+        URLRow(url: "canary-1://other.example/", shows: "\"token_endpoint\":\"‹visible 25 "),
+        URLRow(url: "https://canary-1 canary-2/", shows: "\"https://‹ascii 17 "),
+        URLRow(url: "canary-1", shows: "\"token_endpoint\":\"‹word 8 "),
+    ]
+
+    @Test("A capsule shows the scheme and host of a URL in discovery, and nothing else of it", arguments: urlRows)
+    func urls(row: URLRow) async throws {
+        try await SignInHarness.with { harness in
+            harness.simulator.update(SignInHarness.mccmnc) { carrier in
+                carrier.tampering.objects[.discovery, default: []].append { $0["token_endpoint"] = .string(row.url) }
+            }
+            let answer = try await harness.app.signIn(harness.authorizedResponse())
+            let id = try #require(answer.json["correlation_id"]?.string)
+            let text = try await admin(harness) { try await $0.exportCapsule(of: id) }
+            #expect(text.contains(row.shows), "\(text)")
+            #expect(!text.contains("canary") && !text.contains("2025550123"), "\(text)")
+        }
+    }
+
+    @Test("A capsule shows the parts of a signed userinfo response, and no claim of it")
+    func signedUserInfo() async throws {
+        try await SignInHarness.with { harness in
+            let part = Base64URL.encode(Array(#"{"alg":"RS256","kid":"canary-1","sub":"canary-2"}"#.utf8))
+            harness.simulator.update(SignInHarness.mccmnc) { carrier in
+                carrier.tampering.responses[.userInfo, default: []].append { response in
+                    response = Response(status: .ok, contentType: "application/jwt", text: "\(part).\(part).AAAA")
+                }
+            }
+            var fields = try harness.authorizedResponse(scope: "openid name email")
+            fields["scope"] = "openid name email"
+            let answer = try await harness.app.signIn(fields)
+            let id = try #require(answer.json["correlation_id"]?.string)
+            let text = try await admin(harness) { try await $0.exportCapsule(of: id) }
+            #expect(text.contains(#""token":{"header":{"alg":"RS256","kid":"‹word 8 "#), "\(text)")
+            #expect(text.contains(#""signature_bytes":3,"verifies":false}"#), "\(text)")
+            for value in [part, "canary"] { #expect(!text.contains(value), "\(text)") }
         }
     }
 

@@ -2,6 +2,7 @@ import CarrierSimulator
 import Crypto
 import Foundation
 import HTTPServer
+import LatchkeyConfiguration
 import Primitives
 import Storage
 import Synchronization
@@ -32,6 +33,10 @@ final class ConformanceHarness: Sendable {
     let proxy: CarrierProxy
     let app: App
     let process: LatchkeyProcess
+    /// That of the process.
+    let configuration: Configuration
+    /// How many capsules were replayed, of how many the failure was taken over, and how many cannot be replayed.
+    let replays = Mutex((computed: 0, takenOver: 0, refused: 0))
     /// The process's database.
     let store: SQLStore
     let outcomes = Mutex<[String: Outcome]>([:])
@@ -63,24 +68,26 @@ final class ConformanceHarness: Sendable {
         try Self.configuration(key.pemRepresentation, simulator.issuer(of: "acme") ?? "").write(
             to: URL(fileURLWithPath: configuration))
         let issuers = ConformanceHarness.pinnedNetworks.map { [url = proxy.url] in "\($0)=\(url)/carriers/\($0)" }
+        let environment = [
+            "LATCHKEY_HTTP_PORT": "0", "LATCHKEY_DATABASE_URL": "sqlite:///\(directory.path)/latchkey.db",
+            "LATCHKEY_API_KEYS": "test-key", "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
+            "LATCHKEY_RATE_LIMITS": "off",
+            "LATCHKEY_CAPSULES_COUNT": "100000", "LATCHKEY_CAPSULES_PER_MINUTE": "100000",
+            "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1,*.carriers.test",
+            "LATCHKEY_ZENKEY_DISCOVERY_URL": simulator.discoveryURL ?? "",
+            "LATCHKEY_ZENKEY_ISSUERS": issuers.joined(separator: ","), "LATCHKEY_LOG_LEVEL": "verbose",
+            "LATCHKEY_OUTBOUND_TIMEOUTS_DISCOVERY": "3s", "LATCHKEY_OUTBOUND_TIMEOUTS_JWKS": "3s",
+            "LATCHKEY_OUTBOUND_TIMEOUTS_TOKEN": "3s", "LATCHKEY_OUTBOUND_TIMEOUTS_USERINFO": "3s",
+            // A request that waits for a connection until its deadline is sent or not, by chance. The case of 100
+            // sign-ins at once counts what was sent.
+            "LATCHKEY_OUTBOUND_MAX_CONNECTIONS_PER_HOST": "128",
+            // Rows leave requests pending, and the user of all of them has the same number.
+            "LATCHKEY_BACKCHANNEL_AUTHENTICATION_PENDING_PER_USER": "100",
+        ]
         process = try LatchkeyProcess(
-            ["serve", "--config", configuration],
-            environment: [
-                "LATCHKEY_HTTP_PORT": "0", "LATCHKEY_DATABASE_URL": "sqlite:///\(directory.path)/latchkey.db",
-                "LATCHKEY_API_KEYS": "test-key", "LATCHKEY_ALLOW_LOOPBACK_HTTP": "true",
-                "LATCHKEY_RATE_LIMITS": "off",
-                "LATCHKEY_CAPSULES_COUNT": "100000", "LATCHKEY_CAPSULES_PER_MINUTE": "100000",
-                "LATCHKEY_ZENKEY_TRUSTED_ISSUERS": "127.0.0.1,*.carriers.test",
-                "LATCHKEY_ZENKEY_DISCOVERY_URL": simulator.discoveryURL ?? "",
-                "LATCHKEY_ZENKEY_ISSUERS": issuers.joined(separator: ","), "LATCHKEY_LOG_LEVEL": "verbose",
-                "LATCHKEY_OUTBOUND_TIMEOUTS_DISCOVERY": "3s", "LATCHKEY_OUTBOUND_TIMEOUTS_JWKS": "3s",
-                "LATCHKEY_OUTBOUND_TIMEOUTS_TOKEN": "3s", "LATCHKEY_OUTBOUND_TIMEOUTS_USERINFO": "3s",
-                // A request that waits for a connection until its deadline is sent or not, by chance. The case of 100
-                // sign-ins at once counts what was sent.
-                "LATCHKEY_OUTBOUND_MAX_CONNECTIONS_PER_HOST": "128",
-                // Rows leave requests pending, and the user of all of them has the same number.
-                "LATCHKEY_BACKCHANNEL_AUTHENTICATION_PENDING_PER_USER": "100",
-            ], directory: directory.path)
+            ["serve", "--config", configuration], environment: environment, directory: directory.path)
+        self.configuration = try ConfigurationLoader().load(file: configuration, environment: environment)
+            .configuration
         app = App(port: try await process.port(after: "listening"))
         store = try SQLStore(configuration: SQLiteConfiguration(path: directory.path + "/latchkey.db"))
     }
@@ -133,6 +140,10 @@ final class ConformanceHarness: Sendable {
             throw error
         }
         await harness.stop()
+        if harness.outcomes.withLock({ $0.count }) == ConformanceCases.all.count {
+            let replays = harness.replays.withLock { $0 }
+            #expect(replays.computed >= 400, "\(replays)")
+        }
         try ConformanceTable.settle(harness.outcomes.withLock { $0 })
     }
 

@@ -13,7 +13,10 @@ extension ConformanceRun {
     /// - Parameter earlier: The newest capsule before the case.
     func expectCapsules(of answers: [App.Answer], after earlier: CapsuleRecord?) async throws {
         let capsules = try await harness.store.capsules(of: nil, limit: 300).prefix { $0 != earlier }
-        for capsule in capsules { try check(capsule) }
+        for capsule in capsules {
+            try check(capsule)
+            try await expectReplay(of: capsule)
+        }
         switch row.verdict {
         // Steps may have a failure before the success.
         case .signedIn, .loggedOut: #expect(capsules.isEmpty || row.steps != nil, "\(row.id): \(capsules.map(\.json))")

@@ -1,0 +1,314 @@
+import Logging
+package import OpenIDConnect
+package import Primitives
+import StorageModel
+
+/// Runs the sign-in of a capsule again, offline, with the code and configuration of today.
+///
+/// The steps are those of the server: discovery, token request, validation, userinfo. What the provider sent is made
+/// anew from the capsule with made-up values in the place of pseudonyms, and signed with a made-up key. What cannot be
+/// computed anew is carried over from the capsule, and the verdict names it.
+package struct CapsuleReplay: Sendable {
+    /// The longest file that is read, in bytes. A capsule has at most 32 KiB, and may have been indented.
+    package static let maximumBytes = 256 * 1024
+    /// The most responses or keys that are read.
+    static let maximumElements = 64
+
+    /// Why a capsule is not replayed.
+    package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        package enum Code: Sendable {
+            /// The file is no capsule.
+            case unreadable
+            /// The capsule is of another format.
+            case format
+            /// What decided the failure is not in the capsule.
+            case notReplayable
+            /// The configuration has no such provider.
+            case configuration
+        }
+
+        package let code: Code
+        package let description: String
+
+        init(_ code: Code, _ description: String) {
+            self.code = code
+            self.description = description
+        }
+    }
+
+    /// A failure, as far as two runs can be compared.
+    package struct Failure: Sendable, Hashable {
+        package let code: String
+        package let check: String?
+        package let errorType: String
+        package let providerCode: String?
+        package let step: String?
+        /// What was wrong; nil if the capsule does not show it.
+        package let cause: String?
+
+        /// Whether two runs failed for the same reason.
+        package func isSame(as other: Failure) -> Bool {
+            code == other.code && check == other.check && errorType == other.errorType
+                && providerCode == other.providerCode
+        }
+    }
+
+    /// A check of the ID token that fails now.
+    package struct FailedCheck: Sendable, Hashable {
+        package let check: String
+        package let expected: String
+        package let found: String
+    }
+
+    /// What became of the sign-in.
+    package struct Verdict: Sendable {
+        /// How it failed.
+        package let failure: Failure
+        /// How it fails now; nil if it passes.
+        package let failureNow: Failure?
+        /// The checks of the ID token that fail now.
+        package let failedChecks: [FailedCheck]
+        /// The request whose response the capsule does not have, and at which the replay ended; nil if it has all. If
+        /// it is the request that failed, the failure is taken from the capsule as it is.
+        package let missing: String?
+        /// What the replay did not compute.
+        package let carriedOver: [String]
+        /// The settings that ID tokens are judged by and that differ: name, then and now.
+        package let changedSettings: [(name: String, before: String, now: String)]
+    }
+
+    /// The provider's name in ``SignInConfiguration/providers``.
+    package let provider: String
+    package let clientID: String
+    package let correlationID: String
+    /// When the sign-in failed.
+    package let time: Timestamp
+    let content: JSONObject
+    let failure: Failure
+
+    /// Reads a capsule, which may come from anyone.
+    /// - Throws: ``Refusal``.
+    package init(parsing bytes: [UInt8]) throws(Refusal) {
+        guard bytes.count <= Self.maximumBytes else {
+            throw Refusal(.unreadable, "it has more than \(Self.maximumBytes / 1024) KiB, as no capsule has")
+        }
+        let parsed: JSONValue
+        do throws(JSONSyntaxError) {
+            parsed = try JSONValue(parsing: bytes)
+        } catch {
+            throw Refusal(
+                .unreadable, "it is not JSON (\(error.code.rawValue) at byte \(error.offset)); export it again")
+        }
+        guard let content = parsed.object, let format = content["capsule"]?.integer else {
+            throw Refusal(.unreadable, "it is no object with a member capsule; latchkey capsule export writes one")
+        }
+        guard format == Int64(Capsule.format) else {
+            throw Refusal(
+                .format,
+                "it is of format \(format), and only format \(Capsule.format) can be replayed: let the sign-in fail "
+                    + "again with this version")
+        }
+        guard let failure = content["failure"]?.object, let code = failure["code"]?.string,
+            let errorType = failure["error_type"]?.string, let request = content["request"]?.object,
+            let provider = request["provider"]?.string, let time = content["time"]?.string.flatMap(UTCTime.moment)
+        else { throw Refusal(.unreadable, "a member is missing that every capsule has; export it again") }
+        self.content = content
+        self.provider = provider
+        self.time = time
+        clientID = request["client_id"]?.string ?? ""
+        correlationID = content["correlation_id"]?.string ?? ""
+        self.failure = Failure(
+            code: code, check: failure["check"]?.string, errorType: errorType,
+            providerCode: failure["provider_code"]?.string, step: failure["step"]?.string,
+            cause: failure["cause"]?.string)
+        try checkIsReplayable(request)
+    }
+
+    /// The flows that redeem a code by the steps of a replay.
+    private static let flows: Set<CapsuleFlow> = [.code, .redirect, .link, .transaction]
+    private static let steps: Set<SignInReport.Step> = [.discovery, .token, .keys, .validate, .userinfo]
+    /// The checks that need more than a capsule has.
+    private static let otherChecks: Set<IDTokenCheck> = [.encryption, .sameUser]
+
+    /// - Throws: ``Refusal/Code/notReplayable`` for a failure that the provider's responses in the capsule do not
+    ///   decide.
+    private func checkIsReplayable(_ request: JSONObject) throws(Refusal) {
+        guard let flow = request["flow"]?.string.flatMap(CapsuleFlow.init(rawValue:)), Self.flows.contains(flow),
+            request["code"]?.string != nil, request["operator_token"]?.bool != true
+        else { throw Refusal(.notReplayable, "only what a provider's code led to is replayed") }
+        guard let step = failure.step.flatMap(SignInReport.Step.init(rawValue:)), Self.steps.contains(step) else {
+            throw Refusal(.notReplayable, "it failed at a step that the provider's responses do not decide")
+        }
+        let check = failure.check.flatMap(IDTokenCheck.init(rawValue:))
+        guard check.map(Self.otherChecks.contains) != true else {
+            throw Refusal(
+                .notReplayable,
+                check == .encryption
+                    ? "an encrypted token is not in a capsule, so it cannot be decrypted again"
+                    : "who was signed in is not in a capsule")
+        }
+    }
+}
+
+extension CapsuleReplay {
+    /// Runs the sign-in again.
+    ///
+    /// - Parameters:
+    ///   - configuration: That of today.
+    ///   - relyingParty: That of the capsule's ``provider``; nil if it is not configured.
+    /// - Throws: ``Refusal`` if the configuration has no such provider, or the capsule lacks what decided.
+    package func run(
+        _ configuration: SignInConfiguration, _ relyingParty: RelyingParty.Configuration?
+    ) async throws(Refusal) -> Verdict {
+        guard let provider = configuration.providers[provider], let relyingParty else {
+            throw Refusal(.configuration, "the configuration has no provider \(Self.shown(self.provider))")
+        }
+        guard provider.kind != .camara else {
+            throw Refusal(.notReplayable, "sign-ins by number are not replayed")
+        }
+        guard let client = ClientID(clientID).flatMap({ provider.clients[$0] }) else {
+            throw Refusal(
+                .configuration,
+                "the provider \(Self.shown(self.provider)) has no client \(Self.shown(clientID)) in the configuration")
+        }
+        var isOfCarriers = false
+        if case .byNetwork = relyingParty.discovery { isOfCarriers = true }
+        let rebuilt = try RebuiltSignIn(self, client, isOfCarriers: isOfCarriers)
+        let moment = rebuilt.moment
+        let http = RebuiltResponses(rebuilt.answers, isOfCarriers: isOfCarriers)
+        let party = RelyingParty(
+            configuration: relyingParty, http: http,
+            bindings: MemoryIssuerBindings(rebuilt.knownIssuers(isOfCarriers)),
+            clock: WallClock { moment })
+        var adapted = configuration
+        adapted.providers[self.provider]?.clients[client.id] = rebuilt.client
+        let record = ProtocolRecord()
+        let (error, step) = await Self.run(rebuilt.request, adapted, party, record, at: moment)
+        return try verdict(error, step, rebuilt, http, party, record, client)
+    }
+
+    /// The steps of the server.
+    /// - Returns: How it fails, and at which step; nil if it passes.
+    private static func run(
+        _ request: SignInRequest, _ configuration: SignInConfiguration, _ party: RelyingParty,
+        _ record: ProtocolRecord, at moment: Timestamp
+    ) async -> (SignInError?, SignInReport.Step?) {
+        let correlationID = CorrelationID.random(from: .system)
+        let logger = Logger(label: "replay") { _ in SwiftLogNoOpLogHandler() }
+        var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: { _ in })
+        let result = await ProtocolRecord.$current.withValue(record) { () async -> SignInError? in
+            do throws(SignInError) {
+                let attempt = try SignInAttempt(
+                    request, correlationID, configuration, [request.provider: party], clock: WallClock { moment })
+                log.begin(.discovery)
+                let provider = try await attempt.discoverProvider()
+                log.begin(.token)
+                let tokens = try await attempt.exchangeCode(at: provider)
+                _ = try await attempt.verifyUser(tokens, from: provider, &log)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        return (result, log.stepTimes.last)
+    }
+
+    private func verdict(
+        _ error: SignInError?, _ step: SignInReport.Step?, _ rebuilt: RebuiltSignIn, _ http: RebuiltResponses,
+        _ party: RelyingParty, _ record: ProtocolRecord, _ client: SignInConfiguration.Client
+    ) throws(Refusal) -> Verdict {
+        let changes = changes(to: Capsule.settings(of: client, party))
+        // What a request without an answer leads to says nothing.
+        if let unanswered = http.unanswered {
+            return try verdict(without: unanswered, rebuilt.carriedOver, changes)
+        }
+        let now = error.map { error in
+            Failure(
+                code: error.code.rawValue, check: error.check?.rawValue, errorType: error.errorType.rawValue,
+                providerCode: (error.carrierError ?? error.carrierCode).map(Capsule.shownCode), step: step?.rawValue,
+                cause: error.cause ?? error.description)
+        }
+        return Verdict(
+            failure: failure, failureNow: now, failedChecks: failedChecks(record, party, error),
+            missing: nil, carriedOver: rebuilt.carriedOver, changedSettings: changes)
+    }
+
+    /// The verdict of a replay that came to a request whose response the capsule does not have.
+    private func verdict(
+        without unanswered: RebuiltResponses.Question, _ carriedOver: [String],
+        _ changes: [(name: String, before: String, now: String)]
+    ) throws(Refusal) -> Verdict {
+        if unanswered.position > failure.position {
+            return Verdict(
+                failure: failure, failureNow: nil, failedChecks: [], missing: unanswered.name,
+                carriedOver: carriedOver, changedSettings: changes)
+        }
+        guard unanswered.position == failure.position else {
+            throw Refusal(.notReplayable, "the capsule has no response to \(unanswered.name)")
+        }
+        // It is the request that failed.
+        return Verdict(
+            failure: failure, failureNow: failure, failedChecks: [], missing: unanswered.name,
+            carriedOver: carriedOver + ["the failure itself: \(Self.unanswered)"], changedSettings: changes)
+    }
+
+    private static let unanswered =
+        "another sign-in had begun the request that failed, or the server refused to send it"
+
+    /// The checks of the ID token that fail; the one that decided first.
+    private func failedChecks(_ record: ProtocolRecord, _ party: RelyingParty, _ error: SignInError?) -> [FailedCheck] {
+        guard error != nil else { return [] }
+        var failed: [FailedCheck] = []
+        if let validation = record.validation {
+            failed = party.explain(validation).steps.filter { $0.verdict == .failed }.map {
+                FailedCheck(check: $0.check.rawValue, expected: $0.check.demand, found: $0.found)
+            }
+        }
+        guard let check = error?.check, !failed.contains(where: { $0.check == check.rawValue }) else { return failed }
+        let decided = FailedCheck(check: check.rawValue, expected: check.demand, found: "it is not met")
+        return [decided] + failed
+    }
+
+    private func changes(to now: JSONValue) -> [(name: String, before: String, now: String)] {
+        guard let before = content["settings"]?.object, let now = now.object else { return [] }
+        return now.members.compactMap { member in
+            guard let former = before[member.name], former != member.value else { return nil }
+            return (member.name, Self.shown(former.text), member.value.text)
+        }
+    }
+
+    /// A text of the file for a message.
+    static func shown(_ text: String) -> String {
+        let clean = text.unicodeScalars.prefix(80).map { (0x20...0x7E).contains($0.value) ? Character($0) : "?" }
+        return String(clean)
+    }
+}
+
+extension CapsuleReplay.Failure {
+    /// The checks of an ID token that need no keys.
+    private static let checksOfHeader: [IDTokenCheck] = [.format, .criticalHeader, .type, .algorithm]
+
+    /// How far the sign-in came.
+    fileprivate var position: Int {
+        switch step.flatMap(SignInReport.Step.init(rawValue:)) {
+        case .token: 1
+        case .validate where Self.checksOfHeader.contains(where: { $0.rawValue == check }): 2
+        case .keys: 3
+        case .validate: 4
+        case .userinfo: 5
+        default: 0
+        }
+    }
+}
+
+extension RebuiltResponses.Question {
+    /// Where it is among the steps of a sign-in, as ``CapsuleReplay/Failure`` counts them.
+    fileprivate var position: Int {
+        switch self {
+        case .discovery, .issuer, .other: 0
+        case .token: 1
+        case .keys: 3
+        case .userInfo: 5
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import CarrierSimulator
+import Foundation
+import HTTPServer
+import LatchkeyConfiguration
+import LatchkeyService
+import OpenIDConnect
+import Primitives
+import SignIn
+import TestSupport
+import Testing
+
+/// The capsules of `Tests/Capsules`, each of which must be replayed to its own verdict.
+enum ExampleCapsules {
+    /// With the value `write`, the tests of ``CapsuleReplayTests`` write the examples anew.
+    static let variable = "LATCHKEY_CAPSULE_EXAMPLES"
+    static let folder = Repository.path("Tests/Capsules")
+
+    static var areToBeWritten: Bool { ProcessInfo.processInfo.environment[variable] == "write" }
+
+    /// The names of the files.
+    static let names: [String] = {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return files.filter { $0.hasSuffix(".json") }.sorted()
+    }()
+
+    static func bytes(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
+    }
+
+    /// That of `latchkey.yaml` in the folder.
+    static func configuration(_ changes: [String] = []) throws -> Configuration {
+        try ConfigurationLoader().load(
+            file: folder + "/latchkey.yaml", environment: [:], arguments: SettingArguments(changes: changes)
+        ).configuration
+    }
+
+    static func replay(_ name: String, _ changes: [String] = []) async throws -> ReplayReport {
+        try await ReplayReport(of: bytes(name), with: configuration(changes))
+    }
+}
+
+@Suite("A replay of a capsule") struct CapsuleReplayTests {
+    /// A fault of the carrier, and the name of the example that it makes.
+    struct Row: Sendable, CustomTestStringConvertible {
+        var fault: CarrierSimulator.Fault?
+        let name: String
+        /// A change of the ID token.
+        var edit: (@Sendable (inout TokenDraft) -> Void)?
+        var testDescription: String { name }
+    }
+
+    static let rows: [Row] = [
+        Row(fault: .idTokenExpired, name: "expiry"), Row(fault: .idTokenWrongNonce, name: "nonce"),
+        Row(fault: .idTokenOtherAudience, name: "audience"), Row(fault: .idTokenOtherIssuer, name: "issuer"),
+        Row(fault: .idTokenStrangerKey, name: "signature"), Row(fault: .idTokenUnknownKeyID, name: "key"),
+        Row(fault: .idTokenDuplicateClaim, name: "claims"), Row(fault: .idTokenTwoParts, name: "format"),
+        Row(fault: .idTokenRS512, name: "algorithm"), Row(fault: .idTokenWrongAccessTokenHash, name: "at_hash"),
+        Row(fault: .tokenInvalidGrant, name: "invalid_grant"), Row(fault: .tokenNotJSON, name: "token-not-json"),
+        Row(fault: .userInfoWrongSubject, name: "userinfo_subject"),
+        Row(fault: .discoveryMissingFields, name: "metadata"), Row(fault: .keys500, name: "keys-500"),
+        // The clocks of the carrier and of this server differ by three minutes and a half.
+        Row(name: "clock") { draft in
+            draft.claims["iat"] = draft.time(plus: -400)
+            draft.claims["exp"] = draft.time(plus: -200)
+        },
+    ]
+
+    @Test("gives the verdict of the sign-in, and a changed setting can change it", arguments: rows)
+    func sameVerdict(row: Row) async throws {
+        try await SignInHarness.with { harness in
+            harness.simulator.update(SignInHarness.mccmnc) { carrier in
+                carrier.faults = row.fault.map { [$0] } ?? []
+                if let edit = row.edit { carrier.tampering.idTokens.append(edit) }
+            }
+            var fields = try harness.authorizedResponse(scope: "openid name email")
+            fields["scope"] = "openid name email"
+            let answer = try await harness.app.signIn(fields)
+            let id = try #require(answer.json["correlation_id"]?.string)
+            let admin = try AdminService(harness.configuration)
+            let capsule = try await admin.exportCapsule(of: id)
+            await admin.close()
+            let report = try await ReplayReport(of: Array(capsule.utf8), with: harness.configuration)
+            #expect(report.isSame && !report.passes, "\(report.text)\n\(capsule)")
+            for value in ["code", "code_verifier", "nonce"].compactMap({ fields[$0] }) {
+                #expect(!report.text.contains(value) && !report.json.contains(value))
+            }
+            guard ExampleCapsules.areToBeWritten else { return }
+            let port = try #require(harness.running.addresses.first?.port)
+            let text = capsule.replacing(":\(port)", with: ":8081").replacing(id, with: "example-\(row.name)")
+            try Data((text + "\n").utf8).write(
+                to: URL(fileURLWithPath: ExampleCapsules.folder + "/\(row.name).json"))
+        }
+    }
+
+    @Test("of each example gives the verdict of the example", arguments: ExampleCapsules.names)
+    func examples(name: String) async throws {
+        let report = try await ExampleCapsules.replay(name)
+        #expect(report.isSame, "\(report.text)")
+    }
+
+    @Test("There is an example of each row")
+    func allExamples() {
+        #expect(Set(ExampleCapsules.names).isSuperset(of: Self.rows.map { $0.name + ".json" }))
+    }
+
+    @Test("says that a sign-in would pass with another setting")
+    func changed() async throws {
+        #expect(try await ExampleCapsules.replay("clock.json").failsNow == "expiry")
+        let report = try await ExampleCapsules.replay("clock.json", ["id_token.clock_skew=300"])
+        #expect(report.passes, "\(report.text)")
+        #expect(report.text.contains("changed: clock_skew was 60 and is 300"))
+        // The userinfo was never requested.
+        #expect(report.text.contains("it has no response to the userinfo request"))
+    }
+
+    @Test("takes a failure over if the capsule has no response to the request that failed, and says so")
+    func takenOver() async throws {
+        let text = String(decoding: try ExampleCapsules.bytes("keys-500.json"), as: UTF8.self)
+            .replacing(#""to":"keys""#, with: #""to":"resource""#)
+        let report = try await ReplayReport(of: Array(text.utf8), with: ExampleCapsules.configuration())
+        #expect(report.isSame && report.isTakenOver, "\(report.text)")
+        #expect(report.text.contains("taken from the capsule: the failure itself: another sign-in had begun"))
+        #expect(try await !ExampleCapsules.replay("keys-500.json").isTakenOver)
+    }
+
+    /// A change of an example, and why it is refused.
+    struct Refused: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let edit: @Sendable (String) -> String
+        let code: CapsuleReplay.Refusal.Code
+    }
+
+    private static let longValues = (1...5).map { "‹word 1000000 \($0)›" }.joined()
+
+    static let refused: [Refused] = [
+        Refused(testDescription: "empty", edit: { _ in "" }, code: .unreadable),
+        Refused(testDescription: "no JSON", edit: { $0 + "}" }, code: .unreadable),
+        Refused(testDescription: "an array", edit: { "[\($0)]" }, code: .unreadable),
+        Refused(
+            testDescription: "too long", edit: { $0 + String(repeating: " ", count: 300_000) }, code: .unreadable),
+        Refused(
+            testDescription: "of format 1", edit: { $0.replacing(#"{"capsule":2"#, with: #"{"capsule":1"#) },
+            code: .format),
+        Refused(
+            testDescription: "of a failure in the database",
+            edit: {
+                $0.replacing(#""step":"validate"},"#, with: #""step":"store"},"#)
+                    .replacing(#""check":"expiry","step":"validate""#, with: #""check":"expiry","step":"store""#)
+            },
+            code: .notReplayable),
+        Refused(
+            testDescription: "of a token that could not be decrypted",
+            edit: { $0.replacing(#""check":"expiry","step""#, with: #""check":"encryption","step""#) },
+            code: .notReplayable),
+        Refused(
+            testDescription: "of another provider",
+            edit: { $0.replacing(#""provider":"zenkey""#, with: #""provider":"another""#) }, code: .configuration),
+        Refused(
+            testDescription: "of another client",
+            edit: { $0.replacing(#""client_id":"ccid-1""#, with: #""client_id":"another""#) }, code: .configuration),
+        Refused(
+            testDescription: "with values longer than any response",
+            edit: { $0.replacing("‹word ", with: Self.longValues + "‹word ") },
+            code: .unreadable),
+    ]
+
+    @Test("is refused for a file that is no capsule, or one that does not decide the failure", arguments: refused)
+    func refusals(row: Refused) async throws {
+        let text = row.edit(String(decoding: try ExampleCapsules.bytes("expiry.json"), as: UTF8.self))
+        let configuration = try ExampleCapsules.configuration()
+        let error = await #expect(throws: CapsuleReplay.Refusal.self) {
+            try await ReplayReport(of: Array(text.utf8), with: configuration)
+        }
+        #expect(error?.code == row.code, "\(error?.description ?? "")")
+    }
+
+    @Test("of a damaged or hostile capsule ends with a verdict or a refusal", arguments: 0..<8)
+    func hostile(seed: UInt64) async throws {
+        var random = SeededGenerator(seed: seed)
+        let configuration = try ExampleCapsules.configuration()
+        let capsules = try ExampleCapsules.names.map { try ExampleCapsules.bytes($0) }
+        var replayed = 0
+        for _ in 0..<60 {
+            guard let capsule = capsules.randomElement(using: &random) else { return }
+            let isDamaged = Bool.random(using: &random)
+            let bytes = isDamaged ? Self.damaged(capsule, &random) : try Self.altered(capsule, &random)
+            do throws(CapsuleReplay.Refusal) {
+                let report = try await ReplayReport(of: bytes, with: configuration)
+                #expect(!report.text.isEmpty && !report.json.isEmpty)
+                replayed += 1
+            } catch {
+                #expect(!error.description.isEmpty)
+            }
+        }
+        #expect(replayed > 0)
+    }
+
+    /// Some bytes changed, removed or added.
+    private static func damaged(_ capsule: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
+        var bytes = capsule
+        for _ in 0..<Int.random(in: 1...6, using: &random) {
+            let place = Int.random(in: 0..<bytes.count, using: &random)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+            case 1: bytes[place] = Array("0123456789".utf8).randomElement(using: &random) ?? 0
+            case 2: bytes.removeSubrange(place..<min(bytes.count, place + Int.random(in: 1...40, using: &random)))
+            default: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 30)], at: place)
+            }
+            if bytes.isEmpty { return [0x7B] }
+        }
+        return bytes
+    }
+
+    /// Some values replaced by others.
+    private static func altered(_ capsule: [UInt8], _ random: inout SeededGenerator) throws -> [UInt8] {
+        var value = try JSONValue(parsing: capsule)
+        for _ in 0..<Int.random(in: 1...4, using: &random) { value = altered(value, &random) }
+        return Array(value.text.utf8)
+    }
+
+    private static let others: [JSONValue] = [
+        .null, true, -1, 0, .integer(.max), .integer(.min), .number(1e300), "", "‹word 1048576 00›", "‹word -1 a›",
+        "‹integer 900 a›", "‹›", "‹word 9 ›", "…", [], .object(of: []), "RS256", "none", "../x", "http://[", [[[[]]]],
+    ]
+
+    private static func altered(_ value: JSONValue, _ random: inout SeededGenerator) -> JSONValue {
+        switch value {
+        case .object(let object) where !object.members.isEmpty && Int.random(in: 0..<12, using: &random) > 0:
+            let place = Int.random(in: 0..<object.members.count, using: &random)
+            return .object(
+                of: object.members.enumerated().map { index, member in
+                    (member.name, index == place ? altered(member.value, &random) : member.value)
+                })
+        case .array(let elements) where !elements.isEmpty && Int.random(in: 0..<12, using: &random) > 0:
+            let place = Int.random(in: 0..<elements.count, using: &random)
+            return .array(elements.enumerated().map { $0 == place ? altered($1, &random) : $1 })
+        default: return others.randomElement(using: &random) ?? .null
+        }
+    }
+}
