@@ -65,22 +65,31 @@ enum ExampleCapsules {
         },
     ]
 
-    @Test("gives the verdict of the sign-in, and a changed setting can change it", arguments: rows)
+    /// The capsule of a failed sign-in, and what the app sent.
+    private func capsule(
+        _ row: Row, _ harness: SignInHarness
+    ) async throws -> (text: String, id: String, fields: [String: String]) {
+        harness.simulator.update(SignInHarness.mccmnc) { carrier in
+            carrier.faults = row.fault.map { [$0] } ?? []
+            carrier.includesAccessTokenHash = true
+            if let edit = row.edit { carrier.tampering.idTokens.append(edit) }
+        }
+        var fields = try harness.authorizedResponse(scope: "openid name email")
+        fields["scope"] = "openid name email"
+        let answer = try await harness.app.signIn(fields)
+        let id = try #require(answer.json["correlation_id"]?.string)
+        let admin = try AdminService(harness.configuration)
+        let text = try await admin.exportCapsule(of: id)
+        await admin.close()
+        return (text, id, fields)
+    }
+
+    @Test("gives the verdict of the sign-in", arguments: rows)
     func sameVerdict(row: Row) async throws {
         try await SignInHarness.with { harness in
-            harness.simulator.update(SignInHarness.mccmnc) { carrier in
-                carrier.faults = row.fault.map { [$0] } ?? []
-                if let edit = row.edit { carrier.tampering.idTokens.append(edit) }
-            }
-            var fields = try harness.authorizedResponse(scope: "openid name email")
-            fields["scope"] = "openid name email"
-            let answer = try await harness.app.signIn(fields)
-            let id = try #require(answer.json["correlation_id"]?.string)
-            let admin = try AdminService(harness.configuration)
-            let capsule = try await admin.exportCapsule(of: id)
-            await admin.close()
+            let (capsule, id, fields) = try await capsule(row, harness)
             let report = try await ReplayReport(of: Array(capsule.utf8), with: harness.configuration)
-            #expect(report.isSame && !report.passes, "\(report.text)\n\(capsule)")
+            #expect(report.isSame && !report.passes && !report.isTakenOver, "\(report.text)\n\(capsule)")
             for value in ["code", "code_verifier", "nonce"].compactMap({ fields[$0] }) {
                 #expect(!report.text.contains(value) && !report.json.contains(value))
             }
@@ -89,6 +98,29 @@ enum ExampleCapsules {
             let text = capsule.replacing(":\(port)", with: ":8081").replacing(id, with: "example-\(row.name)")
             try Data((text + "\n").utf8).write(
                 to: URL(fileURLWithPath: ExampleCapsules.folder + "/\(row.name).json"))
+        }
+    }
+
+    @Test("takes the decryption of an ID token from the capsule; without the key it is refused as it is")
+    func encrypted() async throws {
+        let pair = ResponseKeyPair.p256()
+        let key = try pair.key("enc-1")
+        try await SignInHarness.with(
+            configure: {
+                $0.zenkey.clients[0].idTokenDecryption = ResponseDecryption(key: key, encryption: .a256GCM)
+            },
+            register: {
+                $0.idTokenEncryption = .init(.ecdhES, .a256GCM, publicKeyPEM: pair.publicPEM, keyID: "enc-1")
+            }
+        ) { harness in
+            let (capsule, _, _) = try await capsule(Row(fault: .idTokenExpired, name: "encrypted"), harness)
+            let report = try await ReplayReport(of: Array(capsule.utf8), with: harness.configuration)
+            #expect(report.isSame && report.failsNow == "expiry", "\(report.text)\n\(capsule)")
+            #expect(report.text.contains("taken from the capsule: the decryption of the ID token\n"))
+            var without = harness.configuration
+            without.zenkey.clients[0].idTokenDecryption = nil
+            let other = try await ReplayReport(of: Array(capsule.utf8), with: without)
+            #expect(other.failsNow == "format", "\(other.text)")
         }
     }
 
@@ -109,6 +141,7 @@ enum ExampleCapsules {
         let report = try await ExampleCapsules.replay("clock.json", ["id_token.clock_skew=300"])
         #expect(report.passes, "\(report.text)")
         #expect(report.text.contains("changed: clock_skew was 60 and is 300"))
+        #expect(report.text.contains("taken from the capsule: that at_hash is right"))
         // The userinfo was never requested.
         #expect(report.text.contains("it has no response to the userinfo request"))
     }

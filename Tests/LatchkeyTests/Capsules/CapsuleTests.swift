@@ -166,6 +166,10 @@ import Testing
             testDescription: "more values than a part may have",
             content: .object(of: (0..<60).map { number in ("m\(number)", .array(Array(repeating: 7, count: 9))) })),
         HostileRow(
+            testDescription: "URLs outside of discovery",
+            content: ["token_endpoint": "https://canary-1.example/", "jwks_uri": "https://canary-2.example/"],
+            hides: ["canary-1", "canary-2"]),
+        HostileRow(
             testDescription: "numbers that are no times",
             content: .object(of: [
                 ("iat", 4_155_550_123), ("exp", 14_155_550_123), ("expires_in", 4_155_550_124),
