@@ -125,7 +125,10 @@ function pair(name, value, swatch) {
   return element("div", {}, term, element("dd", {}, number(value)));
 }
 
-const row = (texts) => element("tr", {}, ...texts.map((text) => element("td", {}, text ?? "–")));
+const row = (cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell ?? "–")));
+
+const capsuleLink = (id) =>
+  id && element("a", { href: `status/capsule?${new URLSearchParams({ correlation_id: id })}` }, id);
 
 const nothing = (text, columns) => element("tr", {}, element("td", { colspan: columns }, text));
 
@@ -166,8 +169,8 @@ function show(status) {
   at("failures").replaceChildren(...(failures.length
     ? failures.map((failure) => row([
       utc(failure.at).slice(0, 19), failure.kind.replaceAll("_", " "), failure.provider, failure.mccmnc,
-      failure.outcome, failure.check, failure.step, failure.due_to]))
-    : [nothing("None since the start.", 8)]));
+      failure.outcome, failure.check, failure.step, failure.due_to, capsuleLink(failure.correlation_id)]))
+    : [nothing("None since the start.", 9)]));
   at("sessions").replaceChildren(
     pair("Begun", sessions.started), pair("Refreshed", sessions.refreshed), pair("Signed out", sessions.signed_out),
     pair("Revoked", sessions.revoked), pair("Ended by a provider", sessions.ended_by_provider),

@@ -77,11 +77,20 @@ extension Configuration {
 
     /// The pages that only operators see.
     func operatorPages(
-        metrics page: @escaping @Sendable () async -> [UInt8], status: @escaping @Sendable () async -> ServiceStatus
+        metrics page: @escaping @Sendable () async -> [UInt8], status: @escaping @Sendable () async -> ServiceStatus,
+        capsules: any CapsuleStore
     ) -> OperatorPages {
         var pages = OperatorPages()
         pages.metrics = page
         pages.status = status
+        pages.capsule = { id async throws(SignInError) in
+            do throws(StorageError) {
+                let capsule = try await capsules.capsules(of: id, limit: 1).first
+                return capsule.flatMap { try? JSONValue(parsing: Array($0.json.utf8)) }
+            } catch {
+                throw SignInError(error)
+            }
+        }
         pages.servesMetricsHere = metrics.port == nil
         pages.allowedAddresses = metrics.allowedAddresses
         return pages

@@ -126,7 +126,7 @@ public final class LatchkeyService: Sendable {
             hasConsole: configuration.hasConsole, baseURL: baseURL,
             compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
             operatorPages: configuration.operatorPages(
-                metrics: { await metrics.page() }, status: { await status.status() }),
+                metrics: { await metrics.page() }, status: { await status.status() }, capsules: store),
             uptime: uptime, version: LatchkeyVersion.text, demonstration: demonstration, tracer: tracer, logger: logger)
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
         let serverConfiguration = configuration.server(certificates?.tls, metricsHandler: api.metricsHandler)

@@ -29,6 +29,23 @@ extension APIOperation {
             """,
             responses: [.text("text/event-stream", "Events, until the connection ends.")], refusals: ofStatus),
         APIOperation(
+            .get, "/status/capsule", "statusCapsule", .operation, .open, "The capsule of a failure",
+            """
+            What was requested, received and checked, without secrets and personal data: the newest capsule of a \
+            correlation id that `/status` shows. Same access as `/status`.
+            """,
+            parameters: [
+                .query("correlation_id", isRequired: true, .text("Of a failure.", example: APIExample.correlationID))
+            ],
+            responses: [
+                .json(
+                    "The capsule.",
+                    .object(
+                        "A capsule, as the manual of operation describes it.",
+                        ["capsule": .integer("The format.", example: 1)], isOpen: true), example: #"{"capsule": 1}"#)
+            ],
+            refusals: ofStatus + [.invalidRequest, APIRefusal(.noCapsule, as: "capsule_unknown")]),
+        APIOperation(
             .get, "/openapi.json", "document", .operation, .open, "This document", "`/api.html` shows it to people.",
             parameters: [.ifNoneMatch],
             responses: [

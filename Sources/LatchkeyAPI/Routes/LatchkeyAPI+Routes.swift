@@ -138,6 +138,7 @@ extension LatchkeyAPI {
         router.get("/metrics") { try await self.showMetrics($0) }
         router.get("/status") { try await self.showStatus($0) }
         router.get("/status/events") { try await self.showStatusEvents($0) }
+        router.get("/status/capsule") { try await self.showCapsule($0) }
         router.get("/healthz") { _ in Self.status("ok") }
         router.get("/readyz") { _ in try await self.readiness() }
     }

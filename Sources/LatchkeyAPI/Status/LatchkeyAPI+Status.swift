@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import OpenIDConnect
 import Primitives
 import SignIn
 
@@ -41,6 +42,20 @@ extension LatchkeyAPI {
         }
     }
 
+    /// `GET /status/capsule`: the newest capsule of a correlation id.
+    func showCapsule(_ request: Request) async throws -> Response {
+        try await admitOperator(request)
+        guard let capsule = operatorPages.capsule else { throw APIError.nothingThere }
+        guard let id = try request.query["correlation_id"], CorrelationID(id) != nil else {
+            throw APIError.malformed("correlation_id is missing or malformed. Send that of a failure.")
+        }
+        guard let json = try await capsule(id) else { throw APIError.noCapsule }
+        return Response(
+            status: .ok,
+            headers: [.contentType: "application/json", .cacheControl: "no-store", .xContentTypeOptions: "nosniff"],
+            body: Array(json.text.utf8))
+    }
+
     /// JSON of one line as an event (WHATWG HTML, section 9.2.5).
     private static func event(_ json: [UInt8]) -> [UInt8] {
         Array("event: status\ndata: ".utf8) + json + Array("\n\n".utf8)
@@ -76,6 +91,10 @@ extension LatchkeyAPI {
 }
 
 extension APIError {
+    static let noCapsule = APIError(
+        .notFound, "not_found",
+        "There is no capsule of this correlation id. latchkey capsule list shows the correlation ids of those there are.")
+
     static let notForOperators = APIError(
         .forbidden, "unauthorized_client", .configurationError,
         "This API key is not an operator's. The operator must give it operator: true in the configuration.")

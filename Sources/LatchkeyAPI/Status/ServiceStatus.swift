@@ -102,6 +102,9 @@ extension ServiceStatus {
 }
 
 extension ServiceStatus.Failure {
+    /// That of the log and the capsule; nil for a request that named no provider.
+    var correlationID: String? { report.provider == nil ? nil : report.correlationID?.text }
+
     /// Where an operator must look. An invalid ID token may be the app's or the carrier's fault: the check tells. A
     /// denial is no failure of a program: the user decided.
     var dueTo: String {

@@ -111,7 +111,7 @@ enum StatusPage {
     ]
 
     private static let failureHeads = [
-        "When (UTC)", "What", "Provider", "Network", "Ended as", "Check", "Step", "Due to",
+        "When (UTC)", "What", "Provider", "Network", "Ended as", "Check", "Step", "Due to", "Capsule",
     ]
 
     private static func counts(_ outcomes: ServiceStatus.Outcomes) -> [UInt64] {
@@ -159,12 +159,18 @@ enum StatusPage {
         guard !failures.isEmpty else { return nothing("None since the start.", columns: failureHeads.count) }
         return failures.map { failure in
             let report = failure.report
-            return row([
-                String(time(failure.at).dropLast(4)), words(report.kind.rawValue), report.provider ?? "–",
-                report.network?.text ?? "–", report.outcome.name, report.check?.rawValue ?? "–",
-                report.failedStep?.rawValue ?? "–", failure.dueTo,
-            ])
+            return row(
+                [
+                    String(time(failure.at).dropLast(4)), words(report.kind.rawValue), report.provider ?? "–",
+                    report.network?.text ?? "–", report.outcome.name, report.check?.rawValue ?? "–",
+                    report.failedStep?.rawValue ?? "–", failure.dueTo,
+                ], last: failure.correlationID.map(capsuleLink) ?? "–")
         }.joined()
+    }
+
+    private static func capsuleLink(_ correlationID: String) -> String {
+        let query = String(decoding: PercentEncoding.form([("correlation_id", correlationID)]), as: UTF8.self)
+        return "<a href=\"status/capsule?\(HTML.escaped(query))\">\(HTML.escaped(correlationID))</a>"
     }
 
     private static func sessions(_ sessions: SessionStatistics) -> String {
@@ -192,8 +198,10 @@ enum StatusPage {
         texts.map { "<th scope=\"col\">\($0)</th>" }.joined()
     }
 
-    private static func row(_ texts: [String]) -> String {
-        "<tr>" + texts.map { "<td>\(HTML.escaped($0))</td>" }.joined() + "</tr>"
+    /// - Parameter last: The HTML of a last cell.
+    private static func row(_ texts: [String], last: String? = nil) -> String {
+        let cells = texts.map(HTML.escaped) + [last].compactMap(\.self)
+        return "<tr>" + cells.map { "<td>\($0)</td>" }.joined() + "</tr>"
     }
 
     private static func nothing(_ text: String, columns: Int) -> String {
