@@ -83,7 +83,7 @@ extension Configuration {
         var pages = OperatorPages()
         pages.metrics = page
         pages.status = status
-        pages.capsule = { id async throws(SignInError) in
+        pages.capsule = { id in
             do throws(StorageError) {
                 let capsule = try await capsules.capsules(of: id, limit: 1).first
                 return capsule.flatMap { try? JSONValue(parsing: Array($0.json.utf8)) }

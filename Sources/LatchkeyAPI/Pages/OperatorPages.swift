@@ -1,5 +1,4 @@
 package import Primitives
-package import SignIn
 
 /// The pages for operators and their monitoring only.
 package struct OperatorPages: Sendable {
@@ -13,7 +12,7 @@ package struct OperatorPages: Sendable {
     /// The current status; nil for no status page.
     package var status: (@Sendable () async -> ServiceStatus)?
     /// The newest capsule of a correlation id, as JSON; nil if there is none. Nil if capsules are not shown.
-    package var capsule: (@Sendable (_ correlationID: String) async throws(SignInError) -> JSONValue?)?
+    package var capsule: (@Sendable (_ correlationID: String) async throws -> JSONValue?)?
     /// The pause between two events of the status page.
     package var statusPause = Duration.seconds(2)
 

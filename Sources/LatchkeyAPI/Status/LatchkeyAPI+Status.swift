@@ -92,8 +92,9 @@ extension LatchkeyAPI {
 
 extension APIError {
     static let noCapsule = APIError(
-        .notFound, "not_found",
-        "There is no capsule of this correlation id. latchkey capsule list shows the correlation ids of those there are.")
+        .notFound, "not_found", .invalidRequest,
+        "There is no capsule of this correlation id. latchkey capsule list shows the correlation ids of those there are."
+    )
 
     static let notForOperators = APIError(
         .forbidden, "unauthorized_client", .configurationError,

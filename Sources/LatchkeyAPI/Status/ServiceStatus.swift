@@ -1,3 +1,4 @@
+import OpenIDConnect
 package import Primitives
 package import SignIn
 

@@ -64,13 +64,7 @@ import Testing
 
     private func admin<Value>(
         _ harness: SignInHarness, _ body: (AdminService) async throws -> Value
-    ) async throws -> Value {
-        let admin = try AdminService(harness.configuration)
-        let result: Result<Value, any Error>
-        do { result = .success(try await body(admin)) } catch { result = .failure(error) }
-        await admin.close()
-        return try result.get()
-    }
+    ) async throws -> Value { try await harness.asOperator(body) }
 
     @Test("A capsule names the cause of a failure, what was expected and found, and nothing personal", arguments: rows)
     func cause(row: Row) async throws {
