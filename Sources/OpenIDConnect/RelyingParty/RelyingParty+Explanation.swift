@@ -32,6 +32,26 @@ extension RelyingParty {
             keys: await keysForExplanation(of: provider), allows: provider.signingAlgorithms.contains)
     }
 
+    /// Makes every check of ``verify(logoutToken:for:)`` with the metadata and keys that are cached. It sends no request.
+    package func explainOffline(
+        logoutToken: Secret, for clients: [ClientID: Set<SigningAlgorithm>]
+    ) -> LogoutTokenExplanation {
+        let provider = knownProvider(for: nil)
+        let keys = provider.flatMap { try? keyCaches.cache(of: $0) }?.held
+        return UnverifiedLogoutToken.explain(
+            logoutToken,
+            .init(issuer: issuer?.text ?? "", clients: clients, rules: configuration.idTokenRules, now: clock.now()),
+            keys: keys.map { .success($0) }
+                ?? .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached")),
+            allows: { provider?.signingAlgorithms.contains($0) ?? true })
+    }
+
+    /// The header and the claims of a signed token, not verified; nil where they cannot be read.
+    package func unverifiedContents(of token: Secret) -> (header: JSONObject?, claims: JSONObject?) {
+        let compact = CompactToken(token, maximumBytes: configuration.idTokenRules.maximumBytes)
+        return (compact?.header, compact?.payload.flatMap(IDTokenValidator.claims))
+    }
+
     private func keysForExplanation(of provider: ProviderMetadata) async -> Result<JSONWebKeySet, OIDCError> {
         do throws(OIDCError) {
             return .success(try await signingKeys(of: provider))

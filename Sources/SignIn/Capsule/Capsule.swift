@@ -78,6 +78,7 @@ struct Capsule {
     private static func known(_ source: Source, _ provider: ProviderMetadata?) -> Set<String> {
         let subject = source.subject
         var known = Set(subject.client.map { [$0.id.text] + $0.scopes + $0.redirectURIs } ?? [])
+        known.formUnion(subject.known)
         if let network = subject.network { known.insert(network.text) }
         if let issuer = subject.relyingParty?.issuer { known.insert(issuer.text) }
         guard let provider else { return known }
@@ -244,6 +245,7 @@ extension Capsule {
         case .words(let words): shape.words(words)
         case .code(let code): .string(Self.shownCode(code))
         case .secret(let secret): .string(shape.pseudonyms.pseudonym(of: secret.exposed))
+        case .object(let object): shape.shape(object)
         case .members(let members): .object(of: shown(members))
         }
     }

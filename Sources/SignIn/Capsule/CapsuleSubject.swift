@@ -33,6 +33,8 @@ struct CapsuleSubject {
         case code(String)
         /// Always a pseudonym.
         case secret(Secret)
+        /// What an unverified token says: its shape.
+        case object(JSONObject)
         /// Several, under their own names.
         case members([Member])
     }
@@ -53,6 +55,8 @@ struct CapsuleSubject {
     let requested: [Member]
     /// The check of a token that is no ID token, if it failed one.
     var check: String?
+    /// Configured texts that are shown, besides those of the client and the provider's metadata.
+    var known: [String] = []
 
     /// What failed, and where: one of a number of texts that is limited by the configuration, so that no caller can
     /// make more.

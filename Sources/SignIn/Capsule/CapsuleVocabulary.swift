@@ -32,7 +32,8 @@ enum CapsuleVocabulary {
         tls_client_certificate_bound_access_tokens authorization_signing_alg_values_supported \
         userinfo_encryption_alg_values_supported userinfo_encryption_enc_values_supported \
         backchannel_authentication_request_signing_alg_values_supported backchannel_user_code_parameter_supported \
-        urn:openid:params:jwt:claim:auth_req_id
+        urn:openid:params:jwt:claim:auth_req_id \
+        state operatorId apiRoot authProviderConfiguration http://schemas.openid.net/event/backchannel-logout
         """.split(ascii: " ").map(String.init))
 
     /// The members whose value is shown if it is a known one.

@@ -40,11 +40,30 @@ package struct BackchannelLogout: Sendable {
             refusals[name]?.log(
                 error, "back-channel logout refused", ["provider": "\(name)", "request_id": "\(requestID)"],
                 to: logger, at: clock.now())
-            return CapsuleSubject(
-                flow: .backchannelLogout, correlationID: requestID, provider: name, client: nil,
-                relyingParty: relyingParty, network: nil, times: StepTimes(),
-                requested: [("logout_token", .secret(logoutToken))], check: failedCheck?.rawValue)
+            return capsuleSubject(of: logoutToken, at: name, provider, relyingParty, failedCheck, requestID)
         }
+    }
+
+    private func capsuleSubject(
+        of token: Secret, at name: String, _ provider: SignInConfiguration.Provider, _ relyingParty: RelyingParty,
+        _ failedCheck: LogoutTokenCheck?, _ requestID: String
+    ) -> CapsuleSubject {
+        let explanation = relyingParty.explainOffline(
+            logoutToken: token, for: provider.clients.mapValues(\.signingAlgorithms))
+        let checks: [CapsuleSubject.Member] = explanation.steps.map { step in
+            // The keys of that time may be gone: the token was refused by this check all the same.
+            let verdict = step.check == failedCheck ? .failed : step.verdict
+            return (step.check.rawValue, .name(verdict.rawValue))
+        }
+        let clients = provider.clients.keys.map(\.text).sorted()
+        return CapsuleSubject(
+            flow: .backchannelLogout, correlationID: requestID, provider: name, client: nil,
+            relyingParty: relyingParty, network: nil, times: StepTimes(),
+            requested: [
+                ("client_ids", .words(clients)), ("logout_token", .secret(token)),
+                ("header", explanation.header.map { .object($0) }), ("claims", explanation.claims.map { .object($0) }),
+                ("checks", .members(checks)),
+            ], check: failedCheck?.rawValue, known: clients)
     }
 
     private func verify(

@@ -48,8 +48,16 @@ extension RedirectSignIn {
         case .plain(let response):
             capsuleSubject(at: response.provider, browser, response.capsuleMembers, check, requestID)
         case .signed(let text, let provider):
-            capsuleSubject(at: provider, browser, [("response", .secret(text))], check, requestID)
+            capsuleSubject(at: provider, browser, members(ofSigned: text, at: provider), check, requestID)
         }
+    }
+
+    private func members(ofSigned text: Secret, at provider: String) -> [CapsuleSubject.Member] {
+        let contents = relyingParties[provider]?.unverifiedContents(of: text)
+        return [
+            ("response", .secret(text)), ("header", contents?.header.map { .object($0) }),
+            ("claims", contents?.claims.map { .object($0) }),
+        ]
     }
 
     /// Keeps the capsule of a response whose parameters cannot be read.
@@ -74,7 +82,7 @@ extension RedirectSignIn {
             flow: .redirect, correlationID: requestID, provider: provider, client: nil,
             relyingParty: relyingParties[provider], network: nil, times: StepTimes(),
             requested: [("has_browser_cookie", .flag(browser != nil)), ("authorization_response", .members(response))],
-            check: check?.rawValue)
+            check: check?.rawValue, known: configuration.providers[provider]?.clients.keys.map(\.text) ?? [])
     }
 }
 

@@ -150,7 +150,7 @@ import Testing
             _ = try await harness.app.signIn(fields)
             let local = App(port: harness.app.port, apiKey: nil)
             let page = try await local.send("GET", "/status").response.text
-            let link = try #require(page.components(separatedBy: #"<a href="status/capsule?"#).dropFirst().first)
+            let link = try #require(page.split(separator: #"<a href="status/capsule?"#).dropFirst().first)
             #expect(link.contains(">a&amp;b=&lt;i&gt;"))
             let path = "/status/capsule?" + link.prefix { $0 != "\"" }
             let shown = try await local.send("GET", path)
