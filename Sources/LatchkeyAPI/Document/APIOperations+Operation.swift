@@ -44,7 +44,7 @@ extension APIOperation {
                         "A capsule, as the manual of operation describes it.",
                         ["capsule": .integer("The format.", example: 1)], isOpen: true), example: #"{"capsule": 1}"#)
             ],
-            refusals: ofStatus + [.invalidRequest, APIRefusal(.noCapsule, as: "capsule_unknown")]),
+            refusals: ofStatus + [APIRefusal(.noCapsule, as: "capsule_unknown")]),
         APIOperation(
             .get, "/openapi.json", "document", .operation, .open, "This document", "`/api.html` shows it to people.",
             parameters: [.ifNoneMatch],

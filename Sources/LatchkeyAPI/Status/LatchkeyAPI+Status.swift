@@ -93,8 +93,7 @@ extension LatchkeyAPI {
 extension APIError {
     static let noCapsule = APIError(
         .notFound, "not_found", .invalidRequest,
-        "There is no capsule of this correlation id. latchkey capsule list shows the correlation ids of those there are."
-    )
+        "There is no capsule of this correlation id. latchkey capsule list shows the correlation ids of all capsules.")
 
     static let notForOperators = APIError(
         .forbidden, "unauthorized_client", .configurationError,

@@ -146,7 +146,7 @@ import Testing
         try await SignInHarness.with(configure: Self.configure) { harness in
             harness.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
             var fields = try harness.authorizedResponse()
-            fields["correlation_id"] = "a&b=<i>'../#?c"
+            fields["correlation_id"] = "a&b=<i>../#?c"
             _ = try await harness.app.signIn(fields)
             let local = App(port: harness.app.port, apiKey: nil)
             let page = try await local.send("GET", "/status").response.text
