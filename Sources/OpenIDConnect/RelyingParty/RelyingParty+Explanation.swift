@@ -32,7 +32,7 @@ extension RelyingParty {
             keys: await keysForExplanation(of: provider), allows: provider.signingAlgorithms.contains)
     }
 
-    /// Makes every check of ``verify(logoutToken:for:)`` with the metadata and keys that are cached. It sends no request.
+    /// Makes every check of ``verify(logoutToken:for:)`` with the cached metadata and keys. It sends no request.
     package func explainOffline(
         logoutToken: Secret, for clients: [ClientID: Set<SigningAlgorithm>]
     ) -> LogoutTokenExplanation {
