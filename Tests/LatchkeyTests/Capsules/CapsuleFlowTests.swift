@@ -45,7 +45,7 @@ import Testing
             shows: #""started_here":true"#),
         OperatorRow(
             way: .overWiFi, flow: "redirect", code: "not_on_mobile_network", step: nil,
-            shows: #""authorization_response":{"state":"‹text "#),
+            shows: #""authorization_response":{"state":"‹"#),
         OperatorRow(
             way: .browser, fault: .operatorNeighbourIssuer, flow: "redirect", code: "carrier_error", step: nil,
             shows: "names another issuer"),
@@ -60,7 +60,7 @@ import Testing
             step: "number", shows: #""operator_token":true"#),
         OperatorRow(
             way: .verification, fault: .operatorNumber500, flow: "phone_verification", code: "carrier_error",
-            step: "number", shows: #""phone_number":"‹text "#),
+            step: "number", shows: #""phone_number":"‹"#),
         OperatorRow(
             way: .verification, fault: .operatorNeighbourIssuer, flow: "phone_verification", code: "carrier_error",
             step: nil, shows: "names another issuer"),
