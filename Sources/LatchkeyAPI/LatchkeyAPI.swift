@@ -141,7 +141,8 @@ package final class LatchkeyAPI: Sendable {
     func refusal(_ error: APIError, of request: Request?) -> Response {
         let requestID = requestIDs.next()
         var response = error.response(requestID: requestID, asProblem: request?.acceptsProblemDetails ?? false)
-        finish(&response, request, requestID)
+        mark(&response, requestID)
+        if let request { crossOrigin.mark(&response, for: request) }
         return response
     }
 
@@ -177,7 +178,8 @@ package final class LatchkeyAPI: Sendable {
 
     private func complete(_ current: RequestInProgress, _ response: consuming Response) -> Response {
         let request = current.request
-        finish(&response, request, request.id)
+        mark(&response, request.id)
+        crossOrigin.mark(&response, for: request)
         let nanoseconds = current.stopwatch.nanoseconds
         accessLog.write(request, response, requestID: request.id, took: nanoseconds)
         current.observe?(
@@ -263,9 +265,8 @@ package final class LatchkeyAPI: Sendable {
     /// RFC 6797, for a year. Subdomains are left to the operator.
     private static let strictTransport = HTTPField(name: .strictTransportSecurity, value: "max-age=31536000")
 
-    private func finish(_ response: inout Response, _ request: Request?, _ requestID: String) {
-        response.headers.append(HTTPField(name: .requestID, value: requestID))
+    private func mark(_ response: inout Response, _ requestID: String) {
+        response.requestID = requestID
         if baseURL.isHTTPS { response.headers.append(Self.strictTransport) }
-        if let request { crossOrigin.mark(&response, for: request) }
     }
 }

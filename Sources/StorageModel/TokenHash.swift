@@ -11,11 +11,12 @@ package struct TokenHash: Sendable {
     private var words: (UInt64, UInt64, UInt64, UInt64)
 
     /// Hashes the UTF-8 bytes of a text.
-    package init(sha256Of text: String) {
+    package init(sha256Of text: String) { self = text.withBytes { TokenHash(sha256Of: $0) } }
+
+    /// Hashes the UTF-8 bytes of a text of which there is no `String`.
+    package init(sha256Of text: UnsafeBufferPointer<UInt8>) {
         words = (0, 0, 0, 0)
-        text.withBytes { text in
-            Swift.withUnsafeMutableBytes(of: &words) { copenssl_sha256(text.baseAddress, text.count, $0.baseAddress) }
-        }
+        Swift.withUnsafeMutableBytes(of: &words) { copenssl_sha256(text.baseAddress, text.count, $0.baseAddress) }
     }
 
     /// Hashes the UTF-8 bytes of a text with a key (HMAC with SHA-256), where the texts are few enough to try them all.
@@ -27,7 +28,10 @@ package struct TokenHash: Sendable {
     /// Hashes a session token or a refresh token. If the token has a time of issue (``SessionTokenFormat``), its 6
     /// bytes are in the place of the hash's first 6: so the hashes of new sessions are neighbours in the database's
     /// indexes, and the sign-ins of one commit write a few pages there instead of one each.
-    package init(ofSessionToken text: String) {
+    package init(ofSessionToken text: String) { self = text.withBytes { TokenHash(ofSessionToken: $0) } }
+
+    /// As ``init(ofSessionToken:)-(String)``, for the UTF-8 bytes of a token of which there is no `String`.
+    package init(ofSessionToken text: UnsafeBufferPointer<UInt8>) {
         self.init(sha256Of: text)
         guard let time = SessionTokenFormat.time(of: text) else { return }
         Swift.withUnsafeMutableBytes(of: &words) { bytes in

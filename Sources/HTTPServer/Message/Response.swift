@@ -6,6 +6,9 @@ public struct Response: Sendable {
     public var status: HTTPResponse.Status
     /// The fields.
     public var headers: HTTPFields
+    /// The request's id, sent as `X-Request-Id`; nil for none. Not among ``headers``, which most responses of a kind
+    /// share: another field there would be a copy of all for each response. Visible ASCII characters only.
+    package var requestID: String?
     /// The content.
     public var body: [UInt8] {
         get { content.array }

@@ -35,13 +35,20 @@ package struct ResponseSerializer {
         let (phrase, contentLength) = (response.status.reasonPhrase, response.content.count)
         let code = response.status.code
         output.reserveCapacity(output.count + usualHeadBytes + content.count)
-        output.append(addingCapacity: fixedBytes + phrase.utf8.count + date.count) { message in
+        let requestID = response.requestID
+        let requestIDBytes = requestID?.utf8.count ?? 0
+        output.append(addingCapacity: fixedBytes + phrase.utf8.count + date.count + requestIDBytes) { message in
             message.append("HTTP/1.1 ")
             message.append(decimal: code)
             message.append(ASCII.space)
             message.append(phrase)
             message.append("\r\n")
             message.append(date)
+            if let requestID {
+                message.append("X-Request-Id: ")
+                message.append(requestID)
+                message.append("\r\n")
+            }
         }
         for field in response.headers { append(field, to: &output) }
         output.append(addingCapacity: fixedBytes + content.count) { message in
@@ -59,7 +66,8 @@ package struct ResponseSerializer {
         }
     }
 
-    /// More than the status line without its phrase, and than the fields of the framing with the empty line.
+    /// More than the status line without its phrase with the name of the request's id, and than the fields of the
+    /// framing with the empty line.
     private static let fixedBytes = 128
     /// Of most heads, so that their output grows once.
     private static let usualHeadBytes = 512

@@ -7,8 +7,8 @@ import StorageModel
 /// The terms on which a request was admitted.
 struct Admission: Sendable {
     enum Ground: Sendable {
-        /// With its SHA-256.
-        case key(String, TokenHash)
+        /// An API key: the bytes that were received, and their SHA-256. Only a few routes need a `String` of them.
+        case key(ArraySlice<UInt8>, TokenHash)
         case origin(String)
         /// A browser's cookies alone, from a page of this server's own origin.
         case cookie
@@ -32,7 +32,7 @@ struct Admission: Sendable {
 
     var caller: Caller {
         switch ground {
-        case .key(let key, _): Caller(apiKey: key)
+        case .key(let key, _): Caller(apiKey: String(decoding: key, as: UTF8.self))
         case .origin(let origin): Caller(origin: origin)
         case .cookie: Caller(origin: "")
         }
@@ -47,16 +47,18 @@ struct Admission: Sendable {
 /// A caller with a session, as ``LatchkeyAPI/signedIn(_:)`` found it.
 struct SignedInCaller: Sendable {
     let admission: Admission
-    let token: Secret
+    private let presented: PresentedToken
     let holder: SessionAndUser
 
+    var token: Secret { presented.secret }
+
     /// - Throws: 401 without a session; 403 if it is of a client that the caller may not access.
-    init(admission: Admission, token: Secret, holder: SessionAndUser?) throws(APIError) {
+    init(admission: Admission, token: PresentedToken, holder: SessionAndUser?) throws(APIError) {
         guard let holder else { throw .sessionInvalid }
         // Otherwise a key that is for one client could be used on the sessions of all.
         try admission.check(holder.session.clientID)
         self.admission = admission
-        self.token = token
+        presented = token
         self.holder = holder
     }
 }

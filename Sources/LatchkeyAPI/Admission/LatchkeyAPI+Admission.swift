@@ -111,7 +111,7 @@ extension LatchkeyAPI {
         to request: Request, _ admission: Admission, _ route: @escaping ImmediateSignedInRoute
     ) throws -> ValueOrTask<Response> {
         let token = try sessionToken(of: request)
-        switch useCases.sessions.lookUp(token) {
+        switch token.bytes.withUnsafeBufferPointer(useCases.sessions.lookUp) {
         case .value(let holder):
             return try route(self, request, SignedInCaller(admission: admission, token: token, holder: holder))
         case .task(let work):
@@ -167,13 +167,13 @@ extension LatchkeyAPI {
 
     /// As ``admit(_:)``; at once for configured keys.
     func admission(of request: Request) throws -> ValueOrTask<Admission> {
-        guard let key = request.headers[.apiKey] else {
+        guard let key = request.headers.bytes(of: .apiKey) else {
             guard request.headers.count(of: .apiKey) == 0, let (origin, grant) = crossOrigin.grant(of: request) else {
                 throw Self.unknownCaller(of: request)
             }
             return .value(Admission(ground: .origin(origin), clients: grant.clients))
         }
-        let hash = TokenHash(sha256Of: key)
+        let hash = key.withUnsafeBufferPointer { TokenHash(sha256Of: $0) }
         if let grant = apiKeys.grant(for: hash) { return .value(try admission(by: key, hash, grant, of: request)) }
         return .task {
             guard let grant = try await self.useCases.apiKeys.grant(for: hash) else {
@@ -189,7 +189,7 @@ extension LatchkeyAPI {
     }
 
     private func admission(
-        by key: String, _ hash: TokenHash, _ grant: APIGrant, of request: Request
+        by key: ArraySlice<UInt8>, _ hash: TokenHash, _ grant: APIGrant, of request: Request
     ) throws(APIError) -> Admission {
         if let origins = grant.origins {
             guard let origin = CrossOrigin.origin(of: request), origins.contains(origin) else {
@@ -202,12 +202,12 @@ extension LatchkeyAPI {
 
     /// The session token of a signed-in caller: from `Authorization`, or from the browser's cookie.
     /// - Throws: 401 without one; 403 for a change by cookie that is not from a page of this server.
-    func sessionToken(of request: Request) throws(APIError) -> Secret {
+    func sessionToken(of request: Request) throws(APIError) -> PresentedToken {
         guard request.headers.count(of: .authorization) == 0, let token = cookies.session(of: request) else {
             return try request.bearerToken()
         }
         if request.method != .get, request.method != .head { try checkSameOrigin(request) }
-        return token
+        return PresentedToken(token)
     }
 
     var cookies: BrowserCookies { BrowserCookies(isSecure: baseURL.url?.hasPrefix("https://") ?? true) }

@@ -10,7 +10,6 @@ extension HTTPField.Name {
     static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy") ?? .from
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .from
     static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .from
-    static let requestID = HTTPField.Name("X-Request-Id") ?? .from
     /// W3C Trace Context section 3.2.
     static let traceparent = HTTPField.Name("traceparent") ?? .from
     /// W3C Trace Context section 3.3.

@@ -29,15 +29,16 @@ extension Request {
     /// The token of `Authorization: Bearer …` (RFC 6750 section 2.1); tokens in queries and bodies are not read.
     /// - Throws: 401 for a missing or repeated field, another scheme, more than 512 characters, or characters not in
     ///   RFC 7235's token68.
-    func bearerToken() throws(APIError) -> Secret {
+    func bearerToken() throws(APIError) -> PresentedToken {
         guard let field = headers.bytes(of: .authorization) else {
             throw headers.count(of: .authorization) == 0 ? .sessionMissing : .sessionInvalid
         }
-        guard let token = field.withUnsafeBufferPointer(Self.bearerToken) else { throw .sessionInvalid }
-        return Secret(token)
+        guard let place = field.withUnsafeBufferPointer(Self.bearerToken) else { throw .sessionInvalid }
+        return PresentedToken(field[(field.startIndex + place.lowerBound)..<(field.startIndex + place.upperBound)])
     }
 
-    private static func bearerToken(_ field: UnsafeBufferPointer<UInt8>) -> String? {
+    /// Where the token is in the field.
+    private static func bearerToken(_ field: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         let scheme: StaticString = "bearer "
         let length = scheme.utf8CodeUnitCount
         let isBearer = scheme.withUTF8Buffer { expected in
@@ -45,9 +46,9 @@ extension Request {
                 && (0..<length).allSatisfy { field[$0] == expected[$0] || field[$0] | 0x20 == expected[$0] }
         }
         guard isBearer else { return nil }
-        let token = UnsafeBufferPointer(rebasing: field[length...].drop { $0 == UInt8(ascii: " ") })
+        let token = field[length...].drop { $0 == UInt8(ascii: " ") }
         guard (1...512).contains(token.count), token.allSatisfy(isToken68) else { return nil }
-        return String(decoding: token, as: UTF8.self)
+        return token.startIndex..<token.endIndex
     }
 
     private static func isToken68(_ byte: UInt8) -> Bool {

@@ -68,7 +68,7 @@ extension LatchkeyAPI {
     func receiveNotification(_ request: Request, at provider: String) async throws -> Response {
         let token: Secret
         do throws(APIError) {
-            token = try request.bearerToken()
+            token = try request.bearerToken().secret
         } catch {
             throw APIError.notificationTokenMissing
         }

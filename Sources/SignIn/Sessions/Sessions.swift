@@ -23,14 +23,17 @@ package struct Sessions: Sendable {
     /// announces it, and otherwise within five seconds.
     /// - Throws: `temporarily_unavailable` if the store is unavailable; that does not mean "signed out".
     package func authenticate(_ token: Secret) async throws(SignInError) -> SessionAndUser? {
-        switch look(token) {
+        switch token.exposed.withBytes(look) {
         case .known(let found): return found
         case .stored(let hash, let ticket): return try await read(hash, ticket)
         }
     }
 
     /// As ``authenticate(_:)``; at once for a session in memory.
-    package func lookUp(_ token: Secret) -> ValueOrTask<SessionAndUser?> {
+    package func lookUp(_ token: Secret) -> ValueOrTask<SessionAndUser?> { token.exposed.withBytes(lookUp) }
+
+    /// As ``lookUp(_:)-(Secret)``, for the UTF-8 bytes of a token.
+    package func lookUp(_ token: UnsafeBufferPointer<UInt8>) -> ValueOrTask<SessionAndUser?> {
         switch look(token) {
         case .known(let found): .value(found)
         case .stored(let hash, let ticket): .task { try await read(hash, ticket) }
@@ -43,10 +46,10 @@ package struct Sessions: Sendable {
         case stored(TokenHash, SessionCache.Ticket)
     }
 
-    private func look(_ token: Secret) -> Look {
-        guard SessionTokenFormat.isLength(token.exposed.utf8.count) else { return .known(nil) }
+    private func look(_ token: UnsafeBufferPointer<UInt8>) -> Look {
+        guard SessionTokenFormat.isLength(token.count) else { return .known(nil) }
         // Looked up by its hash, so that the time taken reveals nothing about existing tokens.
-        let hash = TokenHash(ofSessionToken: token.exposed)
+        let hash = TokenHash(ofSessionToken: token)
         switch cache.look(hash, at: clock.now()) {
         case .hit(let found): return .known(found)
         case .miss(let ticket): return .stored(hash, ticket)

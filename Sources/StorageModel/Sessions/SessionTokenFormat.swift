@@ -25,17 +25,15 @@ package enum SessionTokenFormat {
     }
 
     /// The time in a token, as a number of 48 bits; nil if it has none.
-    static func time(of token: String) -> UInt64? {
-        token.withBytes { text in
-            let family = text.count - characters
-            guard family == 0 || family == untimedCharacters + 1 else { return nil }
-            var time: UInt64 = 0
-            for index in family..<family + 8 {
-                guard let value = value(of: text[index]) else { return nil }
-                time = time << 6 | value
-            }
-            return time
+    static func time(of token: UnsafeBufferPointer<UInt8>) -> UInt64? {
+        let family = token.count - characters
+        guard family == 0 || family == untimedCharacters + 1 else { return nil }
+        var time: UInt64 = 0
+        for index in family..<family + 8 {
+            guard let value = value(of: token[index]) else { return nil }
+            time = time << 6 | value
         }
+        return time
     }
 
     /// The six bits of a character of base64url (RFC 4648 section 5).

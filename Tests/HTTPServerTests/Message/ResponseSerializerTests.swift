@@ -36,6 +36,15 @@ struct ResponseSerializerTests {
         #expect(output.suffix(1_000_004).starts(with: Array("\r\n\r\nx".utf8)))
     }
 
+    @Test("The request's id follows the date")
+    func requestID() {
+        var response = Response(status: .notFound, headers: [.allow: "GET"])
+        response.requestID = "k-1"
+        #expect(
+            text(response)
+                == "HTTP/1.1 404 Not Found\r\nDate: D\r\nX-Request-Id: k-1\r\nAllow: GET\r\nContent-Length: 0\r\n\r\n")
+    }
+
     @Test("Empty content has Content-Length 0")
     func empty() {
         #expect(text(Response(status: .notFound)) == "HTTP/1.1 404 Not Found\r\nDate: D\r\nContent-Length: 0\r\n\r\n")

@@ -16,7 +16,7 @@ enum PublishedAPI {
     static func hold(_ response: Response, to method: HTTPRequest.Method, _ path: String) throws {
         let exchange = APIContract.Exchange(
             method.rawValue, path, status: response.status.code,
-            fields: response.headers.map { ($0.name.rawName, $0.value) }, body: response.body)
+            fields: response.sentFields.map { ($0.name.rawName, $0.value) }, body: response.body)
         if let message = (try? JSONValue(parsing: response.body))?.object?["message"]?.string {
             UserMessageTests.check(message)
         }

@@ -214,14 +214,14 @@ struct Answer: Sendable {
 
     init(_ response: Response) {
         status = response.status.code
-        headers = response.headers
+        headers = response.sentFields
         body = String(decoding: response.body, as: UTF8.self)
         json = (try? JSONValue(parsing: response.body))?.object
     }
 
     func text(_ name: String) -> String? { json?[name]?.string }
     func integer(_ name: String) -> Int64? { json?[name]?.integer }
-    var requestID: String? { HTTPField.Name("X-Request-Id").flatMap { headers[$0] } }
+    var requestID: String? { headers[.requestID] }
     var error: String? { text("error") }
     var description: String { text("error_description") ?? "" }
 }
@@ -259,4 +259,18 @@ struct SignInBody: Sendable {
     }
 
     var json: String { TokenText.object(members) }
+}
+
+extension Response {
+    /// The fields as a client receives them.
+    var sentFields: HTTPFields {
+        var fields = headers
+        if let requestID { fields[.requestID] = requestID }
+        return fields
+    }
+}
+
+extension HTTPField.Name {
+    // The text is a token, so the fallback is never used.
+    fileprivate static let requestID = HTTPField.Name("X-Request-Id") ?? .from
 }
