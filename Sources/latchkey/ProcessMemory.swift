@@ -20,8 +20,8 @@ enum ProcessMemory {
     static func releaseCode() { csystem_release_code() }
 
     /// Does so every 20 ms for half a second, because each step of the start uses other code; then after pauses that
-    /// double, because the first requests use code that no other does; and then every minute, until the task is
-    /// cancelled.
+    /// double, because the first requests use code that no other does; and then every four seconds, because each kind
+    /// of request uses code of its own, until the task is cancelled.
     static func keepReleasingCode() async {
         var pauses = [Duration](repeating: .milliseconds(20), count: 25)[...]
         var pause = Duration.seconds(1)
@@ -29,7 +29,7 @@ enum ProcessMemory {
             let next = pauses.popFirst()
             do { try await Task.sleep(for: next ?? pause) } catch { return }
             releaseCode()
-            if next == nil { pause = min(pause * 2, .seconds(60)) }
+            if next == nil { pause = min(pause * 2, .seconds(4)) }
         }
     }
 
