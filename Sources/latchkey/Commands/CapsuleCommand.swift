@@ -22,8 +22,8 @@ struct ListCapsulesCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "Prints the latest capsules, oldest first.",
         discussion: """
-            One line each: the time, the correlation id, the provider, and what failed. With --format json, one \
-            capsule on each line.
+            One line each: the time, the correlation id, the provider, the flow, and what failed. With --format json, \
+            one capsule on each line.
 
             Exit status: 0 if the capsules were read (even if there are none), 1 if not, 64 for wrong options, 78 for \
             an invalid configuration.
