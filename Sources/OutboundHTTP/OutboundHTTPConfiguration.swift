@@ -19,6 +19,8 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     public var allowLoopbackHTTP = false
     /// The path of a PEM file with the only certificate authorities to trust; nil for the system's.
     public var caBundle: String?
+    /// Where the system has its certificate authorities; nil for OpenSSL's own places.
+    package var systemAuthorities: SystemAuthorities?
     /// The `User-Agent` field.
     public var userAgent = "latchkey/1"
     /// The `http://` URL of a proxy for all requests, with optional user information (percent-encoded) and an optional
@@ -29,6 +31,19 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     public var connectTimeout: Duration = .seconds(5)
     /// Whether to find out when servers' certificates expire.
     public var inspectsCertificates = false
+
+    /// The places of the system's certificate authorities.
+    package struct SystemAuthorities: Sendable, Hashable {
+        /// Certificates under the hashes of their subjects, each read when it is needed.
+        package let directory: String
+        /// A PEM file with more of them. If the directory has any, it is read when one is needed that is not there.
+        package let bundle: String
+
+        package init(directory: String, bundle: String) {
+            self.directory = directory
+            self.bundle = bundle
+        }
+    }
 
     /// The defaults.
     public init() {}

@@ -1,0 +1,63 @@
+import Foundation
+import OpenIDConnect
+import OutboundHTTP
+import TestSupport
+import Testing
+
+/// Where an authority of the system can be.
+struct SystemAuthoritiesTests {
+    /// The places that a server's authority is in.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let name: String
+        /// Whether the directory has another authority under the hash of its subject.
+        var hasOther = true
+        var isInDirectory = false
+        var isInBundle = false
+        var bundleExists = true
+        var isTrusted = true
+        var testDescription: String { name }
+    }
+
+    private static let rows: [Row] = [
+        Row(name: "the directory", isInDirectory: true),
+        Row(name: "the directory, without a bundle", isInDirectory: true, bundleExists: false),
+        Row(name: "the bundle, beside a directory with another one", isInBundle: true),
+        Row(name: "the bundle, beside an empty directory", hasOther: false, isInBundle: true),
+        Row(name: "both", isInDirectory: true, isInBundle: true),
+        Row(name: "neither", isTrusted: false),
+        Row(name: "neither, without a bundle", bundleExists: false, isTrusted: false),
+    ]
+
+    @Test("An authority is trusted in the system's directory and in its bundle, again and again", arguments: rows)
+    func places(row: Row) async throws {
+        let certificates = try await IssuedCertificates.make([.server, .selfSigned])
+        let peer = try await TLSPeer(
+            certificate: certificates.certificate(.server), key: certificates.key(.server), newestVersion: "TLSv1_3")
+        defer { peer.stop() }
+        let own = try String(contentsOfFile: certificates.authority, encoding: .utf8)
+        let other = try String(contentsOfFile: certificates.certificate(.selfSigned), encoding: .utf8)
+        let places = try TemporaryDirectory(files: ["certs/README": "no certificate"])
+        if row.hasOther {
+            try places.write(other, as: "certs/\(try await Self.hash(certificates.certificate(.selfSigned))).0")
+        }
+        if row.isInDirectory { try places.write(own, as: "certs/\(try await Self.hash(certificates.authority)).0") }
+        if row.bundleExists { try places.write(other + (row.isInBundle ? own : ""), as: "bundle.pem") }
+        try await withClient {
+            $0.systemAuthorities = .init(directory: places.file("certs"), bundle: places.file("bundle.pem"))
+            // Each request has a handshake of its own.
+            $0.keptConnections = 0
+        } _: { client in
+            for _ in 0..<3 {
+                let error = await client.failure(try .post(peer.url()))
+                #expect(error?.code == (row.isTrusted ? nil : .tls), "\(error?.reason ?? "answered")")
+                #expect(error?.mayHaveBeenSent != true)
+            }
+        }
+    }
+
+    /// What OpenSSL looks a certificate up by.
+    private static func hash(_ certificate: String) async throws -> String {
+        let output = try await Tool.run("openssl", ["x509", "-hash", "-noout", "-in", certificate])
+        return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
