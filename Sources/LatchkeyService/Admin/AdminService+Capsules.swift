@@ -59,15 +59,12 @@ extension CapsuleRecord {
 
     /// The capsule as one JSON object on one line. Written again, because the database may have anything.
     fileprivate var oneLine: String {
-        get throws(OperatorFailure) { JSONValue.object(try content).text }
+        get throws(OperatorFailure) { JSONValue.object(try content).terminalText }
     }
 
     /// What stands for a capsule that cannot be read, for programs.
     fileprivate var unreadableLine: String {
-        var json = JSONObjectWriter()
-        json.add("correlation_id", correlationID)
-        json.add("unreadable", true)
-        return String(decoding: json.finish(), as: UTF8.self)
+        JSONValue.object(of: [("correlation_id", .string(correlationID)), ("unreadable", true)]).terminalText
     }
 
     /// Time, correlation id, provider, flow, and what failed.

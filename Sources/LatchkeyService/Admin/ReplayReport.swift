@@ -6,14 +6,27 @@ package import SignIn
 package struct ReplayReport: Sendable {
     private let replay: CapsuleReplay
     private let verdict: CapsuleReplay.Verdict
+    private let version: String
 
     /// Replays a capsule with a configuration. No request is sent, and no database is opened.
+    ///
+    /// - Parameters:
+    ///   - configuration: What the sign-in is judged by.
+    ///   - usual: That of today, if `configuration` has settings that are tried; nil if it has none.
+    ///   - version: Of this program.
     /// - Throws: ``CapsuleReplay/Refusal``.
     package init(
-        of bytes: [UInt8], with configuration: Configuration
+        of bytes: [UInt8], with configuration: Configuration, usual: Configuration? = nil,
+        version: String = LatchkeyVersion.text
     ) async throws(CapsuleReplay.Refusal) {
-        replay = try CapsuleReplay(parsing: bytes)
-        verdict = try await replay.run(configuration.signIn, configuration.relyingParty(named: replay.provider))
+        let replay = try CapsuleReplay(parsing: bytes)
+        let settings = { (configuration: Configuration) in
+            ReplaySettings(configuration.signIn, configuration.relyingParty(named: replay.provider))
+        }
+        self.replay = replay
+        self.version = version
+        verdict = try await replay.run(
+            settings(configuration), usual: settings(usual ?? configuration), version: version)
     }
 
     /// Whether the sign-in would pass, as far as the capsule goes.
@@ -50,6 +63,9 @@ package struct ReplayReport: Sendable {
         }
         for setting in verdict.changedSettings {
             lines.append("changed: \(setting.name) was \(setting.before) and is \(setting.now)")
+        }
+        if replay.version != version {
+            lines.append("changed: the version of Latchkey was \(replay.version) and is \(version)")
         }
         for item in verdict.carriedOver { lines.append("taken from the capsule: \(item)") }
         lines.append("result: \(result)")
@@ -88,8 +104,9 @@ package struct ReplayReport: Sendable {
                             ("name", .string($0.name)), ("then", .string($0.before)), ("now", .string($0.now)),
                         ])
                     })
-            ), ("taken_from_capsule", .texts(verdict.carriedOver)),
-        ]).text
+            ), ("version", .object(of: [("then", .string(replay.version)), ("now", .string(version))])),
+            ("taken_from_capsule", .texts(verdict.carriedOver)),
+        ]).terminalText
     }
 
     private static func text(_ failure: CapsuleReplay.Failure) -> String {

@@ -6,6 +6,32 @@ extension JSONValue {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// As ``text``, with each character that could control a terminal or change the direction of what it shows as `\u`
+    /// and its number.
+    package var terminalText: String {
+        let text = text
+        guard text.unicodeScalars.contains(where: Self.controlsTerminal) else { return text }
+        var safe = ""
+        for scalar in text.unicodeScalars {
+            guard Self.controlsTerminal(scalar) else {
+                safe.unicodeScalars.append(scalar)
+                continue
+            }
+            for unit in UTF16.encode(scalar) ?? .init() {
+                let digits = String(unit, radix: 16)
+                safe += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
+        return safe
+    }
+
+    /// Controls, formats (as marks of direction), and separators of lines and paragraphs. All are within strings: of
+    /// the others, JSON text without white space has none.
+    private static func controlsTerminal(_ scalar: Unicode.Scalar) -> Bool {
+        guard scalar.value > 0x7E else { return false }
+        return [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+    }
+
     private func append(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes += "null".utf8

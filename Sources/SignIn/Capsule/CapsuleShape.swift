@@ -3,8 +3,8 @@ import Primitives
 
 /// Makes what a capsule may show of documents that a provider sent.
 ///
-/// Of JSON it keeps members and their order, known names, known values under names that are compared, times and
-/// booleans; every other text and number becomes a pseudonym.
+/// Of JSON it keeps members, those with known names first, known names, known values under names that are compared,
+/// times and booleans; every other text and number becomes a pseudonym.
 struct CapsuleShape {
     /// The most values of one response, of the ID token, or of the checks.
     static let maximumValues = 200
@@ -62,9 +62,10 @@ struct CapsuleShape {
                 return .integer(number)
             }
             if CapsuleVocabulary.comparedNames.contains(name), known.contains(value.text) { return value }
-            return .string(pseudonyms.pseudonym(of: value.text, kind: Self.kind(of: value)))
+            return .string(pseudonyms.pseudonym(of: value.text, kind: kind(of: value, named: name)))
         case .string(let text):
             if showsURLs, CapsuleVocabulary.urls.contains(name) { return .string(url(text)) }
+            if CapsuleVocabulary.caseless[name]?.contains(text.lowercased()) == true { return value }
             guard CapsuleVocabulary.comparedNames.contains(name) else {
                 return .string(pseudonyms.pseudonym(of: text))
             }
@@ -90,13 +91,21 @@ struct CapsuleShape {
         return (moment - Self.nearTimes...moment + Self.nearTimes).contains(number)
     }
 
+    /// The members with known names come first, so that others do not take their place: checks look at known names
+    /// alone. The outermost object has all of them; of one for which there is no room, the value is `…`.
     mutating func shape(_ object: JSONObject, depth: Int = 0) -> JSONValue {
         var members: [(name: String, value: JSONValue?)] = []
-        for member in object.members.prefix(Self.maximumMembers) {
+        let isKnown = { (member: JSONObject.Member) in CapsuleVocabulary.names.contains(member.name) }
+        // Arrays and objects may need all the room.
+        let isSmall = { (member: JSONObject.Member) in member.value.array == nil && member.value.object == nil }
+        let known = object.members.filter(isKnown)
+        for member in known.filter(isSmall) + known.filter({ !isSmall($0) }) where valuesLeft > 0 || depth == 0 {
+            members.append((member.name, shape(member.value, named: member.name, depth: depth + 1)))
+        }
+        for member in object.members.filter({ !isKnown($0) }).prefix(max(0, Self.maximumMembers - known.count)) {
             guard valuesLeft > 0 else { break }
-            let isNamed = CapsuleVocabulary.names.contains(member.name)
-            let name = isNamed ? member.name : pseudonyms.pseudonym(of: member.name, kind: .name)
-            members.append((name, shape(member.value, named: isNamed ? member.name : "", depth: depth + 1)))
+            let name = pseudonyms.pseudonym(of: member.name, kind: .name)
+            members.append((name, shape(member.value, named: "", depth: depth + 1)))
         }
         if members.count < object.members.count { members.append(("…", .string("\(object.members.count) in all"))) }
         return .object(of: members)
@@ -157,7 +166,11 @@ struct CapsuleShape {
         return Int64(exactly: number.rounded(.down))
     }
 
-    private static func kind(of number: JSONValue) -> Pseudonyms.Kind {
+    private func kind(of number: JSONValue, named name: String) -> Pseudonyms.Kind {
+        if CapsuleVocabulary.times.contains(name), let seconds = number.double, seconds >= 0 {
+            guard seconds < 0x1p53 else { return .beyond }
+            return seconds < Double(now.secondsSinceEpoch) ? .past : .future
+        }
         guard let whole = number.integer else { return .fraction }
         return whole < 0 ? .negative : .integer
     }
@@ -213,8 +226,10 @@ struct CapsuleShape {
     }
 
     private mutating func mediaType(_ field: String) -> String {
-        let type = field.prefix { $0 != ";" && $0 != " " }.lowercased()
-        return CapsuleVocabulary.mediaTypes.contains(type) ? type : pseudonyms.pseudonym(of: field)
+        guard let type = MediaTypeText.essence(of: field), CapsuleVocabulary.mediaTypes.contains(type) else {
+            return pseudonyms.pseudonym(of: field)
+        }
+        return type
     }
 
     private mutating func cacheControl(_ field: String) -> String {

@@ -51,6 +51,12 @@ enum CapsuleVocabulary {
         backchannel_token_delivery_modes_supported backchannel_authentication_request_signing_alg_values_supported
         """.split(ascii: " ").map(String.init))
 
+    /// The members whose values are compared without regard to case, and the values of each that are shown as they
+    /// are spelled.
+    static let caseless: [String: Set<String>] = [
+        "typ": ["jwt", "at+jwt"], "token_type": ["bearer", "dpop"],
+    ]
+
     /// The members of a discovery document that are URLs.
     static let urls = Set(
         """
@@ -89,6 +95,7 @@ enum CapsuleVocabulary {
     /// Media types of responses.
     static let mediaTypes: Set = [
         "application/json", "application/jwt", "application/jwk-set+json", "application/problem+json", "text/html",
+        "application/xhtml+xml", "multipart/form-data",
         "text/plain", "application/x-www-form-urlencoded", "application/octet-stream",
     ]
 

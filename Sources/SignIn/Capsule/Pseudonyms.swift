@@ -27,6 +27,12 @@ struct Pseudonyms {
         case negative
         /// Any other number.
         case fraction
+        /// A time more than ten years before the failure.
+        case past
+        /// A time more than ten years after the failure.
+        case future
+        /// A number of seconds from 2⁵³ on, which is no time.
+        case beyond
 
         /// The kind of a text.
         init(of text: String) {

@@ -1,5 +1,5 @@
 import Logging
-package import OpenIDConnect
+import OpenIDConnect
 package import Primitives
 import StorageModel
 
@@ -83,6 +83,8 @@ package struct CapsuleReplay: Sendable {
     package let correlationID: String
     /// When the sign-in failed.
     package let time: Timestamp
+    /// The version of Latchkey that made the capsule.
+    package let version: String
     let content: JSONObject
     let failure: Failure
 
@@ -110,11 +112,13 @@ package struct CapsuleReplay: Sendable {
         }
         guard let failure = content["failure"]?.object, let code = failure["code"]?.string,
             let errorType = failure["error_type"]?.string, let request = content["request"]?.object,
-            let provider = request["provider"]?.string, let time = content["time"]?.string.flatMap(UTCTime.moment)
+            let provider = request["provider"]?.string, let version = content["version"]?.string,
+            let time = content["time"]?.string.flatMap(UTCTime.moment)
         else { throw Refusal(.unreadable, "a member is missing that every capsule has; export it again") }
         self.content = content
         self.provider = provider
         self.time = time
+        self.version = version
         clientID = request["client_id"]?.string ?? ""
         correlationID = content["correlation_id"]?.string ?? ""
         self.failure = Failure(
@@ -153,14 +157,35 @@ package struct CapsuleReplay: Sendable {
 extension CapsuleReplay {
     /// Runs the sign-in again.
     ///
+    /// With the settings that the capsule recorded, the same version must fail as it did. If it does not, the capsule
+    /// lacks what decided, and no replay of it says anything. Another version may have other rules, so that nothing
+    /// follows from a difference.
+    ///
     /// - Parameters:
-    ///   - configuration: That of today.
-    ///   - relyingParty: That of the capsule's ``provider``; nil if it is not configured.
+    ///   - settings: What the sign-in is judged by.
+    ///   - usual: The settings of today without those that are tried.
+    ///   - version: Of this program.
     /// - Throws: ``Refusal`` if the configuration has no such provider, or the capsule lacks what decided.
     package func run(
-        _ configuration: SignInConfiguration, _ relyingParty: RelyingParty.Configuration?
+        _ settings: ReplaySettings, usual: ReplaySettings, version: String
     ) async throws(Refusal) -> Verdict {
-        guard let provider = configuration.providers[provider], let relyingParty else {
+        if version == self.version {
+            let verdict = try await replay(recorded(in: usual), decrypts: true)
+            guard verdict.failureNow.map(failure.isSame) == true else {
+                throw Refusal(
+                    .notReplayable,
+                    "with the settings and the version of then it does not fail as it did, so the capsule does not "
+                        + "have what decided; if another setting has changed since, give the configuration of then "
+                        + "with --config, and the change with --with")
+            }
+        }
+        return try await replay(settings, decrypts: nil)
+    }
+
+    /// - Parameter decrypts: Whether an encrypted ID token is decrypted; nil if the client's key decides.
+    private func replay(_ settings: ReplaySettings, decrypts: Bool?) async throws(Refusal) -> Verdict {
+        let configuration = settings.signIn
+        guard let provider = configuration.providers[provider], let relyingParty = settings.relyingParty else {
             throw Refusal(.configuration, "the configuration has no provider \(Self.shown(self.provider))")
         }
         guard provider.kind != .camara else {
@@ -173,7 +198,8 @@ extension CapsuleReplay {
         }
         var isOfCarriers = false
         if case .byNetwork = relyingParty.discovery { isOfCarriers = true }
-        let rebuilt = try RebuiltSignIn(self, client, isOfCarriers: isOfCarriers)
+        let rebuilt = try RebuiltSignIn(
+            self, client, isOfCarriers: isOfCarriers, decrypts: decrypts ?? (client.idTokenDecryption != nil))
         let moment = rebuilt.moment
         let http = RebuiltResponses(rebuilt.answers, isOfCarriers: isOfCarriers)
         let party = RelyingParty(
@@ -221,6 +247,9 @@ extension CapsuleReplay {
         // What a request without an answer leads to says nothing.
         if let unanswered = http.unanswered {
             return try verdict(without: unanswered, rebuilt.carriedOver, changes)
+        }
+        if error?.check == .signature, failure.check != IDTokenCheck.signature.rawValue, !rebuilt.isSignatureKnown {
+            throw Refusal(.notReplayable, "the capsule does not say whether the signature of the ID token is right")
         }
         let now = error.map { error in
             Failure(

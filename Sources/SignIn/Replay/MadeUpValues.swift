@@ -1,12 +1,15 @@
 import Primitives
 
 /// Made-up values in the place of a capsule's pseudonyms: of the same kind and length, equal ones for equal
-/// pseudonyms, and different ones for different pseudonyms. So every comparison has the result that it had.
+/// pseudonyms, and different ones for different pseudonyms. So every comparison has the result that it had. A time far
+/// away stays on its side of the sign-in.
 struct MadeUpValues {
-    /// The longest value, in bytes. No response that is read has a longer one.
-    private static let maximumBytes = 1 << 20
-    /// The most bytes of all values together.
+    /// The longest value, in bytes. No response that a capsule shows has a longer one.
+    private static let maximumBytes = 64 * 1024
+    /// The most bytes of all values together, each as often as it is used, and of the bodies that are made beside them.
     private static let maximumBytesInAll = 4 << 20
+    /// The most values of all kinds together. No JSON text that is read has more.
+    private static let maximumValuesInAll = 16_384
     /// The most elements of an array. No array that is read has more.
     private static let maximumElements = 1000
     /// Letters that no word of a specification is made of alone.
@@ -15,6 +18,7 @@ struct MadeUpValues {
     private var values: [String: String] = [:]
     private var taken = CapsuleVocabulary.values
     private var bytesLeft = MadeUpValues.maximumBytesInAll
+    private var valuesLeft = MadeUpValues.maximumValuesInAll
 
     /// A pseudonym that is read.
     private struct Pseudonym {
@@ -24,8 +28,9 @@ struct MadeUpValues {
     }
 
     /// A value of a capsule with every pseudonym replaced.
-    /// - Throws: ``CapsuleReplay/Refusal`` if the values are too long.
+    /// - Throws: ``CapsuleReplay/Refusal`` if the values are too long or too many.
     mutating func value(_ shown: JSONValue) throws(CapsuleReplay.Refusal) -> JSONValue {
+        try charge(values: 1, bytes: 0)
         switch shown {
         case .null, .bool, .integer, .number: return shown
         case .string(let text):
@@ -33,10 +38,18 @@ struct MadeUpValues {
             return .string(try self.text(text))
         case .array(let elements):
             var made: [JSONValue] = []
-            for element in elements where !Self.isOmission(element) { made.append(try value(element)) }
+            // What the last element costs.
+            var (values, bytes) = (0, 0)
+            for element in elements where !Self.isOmission(element) {
+                (values, bytes) = (valuesLeft, bytesLeft)
+                made.append(try value(element))
+                (values, bytes) = (values - valuesLeft, bytes - bytesLeft)
+            }
             // The number of elements can matter; what the others are does not.
             if let count = elements.last.flatMap(Self.count), let last = made.last, made.count < count {
-                made += [JSONValue](repeating: last, count: count - made.count)
+                let added = count - made.count
+                try charge(values: values * added, bytes: bytes * added)
+                made += [JSONValue](repeating: last, count: added)
             }
             return .array(made)
         case .object(let object): return .object(of: try members(object))
@@ -54,9 +67,20 @@ struct MadeUpValues {
         return members
     }
 
+    /// - Throws: ``CapsuleReplay/Refusal`` if the capsule had no room for a member that checks look at.
+    static func checkIsWhole(_ object: JSONObject, of document: String) throws(CapsuleReplay.Refusal) {
+        guard object.members.contains(where: { CapsuleVocabulary.names.contains($0.name) && $0.value == "…" }) else {
+            return
+        }
+        throw CapsuleReplay.Refusal(.notReplayable, "the capsule had no room for all members of \(document)")
+    }
+
     /// A text with every pseudonym in it replaced.
     mutating func text(_ shown: String) throws(CapsuleReplay.Refusal) -> String {
-        guard shown.utf8.count >= 3, shown.contains("‹") else { return shown }
+        guard shown.utf8.count >= 3, shown.contains("‹") else {
+            try charge(values: 0, bytes: shown.utf8.count)
+            return shown
+        }
         var made = ""
         var rest = shown[...]
         while let start = rest.firstIndex(of: "‹") {
@@ -76,19 +100,32 @@ struct MadeUpValues {
     private mutating func value(
         of pseudonym: Pseudonym, named name: String
     ) throws(CapsuleReplay.Refusal) -> String {
-        if let known = values[name] { return known }
-        bytesLeft -= pseudonym.length
-        guard bytesLeft >= 0 else {
-            throw CapsuleReplay.Refusal(.unreadable, "its values are longer than those of any capsule")
+        guard pseudonym.length <= Self.maximumBytes else {
+            throw CapsuleReplay.Refusal(.unreadable, "a value is longer than any of a capsule")
+        }
+        if let known = values[name] {
+            try charge(values: 0, bytes: pseudonym.length)
+            return known
         }
         // Few short texts exist, so they may run out.
-        var made = ""
         for attempt in 0..<256 {
-            made = Self.make(pseudonym, attempt)
-            if taken.insert(made).inserted { break }
+            try charge(values: 0, bytes: pseudonym.length)
+            let made = Self.make(pseudonym, attempt)
+            guard taken.insert(made).inserted else { continue }
+            values[name] = made
+            return made
         }
-        values[name] = made
-        return made
+        throw CapsuleReplay.Refusal(.unreadable, "it has more different short values than can be made up")
+    }
+
+    /// Counts what is about to be made, so that a small capsule does not become a large response.
+    /// - Throws: ``CapsuleReplay/Refusal`` if it is more than any capsule stands for.
+    mutating func charge(values: Int, bytes: Int) throws(CapsuleReplay.Refusal) {
+        guard values <= valuesLeft, bytes <= bytesLeft else {
+            throw CapsuleReplay.Refusal(.unreadable, "its values are longer or more than those of any capsule")
+        }
+        valuesLeft -= values
+        bytesLeft -= bytes
     }
 
     private static func make(_ pseudonym: Pseudonym, _ attempt: Int) -> String {
@@ -108,7 +145,7 @@ struct MadeUpValues {
         case .ascii: bytes[count / 2] = UInt8(ascii: " ")
         case .control: bytes[count / 2] = UInt8(ascii: "\n")
         case .text where count >= 2: bytes.replaceSubrange(0..<2, with: "é".utf8)
-        case .word, .text, .name, .integer, .negative, .fraction: break
+        case .word, .text, .name, .integer, .negative, .fraction, .past, .future, .beyond: break
         }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -122,6 +159,9 @@ struct MadeUpValues {
             return .integer(number)
         case .negative: return -1
         case .fraction: return .number(0.5)
+        case .past: return 1
+        case .future: return .integer(1 << 52)
+        case .beyond: return .integer(.max)
         case .word, .visible, .ascii, .text, .control, .name: return nil
         }
     }
@@ -145,7 +185,7 @@ struct MadeUpValues {
         guard text.hasPrefix("‹"), text.hasSuffix("›") else { return nil }
         let words = text.dropFirst().dropLast().split(ascii: " ")
         guard words.count == 3, let kind = Pseudonyms.Kind(rawValue: String(words[0])),
-            let length = Int(words[1]), (0...maximumBytes).contains(length),
+            let length = Int(words[1]), length >= 0,
             (1...64).contains(words[2].utf8.count), words[2].utf8.allSatisfy({ $0.hexadecimalValue != nil })
         else { return nil }
         return Pseudonym(kind: kind, length: length, digest: words[2])

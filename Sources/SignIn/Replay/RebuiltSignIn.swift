@@ -11,20 +11,26 @@ struct RebuiltSignIn {
     let moment: Timestamp
     /// What the replay takes from the capsule without computing it, in sentences.
     private(set) var carriedOver: [String] = []
+    /// Whether the capsule says that the signature of the ID token was right or wrong, rather than not checked.
+    private(set) var isSignatureKnown = false
     private let network: MCCMNC?
     private let metadata: JSONObject?
     /// What was known of the issuer of a refused network.
     private let issuer: JSONObject?
     private var values = MadeUpValues()
+    private let decrypts: Bool
 
     private typealias Refusal = CapsuleReplay.Refusal
 
+    /// - Parameter decrypts: Whether an ID token that was encrypted is decrypted. Otherwise the client is to be one
+    ///   without a key.
     /// - Throws: ``CapsuleReplay/Refusal``.
     init(
-        _ capsule: CapsuleReplay, _ client: SignInConfiguration.Client, isOfCarriers: Bool
+        _ capsule: CapsuleReplay, _ client: SignInConfiguration.Client, isOfCarriers: Bool, decrypts: Bool
     ) throws(CapsuleReplay.Refusal) {
         let content = capsule.content
         self.client = client
+        self.decrypts = decrypts
         let checks = content["checks"]?.object
         moment = checks?["at"]?.integer.map { Timestamp(secondsSinceEpoch: $0) } ?? capsule.time
         let results = Self.results(of: checks)
@@ -133,7 +139,7 @@ struct RebuiltSignIn {
         }
         if shown["encrypted"]?.bool == true {
             // Of a client without a key, the token is refused as it is.
-            guard client.idTokenDecryption != nil else { return RebuiltToken.malformed(bytes: 64, parts: 5) }
+            guard decrypts else { return RebuiltToken.malformed(bytes: 64, parts: 5) }
             client.idTokenDecryption = nil
             carriedOver.append("the decryption of the ID token")
         }
@@ -145,13 +151,15 @@ struct RebuiltSignIn {
         }
         let isHashRight = results["at_hash"]?["verdict"]?.string == "passed"
         if isHashRight, shown["claims"]?.object?["at_hash"] != nil { carriedOver.append("that at_hash is right") }
-        let verifies = results["signature"]?["verdict"]?.string != "failed"
+        // Only what verified is signed.
+        let verdict = results["signature"]?["verdict"]?.string.flatMap(TokenVerdict.init(rawValue:))
+        isSignatureKnown = verdict == .passed || verdict == .failed
         return try RebuiltToken.text(
             shown, &values,
             claims: { claims in
                 guard isHashRight, let hash else { return claims }
                 return claims.map { $0.name == "at_hash" ? ($0.name, .string(hash)) : $0 }
-            }, signedWith: verifies ? keys.signer : nil)
+            }, signedWith: verdict == .passed ? keys.signer : nil)
     }
 
     private mutating func answer(
@@ -193,6 +201,9 @@ struct RebuiltSignIn {
     ) throws(CapsuleReplay.Refusal) -> [UInt8] {
         guard let content else { return [] }
         if let json = content["json"] {
+            if let object = json.object {
+                try MadeUpValues.checkIsWhole(object, of: "the response to \(question.name)")
+            }
             var made = try values.value(json)
             if question == .token, let idToken { made = Self.inserting(idToken, into: made) }
             if question == .keys { made = Self.unusable(made) }
@@ -209,10 +220,13 @@ struct RebuiltSignIn {
             return Array(try RebuiltToken.text(token, &values, signedWith: verifies == true ? keys.signer : nil).utf8)
         }
         if let fault = content["not_json"]?.object {
-            return FaultyJSON.text(fault["fault"]?.string ?? "")
+            let text = FaultyJSON.text(fault["fault"]?.string ?? "")
+            try values.charge(values: 1, bytes: text.count)
+            return text
         }
         // Only its length is known.
-        let length = Int(clamping: max(0, min(content["bytes"]?.integer ?? 0, 4 << 20)))
+        let length = Int(clamping: max(0, min(content["bytes"]?.integer ?? 0, 1 << 20)))
+        try values.charge(values: 1, bytes: length)
         return [UInt8](repeating: UInt8(ascii: " "), count: length)
     }
 

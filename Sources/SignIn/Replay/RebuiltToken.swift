@@ -15,12 +15,17 @@ enum RebuiltToken {
         claims edit: ([(name: String, value: JSONValue?)]) -> [(name: String, value: JSONValue?)] = { $0 },
         signedWith key: ReplayKey?
     ) throws(CapsuleReplay.Refusal) -> String {
+        for name in ["header", "claims"] {
+            guard let object = parts[name]?.object else { continue }
+            try MadeUpValues.checkIsWhole(object, of: "the \(name) of a token")
+        }
         var header: JSONValue?
         if let object = parts["header"]?.object { header = .object(of: try values.members(object)) }
         var claims: JSONValue?
         if let object = parts["claims"]?.object { claims = .object(of: edit(try values.members(object))) }
         let signed = part(header, parts["header_fault"]) + "." + part(claims, parts["claims_fault"])
         guard let count = parts["signature_bytes"]?.integer else { return signed + ".*" }
+        guard count > 0 else { return signed + "." }
         let algorithm = header?.object?["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:))
         if let key, let algorithm, let signature = key.signature(of: Array(signed.utf8), by: algorithm) {
             return signed + "." + Base64URL.encode(signature)

@@ -15,6 +15,9 @@ struct ReplayCommand: AsyncParsableCommand {
             request is sent, and no database is opened. What cannot be computed again, such as a signature or a \
             connection that failed, is taken from the capsule, and the report says so.
 
+            With the settings that the capsule recorded, the same version of Latchkey must fail as it did; otherwise \
+            the capsule does not have what decided, and cannot be replayed.
+
             With --with id_token.clock_skew=120 it says whether the sign-in would pass with another setting.
 
             Exit status: 0 if it would pass now, 1 if it fails, 64 for wrong options, 66 if the file is no capsule, 69 \
@@ -45,6 +48,7 @@ struct ReplayCommand: AsyncParsableCommand {
             throw ExitCode(64)
         }
         let configuration = try options.load(for: .serve, changes).configuration
+        let usual = with.isEmpty ? nil : try options.load(for: .serve, SettingArguments()).configuration
         guard
             let bytes = try? FileReader.system.contents(of: capsule, limit: CapsuleReplay.maximumBytes).bytes
         else {
@@ -55,7 +59,7 @@ struct ReplayCommand: AsyncParsableCommand {
         }
         let report: ReplayReport
         do throws(CapsuleReplay.Refusal) {
-            report = try await ReplayReport(of: bytes, with: configuration)
+            report = try await ReplayReport(of: bytes, with: configuration, usual: usual)
         } catch {
             switch error.code {
             case .unreadable, .format:

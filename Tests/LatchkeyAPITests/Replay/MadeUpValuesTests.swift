@@ -57,12 +57,56 @@ import Testing
         #expect(try values.text(text) == text)
     }
 
-    @Test("is refused if the values are longer than any response")
-    func bounded() {
+    @Test(
+        "of a time keeps its side of the sign-in",
+        arguments: [
+            ("1", true, false), ("1.5", true, false), ("1500000000", true, false), ("9999999999", true, true),
+            ("9999999999.5", true, true), ("9007199254740991", true, true), ("9007199254740992", false, true),
+            ("1e300", false, true), ("-1", false, false),
+        ])
+    func sides(number: String, isTime: Bool, isAfter: Bool) throws {
+        let now = Timestamp(secondsSinceEpoch: 1_900_000_000)
+        var shape = CapsuleShape(Pseudonyms(.system), known: [], at: now)
         var values = MadeUpValues()
-        #expect(throws: CapsuleReplay.Refusal.self) {
-            for number in 0..<8 { _ = try values.text("‹word 1048576 \(number)›") }
+        for name in ["exp", "iat", "nbf", "auth_time"] {
+            let shown = shape.shape(try JSONValue(parsing: Array(number.utf8)), named: name)
+            let made = try #require(try values.value(shown).double)
+            // As ClaimValidationContext.numericDate reads it.
+            #expect((made >= 0 && made < 0x1p53) == isTime, "\(shown.text)")
+            #expect((made > 1_900_000_000) == isAfter, "\(shown.text)")
         }
+    }
+
+    /// A value that is more than any capsule stands for.
+    static let large: [JSONValue] = [
+        .texts((0..<100).map { "‹word 65536 \($0)›" }),
+        // The same value often.
+        .texts((0..<100).map { _ in "‹word 65536 a›" }), .string(String(repeating: "‹word 65536 a›", count: 100)),
+        .string("‹word 65537 a›"),
+        // Counts that multiply.
+        [[[1, "… 1000 in all"], "… 1000 in all"], "… 1000 in all"], [["‹word 60000 a›", "… 1000 in all"]],
+    ]
+
+    @Test("is refused if the values are longer or more than any response", arguments: large)
+    func bounded(value: JSONValue) {
+        var values = MadeUpValues()
+        let error = #expect(throws: CapsuleReplay.Refusal.self) { try values.value(value) }
+        #expect(error?.code == .unreadable)
+    }
+
+    @Test("is refused if no other value of the length is left")
+    func exhausted() {
+        var values = MadeUpValues()
+        let error = #expect(throws: CapsuleReplay.Refusal.self) {
+            for number in 0..<17 { _ = try values.text("‹word 1 a\(number)›") }
+        }
+        #expect(error?.code == .unreadable)
+    }
+
+    @Test("of an array has as many elements, if they are no more than a response has")
+    func elements() throws {
+        var values = MadeUpValues()
+        #expect(try values.value(["a", "‹word 3 ab›", "… 70 in all"]).array?.count == 70)
     }
 
     @Test(

@@ -35,7 +35,7 @@ enum ExampleCapsules {
     }
 
     static func replay(_ name: String, _ changes: [String] = []) async throws -> ReplayReport {
-        try await ReplayReport(of: bytes(name), with: configuration(changes))
+        try await ReplayReport(of: bytes(name), with: configuration(changes), usual: configuration())
     }
 }
 
@@ -165,6 +165,11 @@ enum ExampleCapsules {
 
     private static let longValues = (1...5).map { "‹word 1000000 \($0)›" }.joined()
 
+    private static let longContents = String(
+        repeating: #"{"to":"resource","status":200,"content":{"bytes":1048576}},"#, count: 20)
+    private static let longFaults = String(
+        repeating: #"{"to":"resource","status":200,"content":{"not_json":{"fault":"too_large"}}},"#, count: 20)
+
     static let refused: [Refused] = [
         Refused(testDescription: "empty", edit: { _ in "" }, code: .unreadable),
         Refused(testDescription: "no JSON", edit: { $0 + "}" }, code: .unreadable),
@@ -194,6 +199,18 @@ enum ExampleCapsules {
         Refused(
             testDescription: "with values longer than any response",
             edit: { $0.replacing("‹word ", with: Self.longValues + "‹word ") },
+            code: .unreadable),
+        Refused(
+            testDescription: "with contents longer than any response's",
+            edit: { $0.replacing(#""responses":["#, with: #""responses":["# + Self.longContents) },
+            code: .unreadable),
+        Refused(
+            testDescription: "with faults longer than any response",
+            edit: { $0.replacing(#""responses":["#, with: #""responses":["# + Self.longFaults) },
+            code: .unreadable),
+        Refused(
+            testDescription: "with a clock skew of no configuration",
+            edit: { $0.replacing(#""clock_skew":60"#, with: #""clock_skew":9223372036854775807"#) },
             code: .unreadable),
     ]
 
@@ -234,9 +251,126 @@ enum ExampleCapsules {
         for name in ExampleCapsules.names {
             let capsule = String(decoding: try ExampleCapsules.bytes(name), as: UTF8.self)
             let text = capsule.replacing(/"(at|exp|iat|since|max_age)":\d+/) { "\"\($0.output.1)\":\(seconds)" }
-            let report = try await ReplayReport(of: Array(text.utf8), with: configuration)
-            #expect(!report.passes && !report.text.isEmpty)
+            do throws(CapsuleReplay.Refusal) {
+                let report = try await ReplayReport(of: Array(text.utf8), with: configuration)
+                #expect(!report.passes && !report.text.isEmpty)
+            } catch {
+                #expect(error.code == .notReplayable, "\(name): \(error)")
+            }
         }
+    }
+
+    /// Tokens that the server refuses for what a capsule does not show as it is, and the check that fails.
+    static let refusedTokens: [(row: Row, check: String)] = [
+        (Row(fault: .idTokenNoSignature, name: "an empty signature"), "format"),
+        (Row(name: "nbf in the year 2286") { $0.claims["nbf"] = 9_999_999_999 }, "not_before"),
+        (Row(name: "nbf with a fraction") { $0.claims["nbf"] = .number(9_999_999_999.5) }, "not_before"),
+        (Row(name: "nbf that is no time") { $0.claims["nbf"] = .number(1e300) }, "not_before"),
+        (
+            Row(name: "exp in the year 2286") { draft in
+                draft.claims["exp"] = 9_999_999_999
+                draft.claims["nonce"] = "another"
+            }, "nonce"
+        ),
+        (Row(name: "exp long ago") { $0.claims["exp"] = 1 }, "expiry"),
+        (
+            Row(name: "typ that differs by case") { draft in
+                draft.header["typ"] = "jWt"
+                draft.claims["nonce"] = "another"
+            }, "nonce"
+        ),
+        (
+            Row(name: "azp after 70 others") { draft in
+                draft.claims.members.insert(contentsOf: Self.others("claim"), at: 0)
+                draft.claims["azp"] = "another"
+            }, "authorized_party"
+        ),
+        (
+            Row(name: "azp after 300 elements") { draft in
+                let elements = [JSONValue](repeating: .array([1, 2, 3, 4]), count: 60)
+                draft.claims.members.insert(("amr", .array(elements)), at: 0)
+                draft.claims["azp"] = "another"
+            }, "authorized_party"
+        ),
+        (
+            Row(name: "crit after 70 others") { draft in
+                draft.header.members += Self.others("parameter")
+                draft.header["crit"] = ["exp"]
+            }, "critical_header"
+        ),
+    ]
+
+    private static func others(_ name: String) -> [(name: String, value: JSONValue)] {
+        (0..<70).map { ("\(name)-\($0)", .integer(Int64($0))) }
+    }
+
+    @Test("refuses a token that the server refused", arguments: refusedTokens.map(\.row.name))
+    func refusedToken(name: String) async throws {
+        let (row, check) = try #require(Self.refusedTokens.first { $0.row.name == name })
+        try await SignInHarness.with { harness in
+            let (capsule, _, _) = try await capsule(row, harness)
+            let report = try await ReplayReport(of: Array(capsule.utf8), with: harness.configuration)
+            #expect(report.isSame && report.failsNow == check, "\(report.text)\n\(capsule)")
+            // Of another version nothing is known, so that the verdict is that of the token alone.
+            let other = try await ReplayReport(of: Array(capsule.utf8), with: harness.configuration, version: "0.0.0")
+            #expect(other.isSame && other.failsNow == check, "\(other.text)\n\(capsule)")
+        }
+    }
+
+    /// The example `expiry` with an ID token that has not expired: its capsule lacks what decided.
+    private static func contradiction() throws -> [UInt8] {
+        let text = String(decoding: try ExampleCapsules.bytes("expiry.json"), as: UTF8.self)
+        return Array(text.replacing(/"exp":(\d{10})/) { "\"exp\":\((Int64($0.output.1) ?? 0) + 7200)" }.utf8)
+    }
+
+    @Test(
+        "does not say that a sign-in would pass if nothing has changed",
+        arguments: [[], ["id_token.clock_skew=300"]] as [[String]])
+    func contradicts(changes: [String]) async throws {
+        let usual = try ExampleCapsules.configuration()
+        let configuration = try ExampleCapsules.configuration(changes)
+        let capsule = try Self.contradiction()
+        let error = await #expect(throws: CapsuleReplay.Refusal.self) {
+            try await ReplayReport(of: capsule, with: configuration, usual: usual)
+        }
+        #expect(error?.code == .notReplayable)
+    }
+
+    @Test("says that a sign-in would pass with another version, and that the version differs")
+    func otherVersion() async throws {
+        let report = try await ReplayReport(
+            of: Self.contradiction(), with: ExampleCapsules.configuration(), version: "9.9.9")
+        #expect(report.passes, "\(report.text)")
+        #expect(report.text.contains("changed: the version of Latchkey was 0.1.0 and is 9.9.9\n"))
+        #expect(report.json.contains(#""version":{"then":"0.1.0","now":"9.9.9"}"#))
+    }
+
+    /// Changes of the example `clock` that a setting does not mend.
+    static let undecidedRows: [(name: String, edit: @Sendable (String) -> String)] = [
+        (
+            "a signature that was not checked",
+            { $0.replacing(#""check":"signature","verdict":"passed""#, with: #""check":"signature","verdict":"odd""#) }
+        ),
+        ("a header without room for a parameter", { $0.replacing(#""header":{"#, with: #""header":{"crit":"…","#) }),
+        ("claims without room for one", { $0.replacing(#""claims":{"#, with: #""claims":{"nbf":"…","#) }),
+        (
+            "a token response without room for a member",
+            { $0.replacing(#""json":{"access_token""#, with: #""json":{"error":"…","access_token""#) }
+        ),
+    ]
+
+    @Test("is refused for a capsule that lacks what decides", arguments: undecidedRows.map(\.name))
+    func undecided(name: String) async throws {
+        let edit = try #require(Self.undecidedRows.first { $0.name == name }).edit
+        let capsule = String(decoding: try ExampleCapsules.bytes("clock.json"), as: UTF8.self)
+        let text = edit(capsule)
+        #expect(text != capsule)
+        let configuration = try ExampleCapsules.configuration(["id_token.clock_skew=300"])
+        let usual = try ExampleCapsules.configuration()
+        let error = await #expect(throws: CapsuleReplay.Refusal.self) {
+            try await ReplayReport(of: Array(text.utf8), with: configuration, usual: usual)
+        }
+        #expect(error?.code == .notReplayable, "\(error?.description ?? "")")
     }
 
     /// Some bytes changed, removed or added.

@@ -53,4 +53,16 @@ struct JSONValueTextTests {
     func text(json: String) throws {
         #expect(try JSONValue(parsing: Array(json.utf8)).text == json)
     }
+
+    @Test(
+        "A text for terminals has no character that controls one, and is the same value",
+        arguments: [
+            ("a\u{9B}31m", #""a\u009b31m""#), ("\u{7F}", #""\u007f""#), ("\u{202E}x\u{2066}", #""\u202ex\u2066""#),
+            ("\u{2028}", #""\u2028""#), ("\u{E0001}", #""\udb40\udc01""#), ("é ‹ 😀\n", #""é ‹ 😀\u000a""#),
+        ])
+    func terminal(text: String, json: String) throws {
+        let value = JSONValue.object(of: [(text, .string(text))])
+        #expect(value.terminalText == "{\(json):\(json)}")
+        #expect(try JSONValue(parsing: Array(value.terminalText.utf8)) == value)
+    }
 }
