@@ -167,7 +167,8 @@ struct CapsuleShape {
     }
 
     private func kind(of number: JSONValue, named name: String) -> Pseudonyms.Kind {
-        if CapsuleVocabulary.times.contains(name), let seconds = number.double, seconds >= 0 {
+        if CapsuleVocabulary.times.contains(name), let seconds = number.double {
+            guard seconds >= 0 else { return .negative }
             guard seconds < 0x1p53 else { return .beyond }
             return seconds < Double(now.secondsSinceEpoch) ? .past : .future
         }

@@ -62,7 +62,7 @@ import Testing
         arguments: [
             ("1", true, false), ("1.5", true, false), ("1500000000", true, false), ("9999999999", true, true),
             ("9999999999.5", true, true), ("9007199254740991", true, true), ("9007199254740992", false, true),
-            ("1e300", false, true), ("-1", false, false),
+            ("1e300", false, true), ("-1", false, false), ("-0.5", false, false),
         ])
     func sides(number: String, isTime: Bool, isAfter: Bool) throws {
         let now = Timestamp(secondsSinceEpoch: 1_900_000_000)
