@@ -128,7 +128,7 @@ function pair(name, value, swatch) {
 const row = (cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell ?? "–")));
 
 const capsuleLink = (id) =>
-  id && element("a", { href: `status/capsule?${new URLSearchParams({ correlation_id: id })}` }, id);
+  id && element("a", { href: `status/capsule?${new URLSearchParams({ failure: id })}` }, "show");
 
 const nothing = (text, columns) => element("tr", {}, element("td", { colspan: columns }, text));
 
@@ -169,7 +169,7 @@ function show(status) {
   at("failures").replaceChildren(...(failures.length
     ? failures.map((failure) => row([
       utc(failure.at).slice(0, 19), failure.kind.replaceAll("_", " "), failure.provider, failure.mccmnc,
-      failure.outcome, failure.check, failure.step, failure.due_to, capsuleLink(failure.correlation_id)]))
+      failure.outcome, failure.check, failure.step, failure.due_to, capsuleLink(failure.capsule)]))
     : [nothing("None since the start.", 9)]));
   at("sessions").replaceChildren(
     pair("Begun", sessions.started), pair("Refreshed", sessions.refreshed), pair("Signed out", sessions.signed_out),

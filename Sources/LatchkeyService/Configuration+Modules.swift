@@ -78,19 +78,12 @@ extension Configuration {
     /// The pages that only operators see.
     func operatorPages(
         metrics page: @escaping @Sendable () async -> [UInt8], status: @escaping @Sendable () async -> ServiceStatus,
-        capsules: any CapsuleStore
+        capsule: @escaping @Sendable (_ failure: String) async throws -> JSONValue?
     ) -> OperatorPages {
         var pages = OperatorPages()
         pages.metrics = page
         pages.status = status
-        pages.capsule = { id in
-            do throws(StorageError) {
-                let capsule = try await capsules.capsules(of: id, limit: 1).first
-                return capsule.flatMap { try? JSONValue(parsing: Array($0.json.utf8)) }
-            } catch {
-                throw SignInError(error)
-            }
-        }
+        pages.capsule = capsule
         pages.servesMetricsHere = metrics.port == nil
         pages.allowedAddresses = metrics.allowedAddresses
         return pages

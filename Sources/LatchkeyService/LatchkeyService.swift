@@ -34,6 +34,7 @@ public final class LatchkeyService: Sendable {
     private let listeners: [ListeningPoint]
     let certificates: CertificateRenewal?
     private let housekeeping: Housekeeping
+    private let capsules: CapsuleRecorder?
     let sealer: AuditSealer
     private let refresh: BackgroundRefresh
     private let metrics: ServiceMetrics
@@ -92,15 +93,17 @@ public final class LatchkeyService: Sendable {
             http: LatchkeyService.observed(wrap(client), stories, tracer, logger), store: store, clock: clock,
             metrics: metrics.carriers, stories: stories, logger: logger)
         try LatchkeyService.checkProviders(configuration, relyingParties)
+        capsules =
+            configuration.capsules.count == 0
+            ? nil
+            : CapsuleRecorder(
+                store: store, version: LatchkeyVersion.text,
+                maximumPerMinute: configuration.capsules.maximumPerMinute, clock: clock,
+                observer: { [capsules = metrics.capsules] in capsules.count($0) })
         let useCases = UseCases(
             configuration: configuration.signIn, relyingParties: relyingParties, store: store, logger: logger,
             clock: clock, uptime: uptime,
-            capsules: configuration.capsules.count == 0
-                ? nil
-                : CapsuleRecorder(
-                    store: store, version: LatchkeyVersion.text,
-                    maximumPerMinute: configuration.capsules.maximumPerMinute, clock: clock,
-                    observer: { [capsules = metrics.capsules] in capsules.count($0) }),
+            capsules: capsules,
             observer: { [signIns = metrics.signIns] in
                 signIns.count($0)
                 board.note($0)
@@ -126,7 +129,8 @@ public final class LatchkeyService: Sendable {
             hasConsole: configuration.hasConsole, baseURL: baseURL,
             compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
             operatorPages: configuration.operatorPages(
-                metrics: { await metrics.page() }, status: { await status.status() }, capsules: store),
+                metrics: { await metrics.page() }, status: { await status.status() },
+                capsule: { try await status.capsule(ofFailure: $0) }),
             uptime: uptime, version: LatchkeyVersion.text, demonstration: demonstration, tracer: tracer, logger: logger)
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
         let serverConfiguration = configuration.server(certificates?.tls, metricsHandler: api.metricsHandler)
@@ -259,6 +263,7 @@ public final class LatchkeyService: Sendable {
             sealer.noteStop()
         }
         await sealer.finish()
+        await settleCapsules()
         do {
             try await store.close()
         } catch {
@@ -266,6 +271,9 @@ public final class LatchkeyService: Sendable {
         }
         return closed
     }
+
+    /// Waits until the capsules of all failures so far are stored, or could not be.
+    package func settleCapsules() async { await capsules?.settle() }
 
     /// Maintains the signing keys now instead of at the next minute. For tests.
     package func keepSigningKeys() async { await housekeeping.keepSigningKeys() }

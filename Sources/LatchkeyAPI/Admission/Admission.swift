@@ -6,7 +6,7 @@ import StorageModel
 
 /// The terms on which a request was admitted.
 struct Admission: Sendable {
-    enum Ground: Sendable {
+    enum Ground: Sendable, Redacted {
         /// An API key: the bytes that were received, and their SHA-256. Only a few routes need a `String` of them.
         case key(ArraySlice<UInt8>, TokenHash)
         case origin(String)

@@ -31,11 +31,11 @@ extension APIOperation {
         APIOperation(
             .get, "/status/capsule", "statusCapsule", .operation, .open, "The capsule of a failure",
             """
-            What was requested, received and checked, without secrets and personal data: the newest capsule of a \
-            correlation id that `/status` shows. Same access as `/status`.
+            What was requested, received and checked, without secrets and personal data: the capsule of a failure \
+            that `/status` shows. Same access as `/status`.
             """,
             parameters: [
-                .query("correlation_id", isRequired: true, .text("Of a failure.", example: APIExample.correlationID))
+                .query("failure", isRequired: true, .text("As `/status` links it.", example: "9hSFpTSQ1oYvWmKk"))
             ],
             responses: [
                 .json(

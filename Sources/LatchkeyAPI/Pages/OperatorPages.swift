@@ -11,8 +11,8 @@ package struct OperatorPages: Sendable {
 
     /// The current status; nil for no status page.
     package var status: (@Sendable () async -> ServiceStatus)?
-    /// The newest capsule of a correlation id, as JSON; nil if there is none. Nil if capsules are not shown.
-    package var capsule: (@Sendable (_ correlationID: String) async throws -> JSONValue?)?
+    /// The capsule of a failure in the status, as JSON; nil if there is none. Nil if capsules are not shown.
+    package var capsule: (@Sendable (_ failure: String) async throws -> JSONValue?)?
     /// The pause between two events of the status page.
     package var statusPause = Duration.seconds(2)
 

@@ -1,6 +1,5 @@
 import HTTPServer
 import HTTPTypes
-import OpenIDConnect
 import Primitives
 import SignIn
 
@@ -42,12 +41,12 @@ extension LatchkeyAPI {
         }
     }
 
-    /// `GET /status/capsule`: the newest capsule of a correlation id.
+    /// `GET /status/capsule`: the capsule of a failure that the status page shows.
     func showCapsule(_ request: Request) async throws -> Response {
         try await admitOperator(request)
         guard let capsule = operatorPages.capsule else { throw APIError.nothingThere }
-        guard let id = try request.query["correlation_id"], CorrelationID(id) != nil else {
-            throw APIError.malformed("correlation_id is missing or malformed. Send that of a failure.")
+        guard let id = try request.query["failure"] else {
+            throw APIError.malformed("failure is missing. Follow the link of a failure on the status page.")
         }
         guard let json = try await capsule(id) else { throw APIError.noCapsule }
         return Response(
@@ -76,6 +75,10 @@ extension LatchkeyAPI {
 
     /// Whether a browser reports a page of another origin, even one that the API allows.
     private static func isOfAnotherSite(_ request: Request) -> Bool {
+        // A browser sends each once. The first of several is not the whole value.
+        guard request.headers.count(of: .secFetchSite) <= 1, request.headers.count(of: .origin) <= 1 else {
+            return true
+        }
         if let site = request.headers[.secFetchSite], site != "same-origin", site != "none" { return true }
         guard let origin = request.headers[.origin] else { return false }
         let host = request.headers[.host] ?? ""
@@ -93,7 +96,7 @@ extension LatchkeyAPI {
 extension APIError {
     static let noCapsule = APIError(
         .notFound, "not_found", .invalidRequest,
-        "There is no capsule of this correlation id. latchkey capsule list shows the correlation ids of all capsules.")
+        "There is no capsule of this failure, or none any more. latchkey capsule list shows all capsules.")
 
     static let notForOperators = APIError(
         .forbidden, "unauthorized_client", .configurationError,

@@ -57,7 +57,7 @@ extension ServiceStatus {
         ])
     }
 
-    /// Without the user. The correlation id finds the capsule.
+    /// Without the user, and without the correlation id, which apps choose.
     private static func json(_ failure: Failure) -> JSONValue {
         let report = failure.report
         return .object(of: [
@@ -65,7 +65,7 @@ extension ServiceStatus {
             ("provider", text(report.provider)), ("mccmnc", text(report.network?.text)),
             ("outcome", .string(report.outcome.name)), ("check", text(report.check?.rawValue)),
             ("step", text(report.failedStep?.rawValue)), ("due_to", .string(failure.dueTo)),
-            ("correlation_id", text(failure.correlationID)),
+            ("capsule", text(failure.capsule)),
         ])
     }
 

@@ -56,10 +56,13 @@ package struct ServiceStatus: Sendable {
 
     /// A sign-in that failed.
     package struct Failure: Sendable {
+        /// Names it on this instance. It is random, because an app may choose the correlation id.
+        package let id: String
         package let at: Timestamp
         package let report: SignInReport
 
-        package init(at: Timestamp, report: SignInReport) {
+        package init(id: String, at: Timestamp, report: SignInReport) {
+            self.id = id
             self.at = at
             self.report = report
         }
@@ -103,8 +106,8 @@ extension ServiceStatus {
 }
 
 extension ServiceStatus.Failure {
-    /// That of the log and the capsule; nil for a request that named no provider.
-    var correlationID: String? { report.provider == nil ? nil : report.correlationID?.text }
+    /// Its id, by which `/status/capsule` finds its capsule; nil for a request that named no provider, which has none.
+    var capsule: String? { report.provider == nil ? nil : id }
 
     /// Where an operator must look. An invalid ID token may be the app's or the carrier's fault: the check tells. A
     /// denial is no failure of a program: the user decided.

@@ -164,13 +164,12 @@ enum StatusPage {
                     String(time(failure.at).dropLast(4)), words(report.kind.rawValue), report.provider ?? "–",
                     report.network?.text ?? "–", report.outcome.name, report.check?.rawValue ?? "–",
                     report.failedStep?.rawValue ?? "–", failure.dueTo,
-                ], last: failure.correlationID.map(capsuleLink) ?? "–")
+                ], last: failure.capsule.map(capsuleLink) ?? "–")
         }.joined()
     }
 
-    private static func capsuleLink(_ correlationID: String) -> String {
-        let query = String(decoding: PercentEncoding.form([("correlation_id", correlationID)]), as: UTF8.self)
-        return "<a href=\"status/capsule?\(HTML.escaped(query))\">\(HTML.escaped(correlationID))</a>"
+    private static func capsuleLink(_ failure: String) -> String {
+        "<a href=\"status/capsule?failure=\(HTML.escaped(failure))\">show</a>"
     }
 
     private static func sessions(_ sessions: SessionStatistics) -> String {

@@ -45,11 +45,17 @@ final class StatusBoard: Sendable {
     /// Records a failed sign-in, and drops the oldest if there are too many.
     func note(_ report: SignInReport) {
         guard report.fault != nil else { return }
-        let failure = ServiceStatus.Failure(at: clock.now(), report: report)
+        let failure = ServiceStatus.Failure(
+            id: RandomSource.system.token(bytes: 12), at: clock.now(), report: report)
         state.withLock { state in
             if state.failures.count >= Self.keptFailures { state.failures.removeFirst() }
             state.failures.append(failure)
         }
+    }
+
+    /// The kept failure with an id.
+    func failure(_ id: String) -> ServiceStatus.Failure? {
+        state.withLock { $0.failures.first { $0.id == id } }
     }
 
     /// Samples every few seconds until the task is cancelled.

@@ -4,6 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 import Storage
+import StorageModel
 import Synchronization
 
 /// Assembles the status page. The server and the API are created after it, because they hold it.
@@ -12,6 +13,9 @@ final class StatusSource: Sendable {
         weak var api: LatchkeyAPI?
         weak var server: Server?
     }
+
+    /// The most capsules with one correlation id among which that of a failure is looked for.
+    private static let examinedCapsules = 100
 
     private let board: StatusBoard
     private let metrics: ServiceMetrics
@@ -35,6 +39,29 @@ final class StatusSource: Sendable {
 
     func watch(_ api: LatchkeyAPI, _ server: Server) {
         serving.withLock { $0 = Serving(api: api, server: server) }
+    }
+
+    /// The capsule of a failure of the status; nil if there is none (any more).
+    ///
+    /// An app may send a correlation id again. So the capsule must be of the same time, and name the same provider and
+    /// check, and of several it is the first.
+    func capsule(ofFailure id: String) async throws(SignInError) -> JSONValue? {
+        guard let failure = board.failure(id), let correlationID = failure.report.correlationID else { return nil }
+        let stored: [CapsuleRecord]
+        do throws(StorageError) {
+            stored = try await store.capsules(of: correlationID.text, limit: Self.examinedCapsules)
+        } catch {
+            throw SignInError(error)
+        }
+        let at = failure.at.secondsSinceEpoch
+        for capsule in stored.reversed() where abs(capsule.time.secondsSinceEpoch - at) <= 1 {
+            guard let json = try? JSONValue(parsing: Array(capsule.json.utf8)),
+                json.object?["request"]?.object?["provider"]?.string == failure.report.provider,
+                json.object?["failure"]?.object?["check"]?.string == failure.report.check?.rawValue
+            else { continue }
+            return json
+        }
+        return nil
     }
 
     func status() async -> ServiceStatus { await metrics.read { self.read() } }

@@ -53,7 +53,7 @@ public struct OIDCError: Error, Sendable {
     public var code: Code { contents.value.code }
     /// The check that failed, when ``code`` is ``Code/invalidIDToken``.
     public var check: IDTokenCheck? { contents.value.check }
-    /// The provider's error code, if it sent one of 1 to 64 letters, digits, `_`, `.` and `-`.
+    /// The provider's error code, if it sent one of 1 to 64 letters, digits, `_`, `.` and `-`, with a letter.
     public var carrierError: String? { contents.value.carrierError }
     /// True if the authorization code may have been used up, so that it must not be sent again.
     public var codeMayBeSpent: Bool { contents.value.codeMayBeSpent }
@@ -122,10 +122,12 @@ public struct OIDCError: Error, Sendable {
         return error
     }
 
-    /// Whether a text can be shown as a provider's error code: 1 to 64 letters, digits, `_`, `.` and `-`.
+    /// Whether a text can be shown as a provider's error code: 1 to 64 letters, digits, `_`, `.` and `-`, with a
+    /// letter. A text without one could be a phone number.
     package static func isErrorCode(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) && $0 != UInt8(ascii: "~") }
+            && text.utf8.contains { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }
     }
 }
 

@@ -29,7 +29,8 @@ extension BackchannelAuthentication {
                 flow: .backchannelAuthentication, correlationID: requestID ?? random.token(bytes: 16),
                 provider: provider,
                 client: nil, relyingParty: relyingParties[provider], network: nil, times: StepTimes(),
-                requested: [("operation", .name("notification")), ("notification_token", .secret(token))])
+                requested: [("operation", .name("notification")), ("notification_token", .secret(token))],
+                isUnauthenticated: true)
         }
     }
 

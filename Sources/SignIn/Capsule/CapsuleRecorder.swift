@@ -22,11 +22,17 @@ package final class CapsuleRecorder: Sendable {
         var capsulesByCause: [String: Int] = [:]
         /// How many are being made or stored.
         var underWay = 0
+        /// Whether one of them is of an unauthenticated caller.
+        var hasUnauthenticatedUnderWay = false
+        /// Those who wait until none is under way.
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// The most capsules that are made and stored at once. The response of the failure waits for its capsule: while the
-    /// store hangs, the others must not wait, too.
+    /// The most capsules that are made and stored at once, so that few wait while the store hangs. One of them may be
+    /// of an unauthenticated caller.
     private static let maximumAtOnce = 4
+    /// The longest time that the response of a failure waits for its capsule. The capsule is stored all the same.
+    private static let patience = Duration.milliseconds(500)
 
     private let store: any CapsuleStore
     private let version: String
@@ -54,31 +60,70 @@ package final class CapsuleRecorder: Sendable {
     }
 
     /// Whether another capsule may be made now. One cause may have a third of those of a minute, so that a flood of it
-    /// leaves room for others.
-    private func enter(for cause: String, at now: Timestamp) -> Bool {
+    /// leaves room for others. All unauthenticated callers together have one cause.
+    private func enter(for cause: String, isUnauthenticated: Bool, at now: Timestamp) -> Bool {
         state.withLock { state in
             let minute = now.secondsSinceEpoch / 60
             if state.minute != minute { (state.minute, state.capsules, state.capsulesByCause) = (minute, 0, [:]) }
             let ofCause = state.capsulesByCause[cause, default: 0]
-            guard state.capsules < maximumPerMinute, ofCause < max(1, maximumPerMinute / 3),
-                state.underWay < Self.maximumAtOnce
+            guard state.capsules < maximumPerMinute,
+                ofCause < max(isUnauthenticated ? 0 : 1, maximumPerMinute / 3),
+                state.underWay < Self.maximumAtOnce, !isUnauthenticated || !state.hasUnauthenticatedUnderWay
             else { return false }
             state.capsules += 1
             state.capsulesByCause[cause] = ofCause + 1
             state.underWay += 1
+            if isUnauthenticated { state.hasUnauthenticatedUnderWay = true }
             return true
         }
     }
 
-    /// Makes the capsule of a failure and stores it.
+    private func leave(isUnauthenticated: Bool) {
+        let waiters = state.withLock { state in
+            state.underWay -= 1
+            if isUnauthenticated { state.hasUnauthenticatedUnderWay = false }
+            guard state.underWay == 0 else { return [CheckedContinuation<Void, Never>]() }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until every capsule that was begun is stored or has failed.
+    package func settle() async {
+        await withCheckedContinuation { waiter in
+            let isIdle = state.withLock { state in
+                if state.underWay > 0 { state.waiters.append(waiter) }
+                return state.underWay == 0
+            }
+            if isIdle { waiter.resume() }
+        }
+    }
+
+    /// Makes the capsule of a failure and stores it. Returns when it is stored, and earlier if the store takes long.
     fileprivate func keep(_ subject: CapsuleSubject, _ error: SignInError, _ record: ProtocolRecord) async {
         let now = clock.now()
         let cause = subject.cause(of: error)
-        guard enter(for: cause, at: now) else { return observer(.dropped) }
-        defer { state.withLock { $0.underWay -= 1 } }
-        let source = Capsule.Source(subject: subject, error: error, record: record, at: now, version: version)
+        let isUnauthenticated = subject.isUnauthenticated
+        guard enter(for: cause, isUnauthenticated: isUnauthenticated, at: now) else { return observer(.dropped) }
+        let source = Capsule.Source(subject: subject.complete, error: error, record: record, at: now, version: version)
         let capsule = CapsuleRecord(
             correlationID: subject.correlationID, time: now, cause: cause, json: Capsule.json(source, random: random))
+        let (end, ending) = AsyncStream.makeStream(of: Never.self)
+        let deadline = Task {
+            try? await Task.sleep(for: Self.patience)
+            ending.finish()
+        }
+        Task {
+            await add(capsule)
+            leave(isUnauthenticated: isUnauthenticated)
+            ending.finish()
+            deadline.cancel()
+        }
+        for await _ in end {}
+    }
+
+    private func add(_ capsule: CapsuleRecord) async {
         do throws(StorageError) {
             try await store.addCapsule(capsule)
             observer(.stored)

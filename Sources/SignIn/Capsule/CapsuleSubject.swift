@@ -52,20 +52,36 @@ struct CapsuleSubject {
     let network: MCCMNC?
     let times: StepTimes
     /// What was requested, besides the members above.
-    let requested: [Member]
+    private(set) var requested: [Member]
     /// The check of a token that is no ID token, if it failed one.
     var check: String?
     /// Configured texts that are shown, besides those of the client and the provider's metadata.
     var known: [String] = []
+    /// Whether it was sent by a caller who proved nothing: anyone can send any number of it.
+    var isUnauthenticated = false
+    /// Members of ``requested`` that cost much to make. They are made only if there is a capsule.
+    var costly: () -> [Member] = { [] }
+
+    /// The cause of whatever unauthenticated callers send.
+    static let unauthenticatedCause = "unauthenticated"
 
     /// What failed, and where: one of a number of texts that is limited by the configuration, so that no caller can
-    /// make more.
+    /// make more. All that unauthenticated callers send has one cause, so that it displaces nothing else.
     func cause(of error: SignInError) -> String {
-        [
-            provider, flow.rawValue, error.code.rawValue, error.check?.rawValue ?? check ?? "",
-            times.last?.rawValue ?? "",
+        guard !isUnauthenticated else { return Self.unauthenticatedCause }
+        return [
+            provider, flow.rawValue, error.code.rawValue, error.errorType.rawValue,
+            error.check?.rawValue ?? check ?? "", times.last?.rawValue ?? "",
         ]
         .joined(separator: " ")
+    }
+
+    /// The subject with the costly members.
+    var complete: CapsuleSubject {
+        var subject = self
+        subject.requested += costly()
+        subject.costly = { [] }
+        return subject
     }
 }
 

@@ -58,23 +58,26 @@ struct Pseudonyms {
         }
     }
 
+    /// The fewest bytes of a member's name that may be a secret or personal. Shorter ones may be words of a sentence.
+    private static let longName = 16
+
     private let key: SymmetricKey
-    /// The replaced values.
+    /// The replaced values, without the short names of members.
     private var replaced: Set<String> = []
 
     init(_ random: RandomSource) { key = SymmetricKey(data: random.bytes(32)) }
 
     /// - Parameter kind: Nil for the kind of the text.
     mutating func pseudonym(of value: String, kind: Kind? = nil) -> String {
-        replaced.insert(value)
+        if kind != .name || value.utf8.count >= Self.longName { replaced.insert(value) }
         let digest = HMAC<SHA256>.authenticationCode(for: Array(value.utf8), using: key)
         let kind = kind ?? Kind(of: value)
         return "‹\(kind.rawValue) \(value.utf8.count) \(Array(digest.prefix(6)).hexadecimal)›"
     }
 
     /// A sentence of this program; nil if it contains a replaced value, which no sentence should. Values of fewer than
-    /// eight bytes, those with spaces, and names of members are not looked for: a provider could send words of the
-    /// sentence.
+    /// eight bytes, those with spaces, known names of members and short ones are not looked for: a provider could send
+    /// words of the sentence.
     func sentence(_ text: String) -> String? {
         let contains = replaced.contains { value in
             value.utf8.count >= 8 && !value.utf8.contains(0x20) && !CapsuleVocabulary.names.contains(value)

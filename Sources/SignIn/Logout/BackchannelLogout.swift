@@ -28,11 +28,12 @@ package struct BackchannelLogout: Sendable {
             provider.kind == .oidc, provider.endsSessions
         else { throw .unknownProvider(in: configuration) }
         var failedCheck: LogoutTokenCheck?
+        var isVerified = false
         try await capsules.recording { () async throws(SignInError) in
-            let ended = try await end(
-                try await verify(
-                    logoutToken, provider.clients.mapValues(\.signingAlgorithms), relyingParty, &failedCheck),
-                requestID)
+            let token = try await verify(
+                logoutToken, provider.clients.mapValues(\.signingAlgorithms), relyingParty, &failedCheck)
+            isVerified = true
+            let ended = try await end(token, requestID)
             logger.info(
                 "back-channel logout",
                 metadata: ["provider": "\(name)", "sessions": .stringConvertible(ended), "request_id": "\(requestID)"])
@@ -40,7 +41,9 @@ package struct BackchannelLogout: Sendable {
             refusals[name]?.log(
                 error, "back-channel logout refused", ["provider": "\(name)", "request_id": "\(requestID)"],
                 to: logger, at: clock.now())
-            return capsuleSubject(of: logoutToken, at: name, provider, relyingParty, failedCheck, requestID)
+            var subject = capsuleSubject(of: logoutToken, at: name, provider, relyingParty, failedCheck, requestID)
+            subject.isUnauthenticated = !isVerified
+            return subject
         }
     }
 
@@ -48,6 +51,20 @@ package struct BackchannelLogout: Sendable {
         of token: Secret, at name: String, _ provider: SignInConfiguration.Provider, _ relyingParty: RelyingParty,
         _ failedCheck: LogoutTokenCheck?, _ requestID: String
     ) -> CapsuleSubject {
+        let clients = provider.clients.keys.map(\.text).sorted()
+        return CapsuleSubject(
+            flow: .backchannelLogout, correlationID: requestID, provider: name, client: nil,
+            relyingParty: relyingParty, network: nil, times: StepTimes(),
+            requested: [("client_ids", .words(clients)), ("logout_token", .secret(token))],
+            check: failedCheck?.rawValue, known: clients,
+            costly: { examination(of: token, provider, relyingParty, failedCheck) })
+    }
+
+    /// What an unverified token says, and what each check makes of it. This verifies its signature again.
+    private func examination(
+        of token: Secret, _ provider: SignInConfiguration.Provider, _ relyingParty: RelyingParty,
+        _ failedCheck: LogoutTokenCheck?
+    ) -> [CapsuleSubject.Member] {
         let explanation = relyingParty.explainOffline(
             logoutToken: token, for: provider.clients.mapValues(\.signingAlgorithms))
         let checks: [CapsuleSubject.Member] = explanation.steps.map { step in
@@ -55,15 +72,10 @@ package struct BackchannelLogout: Sendable {
             let verdict = step.check == failedCheck ? .failed : step.verdict
             return (step.check.rawValue, .name(verdict.rawValue))
         }
-        let clients = provider.clients.keys.map(\.text).sorted()
-        return CapsuleSubject(
-            flow: .backchannelLogout, correlationID: requestID, provider: name, client: nil,
-            relyingParty: relyingParty, network: nil, times: StepTimes(),
-            requested: [
-                ("client_ids", .words(clients)), ("logout_token", .secret(token)),
-                ("header", explanation.header.map { .object($0) }), ("claims", explanation.claims.map { .object($0) }),
-                ("checks", .members(checks)),
-            ], check: failedCheck?.rawValue, known: clients)
+        return [
+            ("header", explanation.header.map { .object($0) }), ("claims", explanation.claims.map { .object($0) }),
+            ("checks", .members(checks)),
+        ]
     }
 
     private func verify(

@@ -37,8 +37,7 @@ extension RedirectSignIn {
             relyingParty: relyingParties[start.provider], network: network, times: times, requested: members)
     }
 
-    /// A response that belongs to no sign-in that is known. Anyone can bring one, so its capsule displaces only others
-    /// with the same cause.
+    /// A response that belongs to no sign-in that is known. Anyone can bring one.
     /// - Parameter requestID: Stands for the correlation id, which is not known either.
     func capsuleSubject(
         of received: ReceivedAuthorizationResponse, _ browser: Secret?, check: AuthorizationResponseCheck?,
@@ -75,14 +74,15 @@ extension RedirectSignIn {
     }
 
     private func capsuleSubject(
-        at provider: String, _ browser: Secret?, _ response: [CapsuleSubject.Member],
+        at provider: String, _ browser: Secret?, _ response: @autoclosure @escaping () -> [CapsuleSubject.Member],
         _ check: AuthorizationResponseCheck?, _ requestID: String
     ) -> CapsuleSubject {
         CapsuleSubject(
             flow: .redirect, correlationID: requestID, provider: provider, client: nil,
             relyingParty: relyingParties[provider], network: nil, times: StepTimes(),
-            requested: [("has_browser_cookie", .flag(browser != nil)), ("authorization_response", .members(response))],
-            check: check?.rawValue, known: configuration.providers[provider]?.clients.keys.map(\.text) ?? [])
+            requested: [("has_browser_cookie", .flag(browser != nil))],
+            check: check?.rawValue, known: configuration.providers[provider]?.clients.keys.map(\.text) ?? [],
+            isUnauthenticated: true, costly: { [("authorization_response", .members(response()))] })
     }
 }
 

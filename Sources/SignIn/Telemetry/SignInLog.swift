@@ -147,7 +147,7 @@ extension SignInReport.Kind {
 
 extension SignInError {
     /// Adds what a log line of a refusal says about its cause. Of a provider there are only the host, the status and a
-    /// code of at most 64 letters, digits, `_`, `.` and `-`.
+    /// code of at most 64 letters, digits, `_`, `.` and `-`, with a letter.
     func write(to metadata: inout Logger.Metadata, failedAt step: SignInReport.Step?) {
         metadata["outcome"] = "\(codeText)"
         metadata["error_type"] = "\(errorType.rawValue)"

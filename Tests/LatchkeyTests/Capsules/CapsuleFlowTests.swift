@@ -163,6 +163,40 @@ import Testing
         }
     }
 
+    /// What anyone can send to `acme`: path, body, and a bearer token.
+    private static let junk: [(method: String, path: String, body: String)] = [
+        ("GET", "callback?state=unknown&code=1", ""), ("GET", "callback?state=1&state=2", ""),
+        ("POST", "backchannel-logout", "logout_token=junk"),
+        ("POST", "backchannel-logout", "logout_token=e30.e30.AAAA"),
+        ("POST", "backchannel-logout", "logout_token=eyJhbGciOiJSUzI1NiJ9.e30.AAAA"),
+    ]
+
+    @Test("Whatever anyone sends leaves room for the capsules of sign-ins, and of one in another browser")
+    func junk() async throws {
+        try await ProviderWalk.with(
+            clock: ManualClock().wallClock, configure: { $0.capsules.maximumPerMinute = 9 }
+        ) { walk in
+            let harness = walk.harness
+            for (method, path, body) in Self.junk {
+                for _ in 0..<3 {
+                    let answer = try await harness.app.send(
+                        method, "/auth/acme/\(path)", headers: ["Content-Type: application/x-www-form-urlencoded"],
+                        body: body)
+                    #expect(answer.status == 400, "\(path) \(body)")
+                }
+            }
+            let browser = Browser()
+            let started = try await walk.start(browser, at: "acme")
+            #expect(try await Browser().get(walk.approved(browser, started)).status == 400)
+            harness.simulator.setFaults([.idTokenExpired], for: "acme")
+            for _ in 0..<3 { _ = try await walk.signIn(Browser(), at: "acme") }
+            let capsules = try await harness.capsules()
+            #expect(capsules.count == 7, "\(capsules)")
+            #expect(capsules.dropFirst(3).map(\.check) == [nil, "expiry", "expiry", "expiry"], "\(capsules)")
+            #expect(capsules.dropFirst(3).first?.cause?.contains("another browser") == true, "\(capsules)")
+        }
+    }
+
     @Test("A flood of responses with an unknown state leaves room for the capsules of sign-ins")
     func flood() async throws {
         try await SignInHarness.with(configure: { $0.capsules.maximumPerMinute = 9 }) { harness in

@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    @Test("While the database is locked, a few refusals wait for their capsules, and the others do not")
+    @Test("While the database is locked, few capsules wait for it, and each is counted")
     func locked() async throws {
         try await SignInHarness.with { harness in
             harness.simulator.update(SignInHarness.mccmnc) { $0.faults = [.tokenInvalidGrant] }
@@ -281,9 +281,28 @@ import Testing
                     try await group.waitForAll()
                 }
             }
+            await harness.service.settleCapsules()
             let metrics = try await harness.app.metrics()
             #expect(metrics.sum("latchkey_capsules_total", #"outcome="dropped""#) >= 1)
-            #expect(metrics.sum("latchkey_capsules_total", #"outcome="stored""#) == 0)
+            let all = ["dropped", "stored", "failed"].reduce(0) { sum, outcome in
+                sum + metrics.sum("latchkey_capsules_total", "outcome=\"\(outcome)\"")
+            }
+            #expect(all == 12)
+        }
+    }
+
+    @Test("A word of the cause as the name of a member does not hide the cause")
+    func memberNames() async throws {
+        try await SignInHarness.with { harness in
+            harness.simulator.update(SignInHarness.mccmnc) { carrier in
+                carrier.tampering.objects[.token, default: []].append { tokens in
+                    tokens["id_token"] = nil
+                    for name in ["endpoint's", "response"] { tokens[name] = 1 }
+                }
+            }
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+            let capsule = try #require(try await harness.capsules().first)
+            #expect(capsule.cause == "The token endpoint's response has no id_token.")
         }
     }
 

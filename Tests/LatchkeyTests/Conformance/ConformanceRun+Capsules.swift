@@ -12,7 +12,7 @@ extension ConformanceRun {
     /// Checks that every failure has left a capsule that names its cause, and that no capsule contains a secret.
     /// - Parameter earlier: The newest capsule before the case.
     func expectCapsules(of answers: [App.Answer], after earlier: CapsuleRecord?) async throws {
-        let capsules = try await harness.store.capsules(of: nil, limit: 300).prefix { $0 != earlier }
+        let capsules = try await capsules(of: answers, after: earlier)
         for capsule in capsules {
             try check(capsule)
             try await expectReplay(of: capsule)
@@ -23,8 +23,7 @@ extension ConformanceRun {
         // The sign-in waits for another notification: the refused one has left its capsule.
         case .waiting: #expect(capsules.count == 1, "\(row.id): \(capsules.map(\.json))")
         case .rejected, .upstream, .configuration, .request, .callback, .unexpected:
-            // A repeated code is refused as before, and leaves no second capsule.
-            let failed = answers.filter { Failure($0) != nil }.prefix(row.id.hasPrefix("code-once") ? 1 : .max)
+            let failed = failed(answers)
             #expect(!failed.isEmpty, "\(row.id)")
             var kept = 0
             for answer in failed {
@@ -38,6 +37,31 @@ extension ConformanceRun {
             }
             #expect(kept >= min(failed.count, 4), "\(row.id): \(kept) capsules of \(failed.count) failures")
         }
+    }
+
+    /// The responses that have a capsule. A repeated code is refused as before, and leaves no second one.
+    private func failed(_ answers: [App.Answer]) -> ArraySlice<App.Answer> {
+        answers.filter { Failure($0) != nil }.prefix(row.id.hasPrefix("code-once") ? 1 : .max)
+    }
+
+    /// The capsules since an earlier one, once those of the responses are there. A response does not wait long for its
+    /// capsule.
+    private func capsules(
+        of answers: [App.Answer], after earlier: CapsuleRecord?
+    ) async throws -> ArraySlice<CapsuleRecord> {
+        let expected: Int
+        switch row.verdict {
+        case .signedIn, .loggedOut: expected = 0
+        case .waiting: expected = 1
+        case .rejected, .upstream, .configuration, .request, .callback, .unexpected:
+            expected = min(failed(answers).count, 4)
+        }
+        var capsules: ArraySlice<CapsuleRecord> = []
+        try await until {
+            capsules = try await harness.store.capsules(of: nil, limit: 300).prefix { $0 != earlier }
+            return capsules.count >= expected
+        }
+        return capsules
     }
 
     /// What a caller is told of a failure.

@@ -80,10 +80,14 @@ import Testing
             Tour.current?.saw("GET /status/events", [200])
             await events.close()
             harness.simulator.setFaults([.idTokenExpired], for: SignInHarness.mccmnc)
-            let failed = try await app.signIn(harness.authorizedResponse()).json["correlation_id"]?.string
+            _ = try await app.signIn(harness.authorizedResponse())
+            await harness.service.settleCapsules()
+            let watching = try await StatusEvents(app)
+            let failed = try await watching.next()["failures"]?.array?.first?.object?["capsule"]?.string
+            await watching.close()
             harness.simulator.setFaults([], for: SignInHarness.mccmnc)
             _ = try await App(port: app.port, apiKey: nil).send(
-                "GET", "/status/capsule?correlation_id=\(try #require(failed))")
+                "GET", "/status/capsule?failure=\(try #require(failed))")
             let document = try await app.send("GET", "/openapi.json")
             let tag = try #require(document.response["etag"])
             let again = try await app.send("GET", "/openapi.json", headers: ["If-None-Match: \(tag)"])

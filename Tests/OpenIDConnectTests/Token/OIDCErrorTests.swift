@@ -11,7 +11,10 @@ struct OIDCErrorTests {
 
     @Test(
         "Any other text in its place is dropped",
-        arguments: ["", "a b", "<script>", "a\nb", "é", "a~b", "a\"b", String(repeating: "e", count: 65)])
+        arguments: [
+            "", "15551234567", "1.555-123_4567", "a b", "<script>", "a\nb", "é", "a~b", "a\"b",
+            String(repeating: "e", count: 65),
+        ])
     func dropped(_ code: String) {
         #expect(OIDCError(.carrierRefused, carrierError: code, reason: "").carrierError == nil)
     }

@@ -1,0 +1,134 @@
+import OpenIDConnect
+import Primitives
+import StorageModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SignIn
+
+/// Which failures leave capsules, and how long their responses wait for them.
+@Suite(.timeLimit(.minutes(1))) struct CapsuleRecorderTests {
+    /// Adds capsules once its gate is open.
+    private final class GatedStore: CapsuleStore {
+        let gate = Gate()
+        private let added = Mutex<[CapsuleRecord]>([])
+
+        var causes: [String] { added.withLock { $0.map(\.cause) } }
+
+        func addCapsule(_ capsule: CapsuleRecord) async throws(StorageError) {
+            await gate.pass()
+            added.withLock { $0.append(capsule) }
+        }
+
+        func capsules(of correlationID: String?, limit: Int) async throws(StorageError) -> [CapsuleRecord] { [] }
+
+        func purgeCapsules(
+            from before: Timestamp, keeping count: Int, limit: Int
+        ) async throws(StorageError) -> Int { 0 }
+    }
+
+    private let store = GatedStore()
+
+    private func recorder(perMinute limit: Int = 30) -> CapsuleRecorder {
+        CapsuleRecorder(store: store, version: "1", maximumPerMinute: limit, clock: ManualClock().wallClock)
+    }
+
+    private func subject(
+        at provider: String = "acme", _ flow: CapsuleFlow = .redirect, isUnauthenticated: Bool = false,
+        costly: @escaping () -> [CapsuleSubject.Member] = { [] }
+    ) -> CapsuleSubject {
+        CapsuleSubject(
+            flow: flow, correlationID: "id", provider: provider, client: nil, relyingParty: nil, network: nil,
+            times: StepTimes(), requested: [], isUnauthenticated: isUnauthenticated, costly: costly)
+    }
+
+    private func fail(
+        _ recorder: CapsuleRecorder?, _ subject: CapsuleSubject, _ error: SignInError = .redirectUnknown
+    ) async {
+        await #expect(throws: SignInError.self) {
+            try await recorder.recording { () async throws(SignInError) -> Void in
+                throw error
+            } failed: { _ in
+                subject
+            }
+        }
+    }
+
+    @Test("A response does not wait for a store that hangs, and the capsule is stored all the same")
+    func hanging() async {
+        let recorder = recorder()
+        await fail(recorder, subject())
+        #expect(store.causes.isEmpty)
+        store.gate.open()
+        await recorder.settle()
+        #expect(store.causes.count == 1)
+    }
+
+    @Test("Of four capsules at once, one may be of an unauthenticated caller")
+    func atOnce() async {
+        let recorder = recorder()
+        for provider in ["acme", "globex"] { await fail(recorder, subject(at: provider, isUnauthenticated: true)) }
+        for provider in ["a", "b", "c", "d"] { await fail(recorder, subject(at: provider)) }
+        store.gate.open()
+        await recorder.settle()
+        #expect(store.causes.filter { $0 == CapsuleSubject.unauthenticatedCause }.count == 1)
+        #expect(store.causes.count == 4)
+    }
+
+    @Test("Whatever unauthenticated callers send has a third of a minute's capsules and one cause", arguments: [2, 9])
+    func unauthenticated(limit: Int) async {
+        store.gate.open()
+        let recorder = recorder(perMinute: limit)
+        for provider in ["acme", "globex"] {
+            for flow in [CapsuleFlow.redirect, .backchannelLogout, .backchannelAuthentication] {
+                for error in [SignInError.redirectUnknown, .otherBrowser, .logoutTokenUsed] {
+                    await fail(recorder, subject(at: provider, flow, isUnauthenticated: true), error)
+                }
+            }
+        }
+        let all = Array(repeating: CapsuleSubject.unauthenticatedCause, count: limit / 3)
+        #expect(store.causes == all)
+        for provider in ["a", "b", "c", "d", "e", "f", "g"] { await fail(recorder, subject(at: provider)) }
+        #expect(store.causes.count == limit)
+    }
+
+    @Test("A sign-in in another browser has another cause than other failures of redirects")
+    func kinds() {
+        let errors: [SignInError] = [.otherBrowser, .redirectUnknown, .responseOfOtherClient]
+        #expect(Set(errors.map { subject().cause(of: $0) }).count == errors.count)
+    }
+
+    @Test("What costs much is made for admitted capsules only")
+    func costly() async {
+        store.gate.open()
+        let recorder = recorder(perMinute: 3)
+        let made = Mutex(0)
+        for _ in 0..<4 {
+            await fail(
+                recorder,
+                subject(costly: {
+                    made.withLock { $0 += 1 }
+                    return [("claims", .flag(true))]
+                }))
+        }
+        #expect(store.causes.count == 1)
+        #expect(made.withLock { $0 } == 1)
+    }
+}
+
+@Suite("A sentence of a capsule") struct CapsuleSentenceTests {
+    private static let sentence = "The endpoint's response for 15551234567890123 has no id_token."
+
+    @Test(
+        "is hidden by a replaced value or a long name in it, and not by the name of a member that is a word of it",
+        arguments: [
+            ("endpoint's", Pseudonyms.Kind.name, true), ("response", .name, true),
+            ("15551234567890123", .name, false), ("15551234567890123", .word, false), ("response", .word, false),
+        ])
+    func names(replaced: String, kind: Pseudonyms.Kind, isShown: Bool) {
+        var pseudonyms = Pseudonyms(.system)
+        _ = pseudonyms.pseudonym(of: replaced, kind: kind)
+        #expect((pseudonyms.sentence(Self.sentence) != nil) == isShown)
+    }
+}
