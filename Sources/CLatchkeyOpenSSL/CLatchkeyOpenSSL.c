@@ -315,23 +315,30 @@ static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt", "/et
 struct later_bundle {
     pthread_mutex_t lock;
     char *file;
-    X509_LOOKUP *reader;
     int is_read;
 };
+
+// A file that cannot be opened, as without a free descriptor, is tried again when the next authority is needed.
+static void read_bundle(struct later_bundle *bundle, X509_STORE *store) {
+    BIO *text = BIO_new_file(bundle->file, "r");
+    if (text == NULL) return;
+    bundle->is_read = 1;
+    for (X509 *authority; (authority = PEM_read_bio_X509_AUX(text, NULL, NULL, "")) != NULL; X509_free(authority)) {
+        X509_STORE_add_cert(store, authority);
+    }
+    BIO_free(text);
+}
 
 static int find_in_later_bundle(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type, const X509_NAME *name,
                                 X509_OBJECT *found) {
     struct later_bundle *bundle = X509_LOOKUP_get_method_data(lookup);
     if (bundle == NULL || type != X509_LU_X509) return 0;
-    pthread_mutex_lock(&bundle->lock);
-    if (!bundle->is_read) {
-        bundle->is_read = 1;
-        ERR_set_mark();
-        X509_load_cert_file(bundle->reader, bundle->file, X509_FILETYPE_PEM);
-        ERR_pop_to_mark();
-    }
-    pthread_mutex_unlock(&bundle->lock);
     X509_STORE *store = X509_LOOKUP_get_store(lookup);
+    pthread_mutex_lock(&bundle->lock);
+    ERR_set_mark();
+    if (!bundle->is_read) read_bundle(bundle, store);
+    ERR_pop_to_mark();
+    pthread_mutex_unlock(&bundle->lock);
     X509_STORE_lock(store);
     X509_OBJECT *held = X509_OBJECT_retrieve_by_subject(X509_STORE_get0_objects(store), type, name);
     X509 *certificate = X509_OBJECT_get0_X509(held);
@@ -368,9 +375,7 @@ static int read_later(X509_STORE *store, const char *file) {
     struct later_bundle *bundle = calloc(1, sizeof *bundle);
     if (bundle == NULL) return 0;
     bundle->file = strdup(file);
-    bundle->reader = X509_STORE_add_lookup(store, X509_LOOKUP_file());
-    X509_LOOKUP *lookup =
-        bundle->file != NULL && bundle->reader != NULL ? X509_STORE_add_lookup(store, later_bundle_method) : NULL;
+    X509_LOOKUP *lookup = bundle->file != NULL ? X509_STORE_add_lookup(store, later_bundle_method) : NULL;
     if (lookup == NULL) {
         free(bundle->file);
         free(bundle);

@@ -55,6 +55,26 @@ struct SystemAuthoritiesTests {
         }
     }
 
+    @Test("A bundle that cannot be opened when it is needed is read the next time")
+    func late() async throws {
+        let certificates = try await IssuedCertificates.make([.server, .selfSigned])
+        let peer = try await TLSPeer(
+            certificate: certificates.certificate(.server), key: certificates.key(.server), newestVersion: "TLSv1_3")
+        defer { peer.stop() }
+        let own = try String(contentsOfFile: certificates.authority, encoding: .utf8)
+        let other = try String(contentsOfFile: certificates.certificate(.selfSigned), encoding: .utf8)
+        let name = try await Self.hash(certificates.certificate(.selfSigned))
+        let places = try TemporaryDirectory(files: ["certs/\(name).0": other, "bundle.pem": own])
+        try await withClient {
+            $0.systemAuthorities = .init(directory: places.file("certs"), bundle: places.file("bundle.pem"))
+        } _: { client in
+            try FileManager.default.removeItem(atPath: places.file("bundle.pem"))
+            #expect(await client.failure(try .post(peer.url()))?.code == .tls)
+            try places.write(own, as: "bundle.pem")
+            #expect(try await client.send(.post(peer.url())).status == 200)
+        }
+    }
+
     /// What OpenSSL looks a certificate up by.
     private static func hash(_ certificate: String) async throws -> String {
         let output = try await Tool.run("openssl", ["x509", "-hash", "-noout", "-in", certificate])
