@@ -9,7 +9,8 @@ final class CapsuleMetrics: Sendable {
             LabelValues(
                 "outcome", CapsuleRecorder.Outcome.allCases.map(\.rawValue),
                 "`stored`; `dropped` if there were too many failures at once; `failed` if the database refused it")
-        ])
+        ],
+        startsAtZero: true)
 
     func count(_ outcome: CapsuleRecorder.Outcome) {
         total.add(at: CapsuleRecorder.Outcome.allCases.firstIndex(of: outcome) ?? 0)
