@@ -156,6 +156,6 @@ package struct Sessions: Sendable {
         let session = Session(
             id: record.id, userID: user.id, clientID: record.clientID, createdAt: record.createdAt,
             expiresAt: record.expiresAt)
-        cache.put(SessionAndUser(session: session, user: user), for: record.tokenHash, ticket)
+        cache.put(SessionAndUser(session: session, user: user), for: record.tokenHash, ticket, isNew: true)
     }
 }

@@ -115,6 +115,30 @@ struct SessionCacheTests {
         #expect(missing.isEmpty)
     }
 
+    @Test("keeps the sessions in use during a flood of new ones, which take a sixteenth of its memory, and come again")
+    func newSessions() {
+        let capacity = 16 << 20
+        let cache = SessionCache(capacity: capacity)
+        let inUse = 0..<1000
+        for number in inUse { cache.put(Self.session(number), for: Self.token(number), cache.ticket(at: start)) }
+        for number in 1000..<200_000 {
+            cache.put(Self.session(number), for: Self.token(number), cache.ticket(at: start), isNew: true)
+        }
+        // The memory grows by half, and the table with it.
+        #expect(cache.bytes < 2 * capacity / 16)
+        #expect(inUse.allSatisfy { Self.hit(cache.look(Self.token($0), at: start)) == Self.session($0) })
+        #expect(Self.hit(cache.look(Self.token(1000), at: start)) == Self.session(1000))
+        #expect(Self.hit(cache.look(Self.token(199_999), at: start)) == nil)
+        cache.put(Self.session(199_999), for: Self.token(199_999), cache.ticket(at: start))
+        #expect(Self.hit(cache.look(Self.token(199_999), at: start)) == Self.session(199_999))
+        // The flood before is over.
+        let later = start.advanced(bySeconds: 5)
+        for number in 0..<1000 {
+            cache.put(Self.session(number), for: Self.token(number), cache.ticket(at: later), isNew: true)
+        }
+        #expect((0..<1000).allSatisfy { Self.hit(cache.look(Self.token($0), at: later)) == Self.session($0) })
+    }
+
     @Test("keeps its memory during a million look-ups, and gives it back when the sessions are old")
     func bounded() {
         let capacity = 1 << 20

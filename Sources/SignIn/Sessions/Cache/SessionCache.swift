@@ -9,7 +9,9 @@ import Synchronization
 /// wait for each other. Unknown tokens are not cached.
 ///
 /// A session is kept with its user as a compact record (`SessionRecord`), about 190 bytes with its place in the
-/// table. Memory is taken as sessions come, up to `capacity`; then the oldest records give way.
+/// table. Memory is taken as sessions come, up to `capacity`; then the oldest records give way. New sessions, which may
+/// never be used, take a sixteenth of it at most: a flood of sign-ins neither fills the memory nor displaces the
+/// sessions in use.
 ///
 /// An entry is used for five seconds. A revocation by another process can stay unnoticed for that long, unless the
 /// store announces it (``Sessions/hear(_:)``). A revocation by this process takes effect at once: a read under way
@@ -46,6 +48,8 @@ package final class SessionCache: Sendable {
     private static let generationCount = 4096
 
     private let parts: [Part]
+    /// While a part has this many bytes of records, new sessions are not put in.
+    private let maximumBytesWithNew: Int
     /// Counts all removals. Read and written in the same order by all threads, as are the generations.
     private let removals = Atomic<UInt64>(0)
     /// By the user's number modulo their count: how often such a user was removed. A record has the number that it was
@@ -56,6 +60,7 @@ package final class SessionCache: Sendable {
     /// - Parameter capacity: The most bytes of all records and tables.
     package init(capacity: Int = 20 << 20) {
         parts = (0..<Self.partCount).map { _ in Part(bytes: capacity / Self.partCount) }
+        maximumBytesWithNew = capacity / Self.partCount / 16
         generations = .allocate(capacity: Self.generationCount)
         for index in 0..<Self.generationCount { (generations + index).initialize(to: Atomic(0)) }
     }
@@ -95,8 +100,13 @@ package final class SessionCache: Sendable {
         Ticket(removals: removals.load(ordering: .sequentiallyConsistent), time: now)
     }
 
-    package func put(_ found: SessionAndUser, for token: TokenHash, _ ticket: Ticket) {
+    /// - Parameter isNew: Whether the session was created now, rather than used.
+    package func put(_ found: SessionAndUser, for token: TokenHash, _ ticket: Ticket, isNew: Bool = false) {
         part(of: token).state.withLock { state in
+            if isNew {
+                state.ring.removeOld(at: ticket.time)
+                guard state.ring.usedBytes < maximumBytesWithNew else { return }
+            }
             // The generation first: a removal counts itself before it changes the generation, so that one that is not
             // seen in the count makes this record invalid.
             let generation = generation(of: found.user.id)

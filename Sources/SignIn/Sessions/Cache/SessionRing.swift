@@ -68,9 +68,11 @@ struct SessionRing: ~Copyable {
         SessionRecord(at: UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped + place))
     }
 
-    private var usedBytes: Int { end.map { $0 - head + tail } ?? tail - head }
+    /// The bytes of the records.
+    var usedBytes: Int { end.map { $0 - head + tail } ?? tail - head }
 
-    private mutating func removeOld(at now: Timestamp) {
+    /// Removes the records that are too old to be used.
+    mutating func removeOld(at now: Timestamp) {
         while recordCount > 0, record(at: head).isOld(at: now) { removeOldest() }
         if bytes.count > Self.smallest, usedBytes < bytes.count / 8 { resize(to: bytes.count / 4) }
     }
