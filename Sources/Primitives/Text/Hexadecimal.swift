@@ -1,13 +1,18 @@
 extension Sequence<UInt8> {
     /// Two lower-case hexadecimal digits for each byte.
     public var hexadecimal: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(underestimatedCount * 2)
-        for byte in self {
-            text.append((byte >> 4).hexadecimalDigit)
-            text.append((byte & 15).hexadecimalDigit)
+        withContiguousStorageIfAvailable(Self.digits) ?? Array(self).withUnsafeBufferPointer(Self.digits)
+    }
+
+    /// Not generic in its bytes: each digit costs no call.
+    private static func digits(of bytes: UnsafeBufferPointer<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+            for (index, byte) in bytes.enumerated() {
+                text[2 * index] = (byte >> 4).hexadecimalDigit
+                text[2 * index + 1] = (byte & 15).hexadecimalDigit
+            }
+            return 2 * bytes.count
         }
-        return String(decoding: text, as: UTF8.self)
     }
 }
 
