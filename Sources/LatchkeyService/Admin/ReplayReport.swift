@@ -35,9 +35,8 @@ package struct ReplayReport: Sendable {
     /// Whether it fails for the reason of the capsule.
     package var isSame: Bool { verdict.failureNow.map(verdict.failure.isSame) ?? false }
 
-    /// Whether the failure was taken from the capsule as it is, because the capsule has no response to the request that
-    /// failed.
-    package var isTakenOver: Bool { verdict.failureNow != nil && verdict.missing != nil }
+    /// Whether the failure was taken from the capsule as it is, because nothing that can be run again decided it.
+    package var isTakenOver: Bool { verdict.isTakenOver }
 
     /// The name of the check, or else the code, that fails now; nil if it passes.
     package var failsNow: String? { verdict.failureNow.map { $0.check ?? $0.code } }

@@ -52,12 +52,12 @@ extension BackchannelAuthentication {
         let record = notifier.record
         try await logged(.notification, record.terms) { (log) async throws(SignInError) in
             let id = notification.requestHash
-            guard record.carrierRequest == nil || record.carrierRequest == id,
-                notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
-            else {
-                // CIBA Core section 10.2: the token must be valid and that of the auth_req_id, otherwise 401.
-                throw notifier.isPing ? .notificationTokenUnknown : .notificationOfAnother
-            }
+            let match = NotificationMatch(
+                isPing: notifier.isPing,
+                request: record.carrierRequest == nil || record.carrierRequest == id,
+                state: notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true)
+            log.notification = notification.capsuleMembers + match.capsuleMembers
+            try match.check()
             guard BackchannelAuthenticationStatus(record, at: clock.now()) == .pending else { return }
             switch notification.outcome {
             case .ready:
@@ -77,7 +77,8 @@ extension BackchannelAuthentication {
     /// Logs a notification that cannot be read, and keeps its capsule.
     /// - Parameter problem: What is wrong with it: sentences without any text of its own.
     package func refuse(unreadable problem: String, from notifier: Notifier) async {
-        _ = try? await logged(.notification, notifier.record.terms) { (_) async throws(SignInError) -> Void in
+        _ = try? await logged(.notification, notifier.record.terms) { (log) async throws(SignInError) -> Void in
+            log.notification = [("is_readable", .flag(false))]
             throw .invalidRequest(problem)
         }
     }
@@ -93,22 +94,19 @@ extension BackchannelAuthentication {
         } catch {
             throw .cannotVerifyNotification.explained(by: error)
         }
-        guard accessToken != nil || !context.wantsAttributes else { throw .notificationWithoutAccessToken }
+        try context.checkNotification(hasAccessToken: accessToken != nil)
         let verified: VerifiedSignIn
         do throws(OIDCError) {
-            log.begin(.validate)
-            let signed = try context.client.credentials.signedToken(
-                in: idToken, rules: context.relyingParty.idTokenRules)
             verified = try await context.verify(
-                signed, accessToken, of: notification.requestID, nonce: notifier.token.nonce, &log)
+                notified: idToken, accessToken, of: notification.requestID, nonce: notifier.token.nonce, &log)
         } catch {
             log.begin(.store)
-            // Unverifiable is not invalid: the carrier may send it again.
-            guard let check = error.check else { throw .cannotVerifyNotification.explained(by: error) }
-            try await settle(notifier, notification, .refusal) {
-                $0.failure = BackchannelAuthenticationFailure.idToken(check).text
+            if let check = error.check {
+                try await settle(notifier, notification, .refusal) {
+                    $0.failure = BackchannelAuthenticationFailure.idToken(check).text
+                }
             }
-            throw SignInError(error, codeWasPosted: true)
+            throw .notificationRefused(error)
         }
         if !verified.portTokens.isEmpty { log.begin(.migrate) }
         let ported = try await AccountMigration(store: store).formerIdentities(

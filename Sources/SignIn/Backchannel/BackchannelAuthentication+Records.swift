@@ -134,6 +134,7 @@ extension BackchannelAuthentication {
                 ("context", terms.context.map { .secret(Secret($0)) }),
                 ("prompt", words(terms.prompt)),
                 ("login_hint", terms.loginHint.exposed.isEmpty ? nil : .secret(terms.loginHint)),
+                ("notification", log.notification.isEmpty ? nil : .members(log.notification)),
             ])
     }
 }

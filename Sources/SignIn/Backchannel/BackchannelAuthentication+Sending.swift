@@ -17,16 +17,6 @@ extension BackchannelAuthentication {
         }
     }
 
-    /// Checks that a request can be sent to a carrier, before it counts.
-    func authenticationRequest(
-        to context: BackchannelAuthenticationContext, notifiedAt endpoint: EndpointURL?
-    ) throws(SignInError) -> AuthenticationRequest {
-        guard let key = context.client.signingKey else { throw .clientHasNoKey }
-        guard let endpoint else { throw .addressUnknown }
-        guard context.carrier.serverInitiatedAuthorizationEndpoint != nil else { throw .carrierCannotStart }
-        return .carrier(key: key, notificationEndpoint: endpoint)
-    }
-
     /// Checks that a request can be sent to a provider that is no carrier, before it counts.
     func authenticationRequest(
         _ request: BackchannelAuthenticationParameters.ProviderRequest, to context: BackchannelAuthenticationContext,
@@ -71,11 +61,11 @@ extension BackchannelAuthentication {
         log.begin(.request)
         let response: BackchannelAuthenticationResponse
         do throws(OIDCError) {
-            response = try await send(context, request.token, request.message)
+            response = try await context.send(request.message, request.token)
         } catch {
             log.begin(.store)
             prompts.count(error.isRefusal ? .refused : .failed)
-            let refusal = Self.refusal(error)
+            let refusal = SignInError.backchannelNotStarted(error)
             await giveUp(request, refusal)
             // If the store fails here, the prompt still counts. That only makes the limit stricter.
             if error.showsNoPrompt { try? await store.takeBack(request.prompt) }
@@ -109,39 +99,6 @@ extension BackchannelAuthentication {
             interval: request.message.deliveryMode.map { _ in response.interval }, correlationID: context.correlationID)
     }
 
-    private func send(
-        _ context: BackchannelAuthenticationContext, _ token: NotificationToken, _ message: AuthenticationRequest
-    ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
-        switch message {
-        case .carrier(let key, let endpoint): return try await send(context, token, signedWith: key, endpoint)
-        case .provider(var request, let mode):
-            if mode == .ping { request.notificationToken = token.text }
-            return try await context.relyingParty.authenticate(
-                request, client: context.client.credentials, signedWith: context.client.signingKey,
-                provider: context.carrier, correlationID: context.correlationID)
-        }
-    }
-
-    private func send(
-        _ context: BackchannelAuthenticationContext, _ token: NotificationToken, signedWith key: ClientKey,
-        _ endpoint: EndpointURL
-    ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
-        var request = ServerInitiatedAuthorizationRequest(
-            clientID: context.client.id, redirectURI: context.terms.redirectURI, loginHint: context.terms.loginHint,
-            scopes: context.scopes, state: token.state, nonce: token.nonce, correlationID: context.correlationID,
-            notificationEndpoint: endpoint, notificationToken: token.text)
-        request.acrValues = context.acrValues
-        request.context = context.terms.context
-        request.prompt = context.prompt
-        request.options = context.terms.options
-        return try await context.relyingParty.start(request, signedWith: key, provider: context.carrier)
-    }
-
-    private static func refusal(_ error: OIDCError) -> SignInError {
-        guard error.isRefusal, !error.wasFoundHere else { return SignInError(error) }
-        return .refusedBackchannel(error.carrierError ?? "unknown_error").explained(by: error)
-    }
-
     /// Records that a request failed. The record of a first request is removed, because its client never learns the
     /// handle. If the store fails, the record expires within a minute.
     private func giveUp(_ request: NewRequest, _ error: SignInError) async {
@@ -156,6 +113,54 @@ extension BackchannelAuthentication {
                 : max(record.removedAt, now.advanced(bySeconds: configuration.backchannelAuthentication.retention))
             return true
         }
+    }
+}
+
+extension BackchannelAuthenticationContext {
+    /// Checks that a request can be sent to a carrier, before it counts.
+    func carrierRequest(
+        notifiedAt endpoint: EndpointURL?
+    ) throws(SignInError) -> BackchannelAuthentication.AuthenticationRequest {
+        guard let key = client.signingKey else { throw .clientHasNoKey }
+        guard let endpoint else { throw .addressUnknown }
+        guard carrier.serverInitiatedAuthorizationEndpoint != nil else { throw .carrierCannotStart }
+        return .carrier(key: key, notificationEndpoint: endpoint)
+    }
+
+    /// Sends a request, once.
+    func send(
+        _ message: BackchannelAuthentication.AuthenticationRequest, _ token: NotificationToken
+    ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
+        switch message {
+        case .carrier(let key, let endpoint): return try await send(token, signedWith: key, endpoint)
+        case .provider(var request, let mode):
+            if mode == .ping { request.notificationToken = token.text }
+            return try await relyingParty.authenticate(
+                request, client: client.credentials, signedWith: client.signingKey, provider: carrier,
+                correlationID: correlationID)
+        }
+    }
+
+    private func send(
+        _ token: NotificationToken, signedWith key: ClientKey, _ endpoint: EndpointURL
+    ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
+        var request = ServerInitiatedAuthorizationRequest(
+            clientID: client.id, redirectURI: terms.redirectURI, loginHint: terms.loginHint, scopes: scopes,
+            state: token.state, nonce: token.nonce, correlationID: correlationID, notificationEndpoint: endpoint,
+            notificationToken: token.text)
+        request.acrValues = acrValues
+        request.context = terms.context
+        request.prompt = prompt
+        request.options = terms.options
+        return try await relyingParty.start(request, signedWith: key, provider: carrier)
+    }
+}
+
+extension SignInError {
+    /// The request to authenticate the user failed.
+    static func backchannelNotStarted(_ error: OIDCError) -> SignInError {
+        guard error.isRefusal, !error.wasFoundHere else { return SignInError(error) }
+        return .refusedBackchannel(error.carrierError ?? "unknown_error").explained(by: error)
     }
 }
 

@@ -104,7 +104,7 @@ package struct BackchannelAuthentication: Sendable {
             try checkRetry(of: found, at: clock.now())
             log.begin(.discovery)
             let context = try await context(of: found.terms)
-            let message = try authenticationRequest(to: context, notifiedAt: endpoint)
+            let message = try context.carrierRequest(notifiedAt: endpoint)
             log.begin(.store)
             guard let network = context.network,
                 let hint = LoginHint(found.terms.loginHint.exposed, at: network)
@@ -153,7 +153,7 @@ package struct BackchannelAuthentication: Sendable {
         let context = try await context(of: terms)
         let message: AuthenticationRequest
         switch (request, context.deliveryMode) {
-        case (.carrier, nil): message = try authenticationRequest(to: context, notifiedAt: endpoint)
+        case (.carrier, nil): message = try context.carrierRequest(notifiedAt: endpoint)
         case (.provider(let request), let mode?): message = try authenticationRequest(request, to: context, mode)
         default: throw .internalFault
         }

@@ -28,9 +28,18 @@ struct BackchannelAuthenticationContext: Sendable {
 }
 
 extension BackchannelAuthentication {
-    /// Checks a sign-in and finds its carrier.
     func context(
         of terms: BackchannelAuthenticationRecord.Terms
+    ) async throws(SignInError) -> BackchannelAuthenticationContext {
+        try await .find(terms, configuration, relyingParties)
+    }
+}
+
+extension BackchannelAuthenticationContext {
+    /// Checks a sign-in and finds its carrier.
+    static func find(
+        _ terms: BackchannelAuthenticationRecord.Terms, _ configuration: SignInConfiguration,
+        _ relyingParties: [String: RelyingParty]
     ) async throws(SignInError) -> BackchannelAuthenticationContext {
         guard let provider = configuration.providers[terms.provider],
             let relyingParty = relyingParties[terms.provider]

@@ -26,6 +26,8 @@ struct BackchannelAuthenticationLog {
     private var times = StepTimes()
     private var metadata: Logger.Metadata
     private var isQuiet = false
+    /// What the capsule of a failure says of the notification, if there is one.
+    var notification: [CapsuleSubject.Member] = []
     /// The outcome of the whole sign-in, once it has ended.
     var outcome: SignInOutcome?
 

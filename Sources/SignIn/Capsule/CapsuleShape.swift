@@ -146,13 +146,7 @@ struct CapsuleShape {
     }
 
     private mutating func part(_ part: TokenForm.Part) -> (shape: JSONValue?, fault: JSONValue?) {
-        switch part {
-        case .json(.object(let object)): (shape(object), nil)
-        case .json: (nil, "not_an_object")
-        case .empty: (nil, "empty")
-        case .notBase64URL: (nil, "not_base64url")
-        case .notJSON(let error): (nil, .string(error.code.rawValue))
-        }
+        (part.object.map { shape($0) }, part.fault.map { .string($0) })
     }
 
     private static func fault(_ error: JSONSyntaxError) -> JSONValue {
@@ -273,5 +267,17 @@ struct CapsuleShape {
         let rest = field.dropFirst(scheme.count)
         let shown = text(String(scheme))
         return rest.isEmpty ? shown : shown + " " + pseudonyms.pseudonym(of: String(rest))
+    }
+}
+
+extension TokenForm.Part {
+    /// Why it is no JSON object; nil if it is one.
+    var fault: String? {
+        switch self {
+        case .json(let value): value.object == nil ? "not_an_object" : nil
+        case .empty: "empty"
+        case .notBase64URL: "not_base64url"
+        case .notJSON(let error): error.code.rawValue
+        }
     }
 }

@@ -13,6 +13,8 @@ struct Pseudonyms {
         case word
         /// Visible ASCII characters.
         case visible
+        /// Visible ASCII characters that begin with the scheme of a URI (RFC 3986 section 3.1).
+        case uri
         /// Visible ASCII characters and spaces.
         case ascii
         /// Any other text without control characters.
@@ -44,7 +46,16 @@ struct Pseudonyms {
             } else if bytes.contains(0x20) {
                 self = .ascii
             } else {
-                self = bytes.allSatisfy(Self.isOfWord) ? .word : .visible
+                self = bytes.allSatisfy(Self.isOfWord) ? .word : Self.hasScheme(bytes) ? .uri : .visible
+            }
+        }
+
+        private static func hasScheme(_ bytes: String.UTF8View) -> Bool {
+            guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes.index(after: colon) < bytes.endIndex,
+                let first = bytes.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first | 0x20)
+            else { return false }
+            return bytes[..<colon].allSatisfy { byte in
+                isOfWord(byte) && byte != UInt8(ascii: "_") || "+.".utf8.contains(byte)
             }
         }
 

@@ -49,6 +49,14 @@ extension SignInError {
     static let responseSigned = invalidRequest(
         "The authorization response is a JWT, which was not asked for. Start a new sign-in.")
 
+    /// A signed authorization response is not used.
+    init(_ refusal: AuthorizationResponseRefusal) {
+        switch refusal {
+        case .failed(let check): self = .responseRefused(check)
+        case .unknown(let error): self.init(error, advice: "Start a new sign-in.")
+        }
+    }
+
     static func responseRefused(_ check: AuthorizationResponseCheck) -> SignInError {
         invalidRequest("\(check.demand) (\(check.rawValue)) Start a new sign-in.")
     }

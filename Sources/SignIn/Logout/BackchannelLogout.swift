@@ -72,10 +72,8 @@ package struct BackchannelLogout: Sendable {
             let verdict = step.check == failedCheck ? .failed : step.verdict
             return (step.check.rawValue, .name(verdict.rawValue))
         }
-        return [
-            ("header", explanation.header.map { .object($0) }), ("claims", explanation.claims.map { .object($0) }),
-            ("checks", .members(checks)),
-        ]
+        return CapsuleSubject.members(ofToken: token, maximumBytes: relyingParty.idTokenRules.maximumBytes)
+            + [("checks", .members(checks))]
     }
 
     private func verify(
@@ -85,12 +83,8 @@ package struct BackchannelLogout: Sendable {
         do throws(LogoutTokenRefusal) {
             return try await relyingParty.verify(logoutToken: token, for: clients)
         } catch {
-            switch error {
-            case .failed(let check):
-                failedCheck = check
-                throw .logoutTokenRefused(check)
-            case .unknown(let error): throw SignInError(error)
-            }
+            if case .failed(let check) = error { failedCheck = check }
+            throw SignInError(error)
         }
     }
 
@@ -122,6 +116,13 @@ package struct BackchannelLogout: Sendable {
 
 /// Errors of logouts.
 extension SignInError {
+    init(_ refusal: LogoutTokenRefusal) {
+        switch refusal {
+        case .failed(let check): self = .logoutTokenRefused(check)
+        case .unknown(let error): self = SignInError(error)
+        }
+    }
+
     static func logoutTokenRefused(_ check: LogoutTokenCheck) -> SignInError {
         SignInError(.invalidRequest, .invalidRequest, "\(check.demand) (\(check.rawValue)) Nothing was ended.")
     }

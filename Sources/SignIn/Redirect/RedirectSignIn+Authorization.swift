@@ -22,7 +22,7 @@ extension RedirectSignIn {
         times.begin(.discovery)
         let provider: ProviderMetadata
         do throws(SignInError) {
-            provider = try await discover(network, for: pending)
+            provider = try await rules.discover(network, for: pending)
         } catch {
             return await failed(pending, error, times)
         }
@@ -59,15 +59,6 @@ extension RedirectSignIn {
         return .goOn(to: request.url(at: url).text, withinSeconds: Self.lifetime, browser: browser)
     }
 
-    func discover(_ network: MCCMNC?, for pending: PendingRedirect) async throws(SignInError) -> ProviderMetadata {
-        let name = pending.start.provider
-        guard let relyingParty = relyingParties[name] else { throw .unknownProvider(in: configuration) }
-        return try await asked(
-            await relyingParty.provider(
-                for: network, clientID: pending.clientID, correlationID: pending.correlationID),
-            discoveryUI: configuration.providers[name]?.discoveryUI)
-    }
-
     /// The request for the provider, and the sign-in as it is kept until the response comes.
     /// - Parameter confirmsNonce: Whether an ID token will confirm the nonce.
     private func authorizationRequest(
@@ -78,20 +69,9 @@ extension RedirectSignIn {
         var pending = pending
         pending.leg = .authorization(network: network, nonce: nonce, codeVerifier: codeVerifier)
         let state = try await keep(pending)
-        let start = pending.start
-        var request = AuthorizationRequest(
-            clientID: pending.clientID, redirectURI: start.callbackURL, scopes: start.scopes, state: state,
-            nonce: confirmsNonce ? nonce : nil, codeChallenge: codeVerifier.challenge,
-            correlationID: isOfCarriers(start.provider) ? pending.correlationID : nil)
-        request.loginHintToken = loginHintToken
-        request.loginHint = start.loginHint
-        request.acrValues = start.acrValues
-        request.context = start.context
-        request.prompt = start.prompt
-        request.maximumAuthenticationAge = pending.authentication.maximumAge
-        request.dpopKey = pending.dpopKey
-        request.responseMode = configuration.providers[start.provider]?.responseMode ?? .query
-        request.repeatsRedirectURI = configuration.providers[start.provider]?.kind == .camara
+        let request = rules.authorizationRequest(
+            pending, state: state, nonce: confirmsNonce ? nonce : nil, challenge: codeVerifier.challenge,
+            loginHintToken: loginHintToken)
         return (pending, request)
     }
 
@@ -123,6 +103,4 @@ extension RedirectSignIn {
         pendingStarts.end(TokenHash(sha256Of: state.exposed))
         _ = try? await oneTimeStore.take(.pendingRedirect, under: state)
     }
-
-    func isOfCarriers(_ provider: String) -> Bool { relyingParties[provider]?.isOfCarriers ?? false }
 }

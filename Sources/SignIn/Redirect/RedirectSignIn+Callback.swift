@@ -40,17 +40,11 @@ extension RedirectSignIn {
     ) async -> RedirectStep {
         var request: SignInRequest
         do throws(SignInError) {
-            if let clientID = response.clientID, clientID != pending.clientID { throw .responseOfOtherClient }
-            if let error = response.error {
-                try await checkIssuerOfError(response, pending)
-                let isOperator = configuration.providers[pending.start.provider]?.kind == .camara
-                throw isOperator ? .refusedByOperator(error) : .refusedAtAuthorization(error)
-            }
-            if pending.leg == .carrierChoice {
-                guard let network = response.network else { throw .carrierNotChosen }
+            switch try await rules.accept(response, for: pending) {
+            case .carrier(let network):
                 return try await sendToProvider(pending, at: network, loginHintToken: response.loginHintToken, browser)
+            case .code(let code, let network): request = try await self.request(code, network, pending)
             }
-            request = try await self.request(response, pending)
         } catch {
             await signIn.capsules.keep(capsuleSubject(of: pending, response), error)
             guard let id = pending.start.verification else { return refused(pending, error) }
@@ -67,14 +61,10 @@ extension RedirectSignIn {
 
     /// The sign-in with the code that the browser brought.
     private func request(
-        _ response: AuthorizationResponse, _ pending: PendingRedirect
+        _ code: Secret, _ network: MCCMNC?, _ pending: PendingRedirect
     ) async throws(SignInError) -> SignInRequest {
-        guard case .authorization(let asked, let nonce, let codeVerifier) = pending.leg else { throw .internalFault }
+        guard case .authorization(_, let nonce, let codeVerifier) = pending.leg else { throw .internalFault }
         let start = pending.start
-        let network = asked ?? (isOfCarriers(start.provider) ? response.network : nil)
-        guard network != nil || !isOfCarriers(start.provider) else { throw .carrierNotNamed }
-        try await checkIssuer(response, network, pending)
-        guard let code = response.code else { throw .codeMissing }
         try await keepForThisSignIn(code, of: pending)
         var request = SignInRequest(
             provider: start.provider, clientID: pending.clientID, code: code, network: network,
@@ -176,42 +166,5 @@ extension RedirectSignIn {
             throw error
         }
         guard isFirst else { throw .codeOfAnotherSignIn }
-    }
-
-    /// An error is the provider's only if its issuer is (RFC 9207 section 2). While the provider is not known, nothing
-    /// can be compared, and the sign-in ends all the same.
-    private func checkIssuerOfError(
-        _ response: AuthorizationResponse, _ pending: PendingRedirect
-    ) async throws(SignInError) {
-        guard case .authorization(let asked, _, _) = pending.leg else { return }
-        let network = asked ?? (isOfCarriers(pending.start.provider) ? response.network : nil)
-        guard let provider = try? await discover(network, for: pending) else { return }
-        try checkIssuer(response.issuer, of: provider, pending)
-    }
-
-    /// A response that names its issuer or its carrier must name the one that was asked.
-    private func checkIssuer(
-        _ response: AuthorizationResponse, _ network: MCCMNC?, _ pending: PendingRedirect
-    ) async throws(SignInError) {
-        let provider = try await discover(network, for: pending)
-        // A carrier may have several networks: another one is good if it has the same issuer.
-        if let network, let named = response.network, named != network {
-            guard let other = try? await discover(named, for: pending), other.issuer.hasSameBytes(as: provider.issuer)
-            else { throw .issuerMixedUp }
-        }
-        try checkIssuer(response.issuer, of: provider, pending)
-    }
-
-    /// The issuer is required by the configuration, or by metadata that says that responses always name it (RFC 9207
-    /// section 2.4).
-    private func checkIssuer(
-        _ named: String?, of provider: ProviderMetadata, _ pending: PendingRedirect
-    ) throws(SignInError) {
-        guard let issuer = named else {
-            let isRequired = configuration.providers[pending.start.provider]?.requiresIssuer ?? false
-            guard isRequired || provider.namesIssuerInResponses else { return }
-            throw .issuerNotNamed
-        }
-        guard provider.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }
     }
 }

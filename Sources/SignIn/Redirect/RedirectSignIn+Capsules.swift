@@ -29,6 +29,8 @@ extension RedirectSignIn {
             members += [("sent_to", .name("authorization")), ("nonce", .secret(nonce))]
         }
         if requestID != nil { members.append(("correlation_id", .name(pending.correlationID.text))) }
+        // No frontend is told of another browser's response, so that only such a capsule has a name of its own.
+        if response != nil { members.append(("browser_matches", .flag(requestID == nil))) }
         members.append(("authorization_response", response.map { .members($0.capsuleMembers) }))
         return CapsuleSubject(
             flow: start.verification != nil ? .phoneVerification : start.linkingSession != nil ? .link : .redirect,
@@ -52,11 +54,8 @@ extension RedirectSignIn {
     }
 
     private func members(ofSigned text: Secret, at provider: String) -> [CapsuleSubject.Member] {
-        let contents = relyingParties[provider]?.unverifiedContents(of: text)
-        return [
-            ("response", .secret(text)), ("header", contents?.header.map { .object($0) }),
-            ("claims", contents?.claims.map { .object($0) }),
-        ]
+        let longest = relyingParties[provider]?.idTokenRules.maximumBytes ?? 0
+        return [("response", .secret(text))] + CapsuleSubject.members(ofToken: text, maximumBytes: longest)
     }
 
     /// Keeps the capsule of a response whose parameters cannot be read.
@@ -69,7 +68,7 @@ extension RedirectSignIn {
         _ = try? await signIn.capsules.recording { () async throws(SignInError) -> Void in
             throw .invalidRequest(problem)
         } failed: { _ in
-            capsuleSubject(at: provider, browser, [], nil, requestID)
+            capsuleSubject(at: provider, browser, [("is_readable", .flag(false))], nil, requestID)
         }
     }
 
@@ -93,6 +92,7 @@ extension AuthorizationResponse {
             ("error", error.map { .code($0) }),
             ("iss", issuer.map { .text($0) }), ("mccmnc", network.map { .text($0.text) }),
             ("has_login_hint_token", .flag(loginHintToken != nil)), ("signed_for", clientID.map { .text($0.text) }),
+            ("is_readable", .flag(true)),
         ]
     }
 }

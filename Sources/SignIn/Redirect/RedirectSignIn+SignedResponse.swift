@@ -14,18 +14,14 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> AuthorizationResponse {
         switch received {
         case .plain(let response):
-            guard !isSigned(at: response.provider) else {
+            guard !rules.isSigned(at: response.provider) else {
                 throw refusing(.responseNotSigned, of: response.provider)
             }
             return response
         case .signed(let text, let provider):
-            guard isSigned(at: provider) else { throw refusing(.responseSigned, of: provider) }
+            guard rules.isSigned(at: provider) else { throw refusing(.responseSigned, of: provider) }
             return AuthorizationResponse(try await verified(text, provider, &failedCheck), provider: provider)
         }
-    }
-
-    private func isSigned(at provider: String) -> Bool {
-        configuration.providers[provider]?.responseMode.isSigned ?? false
     }
 
     private func verified(
@@ -37,13 +33,8 @@ extension RedirectSignIn {
         do throws(AuthorizationResponseRefusal) {
             return try await relyingParty.verify(authorizationResponse: text, for: clients)
         } catch {
-            switch error {
-            case .failed(let check):
-                failedCheck = check
-                throw refusing(.responseRefused(check), of: provider)
-            case .unknown(let error):
-                throw refusing(SignInError(error, advice: "Start a new sign-in."), of: provider)
-            }
+            if case .failed(let check) = error { failedCheck = check }
+            throw refusing(SignInError(error), of: provider)
         }
     }
 

@@ -29,6 +29,8 @@ package struct RedirectSignIn: Sendable {
     let clock: WallClock
     let random: RandomSource
 
+    var rules: RedirectRules { RedirectRules(configuration: configuration, relyingParties: relyingParties) }
+
     /// How many sign-ins are under way.
     package var pendingCount: Int { pendingStarts.count }
 

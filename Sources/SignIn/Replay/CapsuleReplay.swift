@@ -1,13 +1,12 @@
-import Logging
 import OpenIDConnect
 package import Primitives
 import StorageModel
 
-/// Runs the sign-in of a capsule again, offline, with the code and configuration of today.
+/// Runs the failed operation of a capsule again, offline, with the code and configuration of today.
 ///
-/// The steps are those of the server: discovery, token request, validation, userinfo. What the provider sent is made
-/// anew from the capsule with made-up values in the place of pseudonyms, and signed with a made-up key. What cannot be
-/// computed anew is carried over from the capsule, and the verdict names it.
+/// The steps are those of the server for the flow of the capsule. What the provider sent is made anew from the capsule
+/// with made-up values in the place of pseudonyms, and signed with a made-up key. What cannot be computed anew is
+/// carried over from the capsule, and the verdict names it.
 package struct CapsuleReplay: Sendable {
     /// The longest file that is read, in bytes. A capsule has at most 32 KiB, and may have been indented.
     package static let maximumBytes = 256 * 1024
@@ -71,6 +70,8 @@ package struct CapsuleReplay: Sendable {
         /// The request whose response the capsule does not have, and at which the replay ended; nil if it has all. If
         /// it is the request that failed, the failure is taken from the capsule as it is.
         package let missing: String?
+        /// Whether the failure was taken from the capsule as it is, after every step before it had passed.
+        package let isTakenOver: Bool
         /// What the replay did not compute.
         package let carriedOver: [String]
         /// The settings that ID tokens are judged by and that differ: name, then and now.
@@ -87,6 +88,7 @@ package struct CapsuleReplay: Sendable {
     package let version: String
     let content: JSONObject
     let failure: Failure
+    let kind: ReplayKind
 
     /// Reads a capsule, which may come from anyone.
     /// - Throws: ``Refusal``.
@@ -121,36 +123,12 @@ package struct CapsuleReplay: Sendable {
         self.version = version
         clientID = request["client_id"]?.string ?? ""
         correlationID = content["correlation_id"]?.string ?? ""
-        self.failure = Failure(
+        let shown = Failure(
             code: code, check: failure["check"]?.string, errorType: errorType,
             providerCode: failure["provider_code"]?.string, step: failure["step"]?.string,
             cause: failure["cause"]?.string)
-        try checkIsReplayable(request)
-    }
-
-    /// The flows that redeem a code by the steps of a replay.
-    private static let flows: Set<CapsuleFlow> = [.code, .redirect, .link, .transaction]
-    private static let steps: Set<SignInReport.Step> = [.discovery, .token, .keys, .validate, .userinfo]
-    /// The checks that need more than a capsule has.
-    private static let otherChecks: Set<IDTokenCheck> = [.encryption, .sameUser]
-
-    /// - Throws: ``Refusal/Code/notReplayable`` for a failure that the provider's responses in the capsule do not
-    ///   decide.
-    private func checkIsReplayable(_ request: JSONObject) throws(Refusal) {
-        guard let flow = request["flow"]?.string.flatMap(CapsuleFlow.init(rawValue:)), Self.flows.contains(flow),
-            request["code"]?.string != nil, request["operator_token"]?.bool != true
-        else { throw Refusal(.notReplayable, "only what a provider's code led to is replayed") }
-        guard let step = failure.step.flatMap(SignInReport.Step.init(rawValue:)), Self.steps.contains(step) else {
-            throw Refusal(.notReplayable, "it failed at a step that the provider's responses do not decide")
-        }
-        let check = failure.check.flatMap(IDTokenCheck.init(rawValue:))
-        guard check.map(Self.otherChecks.contains) != true else {
-            throw Refusal(
-                .notReplayable,
-                check == .encryption
-                    ? "an encrypted token is not in a capsule, so it cannot be decrypted again"
-                    : "who was signed in is not in a capsule")
-        }
+        self.failure = shown
+        kind = try ReplayKind(request, shown)
     }
 }
 
@@ -191,15 +169,12 @@ extension CapsuleReplay {
         guard provider.kind != .camara else {
             throw Refusal(.notReplayable, "sign-ins by number are not replayed")
         }
-        guard let client = ClientID(clientID).flatMap({ provider.clients[$0] }) else {
-            throw Refusal(
-                .configuration,
-                "the provider \(Self.shown(self.provider)) has no client \(Self.shown(clientID)) in the configuration")
-        }
+        let client = try client(of: provider)
         var isOfCarriers = false
         if case .byNetwork = relyingParty.discovery { isOfCarriers = true }
-        let rebuilt = try RebuiltSignIn(
+        var rebuilt = try RebuiltSignIn(
             self, client, isOfCarriers: isOfCarriers, decrypts: decrypts ?? (client.idTokenDecryption != nil))
+        let flow = try kind.flow(of: self, &rebuilt)
         let moment = rebuilt.moment
         let http = RebuiltResponses(rebuilt.answers, isOfCarriers: isOfCarriers)
         let party = RelyingParty(
@@ -209,91 +184,89 @@ extension CapsuleReplay {
         var adapted = configuration
         adapted.providers[self.provider]?.clients[client.id] = rebuilt.client
         let record = ProtocolRecord()
-        let (error, step) = await Self.run(rebuilt.request, adapted, party, record, at: moment)
-        return try verdict(error, step, rebuilt, http, party, record, client)
+        let scene = ReplayScene(
+            provider: self.provider, client: rebuilt.client, configuration: adapted, relyingParty: party,
+            moment: moment)
+        let outcome = await ProtocolRecord.$current.withValue(record) { await flow.run(scene) }
+        let changes = changes(to: Capsule.settings(of: clientID.isEmpty ? nil : client, party))
+        // What a request without an answer leads to says nothing.
+        if let unanswered = http.unanswered {
+            return try verdict(without: unanswered, flow.position, rebuilt.carriedOver, changes)
+        }
+        return try verdict(outcome, rebuilt, failedChecks(outcome, record, party), changes)
     }
 
-    /// The steps of the server.
-    /// - Returns: How it fails, and at which step; nil if it passes.
-    private static func run(
-        _ request: SignInRequest, _ configuration: SignInConfiguration, _ party: RelyingParty,
-        _ record: ProtocolRecord, at moment: Timestamp
-    ) async -> (SignInError?, SignInReport.Step?) {
-        let correlationID = CorrelationID.random(from: .system)
-        let logger = Logger(label: "replay") { _ in SwiftLogNoOpLogHandler() }
-        var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: { _ in })
-        let result = await ProtocolRecord.$current.withValue(record) { () async -> SignInError? in
-            do throws(SignInError) {
-                let attempt = try SignInAttempt(
-                    request, correlationID, configuration, [request.provider: party], clock: WallClock { moment })
-                log.begin(.discovery)
-                let provider = try await attempt.discoverProvider()
-                log.begin(.token)
-                let tokens = try await attempt.exchangeCode(at: provider)
-                _ = try await attempt.verifyUser(tokens, from: provider, &log)
-                return nil
-            } catch {
-                return error
-            }
+    /// The client of the capsule, or any one for a flow that is of none.
+    private func client(
+        of provider: SignInConfiguration.Provider
+    ) throws(Refusal) -> SignInConfiguration.Client {
+        if clientID.isEmpty, !kind.needsClient, let any = provider.clients.values.min(by: { $0.id.text < $1.id.text }) {
+            return any
         }
-        return (result, log.stepTimes.last)
+        guard let client = ClientID(clientID).flatMap({ provider.clients[$0] }) else {
+            throw Refusal(
+                .configuration,
+                "the provider \(Self.shown(self.provider)) has no client \(Self.shown(clientID)) in the configuration")
+        }
+        return client
     }
 
     private func verdict(
-        _ error: SignInError?, _ step: SignInReport.Step?, _ rebuilt: RebuiltSignIn, _ http: RebuiltResponses,
-        _ party: RelyingParty, _ record: ProtocolRecord, _ client: SignInConfiguration.Client
+        _ outcome: ReplayOutcome, _ rebuilt: RebuiltSignIn, _ failedChecks: [FailedCheck],
+        _ changes: [(name: String, before: String, now: String)]
     ) throws(Refusal) -> Verdict {
-        let changes = changes(to: Capsule.settings(of: client, party))
-        // What a request without an answer leads to says nothing.
-        if let unanswered = http.unanswered {
-            return try verdict(without: unanswered, rebuilt.carriedOver, changes)
+        if outcome.check == IDTokenCheck.signature.rawValue, failure.check != outcome.check, !rebuilt.isSignatureKnown {
+            throw Refusal(.notReplayable, "the capsule does not say whether the signature of the token is right")
         }
-        if error?.check == .signature, failure.check != IDTokenCheck.signature.rawValue, !rebuilt.isSignatureKnown {
-            throw Refusal(.notReplayable, "the capsule does not say whether the signature of the ID token is right")
-        }
-        let now = error.map { error in
+        let now = outcome.error.map { error in
             Failure(
-                code: error.code.rawValue, check: error.check?.rawValue, errorType: error.errorType.rawValue,
-                providerCode: (error.carrierError ?? error.carrierCode).map(Capsule.shownCode), step: step?.rawValue,
-                cause: error.cause ?? error.description)
+                code: error.code.rawValue, check: outcome.check, errorType: error.errorType.rawValue,
+                providerCode: (error.carrierError ?? error.carrierCode).map(Capsule.shownCode),
+                step: outcome.step?.rawValue, cause: error.cause ?? error.description)
         }
+        let undecided = now == nil ? outcome.undecided : nil
         return Verdict(
-            failure: failure, failureNow: now, failedChecks: failedChecks(record, party, error),
-            missing: nil, carriedOver: rebuilt.carriedOver, changedSettings: changes)
+            failure: failure, failureNow: undecided == nil ? now : failure, failedChecks: failedChecks,
+            missing: nil, isTakenOver: undecided != nil,
+            carriedOver: rebuilt.carriedOver + (undecided.map { ["the failure itself: \($0)"] } ?? []),
+            changedSettings: changes)
     }
 
     /// The verdict of a replay that came to a request whose response the capsule does not have.
     private func verdict(
-        without unanswered: RebuiltResponses.Question, _ carriedOver: [String],
+        without unanswered: RebuiltResponses.Question, _ position: ReplayPosition?, _ carriedOver: [String],
         _ changes: [(name: String, before: String, now: String)]
     ) throws(Refusal) -> Verdict {
-        if unanswered.position > failure.position {
+        let position = position ?? unanswered.position
+        if unanswered.position > position {
             return Verdict(
-                failure: failure, failureNow: nil, failedChecks: [], missing: unanswered.name,
+                failure: failure, failureNow: nil, failedChecks: [], missing: unanswered.name, isTakenOver: false,
                 carriedOver: carriedOver, changedSettings: changes)
         }
-        guard unanswered.position == failure.position else {
+        guard unanswered.position == position else {
             throw Refusal(.notReplayable, "the capsule has no response to \(unanswered.name)")
         }
         // It is the request that failed.
         return Verdict(
-            failure: failure, failureNow: failure, failedChecks: [], missing: unanswered.name,
+            failure: failure, failureNow: failure, failedChecks: [], missing: unanswered.name, isTakenOver: true,
             carriedOver: carriedOver + ["the failure itself: \(Self.unanswered)"], changedSettings: changes)
     }
 
     private static let unanswered =
         "another sign-in had begun the request that failed, or the server refused to send it"
 
-    /// The checks of the ID token that fail; the one that decided first.
-    private func failedChecks(_ record: ProtocolRecord, _ party: RelyingParty, _ error: SignInError?) -> [FailedCheck] {
-        guard error != nil else { return [] }
+    /// The checks of the token that fail; the one that decided first.
+    private func failedChecks(
+        _ outcome: ReplayOutcome, _ record: ProtocolRecord, _ party: RelyingParty
+    ) -> [FailedCheck] {
+        guard let error = outcome.error, outcome.failedChecks.isEmpty else { return outcome.failedChecks }
         var failed: [FailedCheck] = []
         if let validation = record.validation {
             failed = party.explain(validation).steps.filter { $0.verdict == .failed }.map {
                 FailedCheck(check: $0.check.rawValue, expected: $0.check.demand, found: $0.found)
             }
         }
-        guard let check = error?.check, !failed.contains(where: { $0.check == check.rawValue }) else { return failed }
+        guard let check = error.check, !failed.contains(where: { $0.check == check.rawValue }) else { return failed }
         let decided = FailedCheck(check: check.rawValue, expected: check.demand, found: "it is not met")
         return [decided] + failed
     }
@@ -310,34 +283,5 @@ extension CapsuleReplay {
     static func shown(_ text: String) -> String {
         let clean = text.unicodeScalars.prefix(80).map { (0x20...0x7E).contains($0.value) ? Character($0) : "?" }
         return String(clean)
-    }
-}
-
-extension CapsuleReplay.Failure {
-    /// The checks of an ID token that need no keys.
-    private static let checksOfHeader: [IDTokenCheck] = [.format, .criticalHeader, .type, .algorithm]
-
-    /// How far the sign-in came.
-    fileprivate var position: Int {
-        switch step.flatMap(SignInReport.Step.init(rawValue:)) {
-        case .token: 1
-        case .validate where Self.checksOfHeader.contains(where: { $0.rawValue == check }): 2
-        case .keys: 3
-        case .validate: 4
-        case .userinfo: 5
-        default: 0
-        }
-    }
-}
-
-extension RebuiltResponses.Question {
-    /// Where it is among the steps of a sign-in, as ``CapsuleReplay/Failure`` counts them.
-    fileprivate var position: Int {
-        switch self {
-        case .discovery, .issuer, .other: 0
-        case .token: 1
-        case .keys: 3
-        case .userInfo: 5
-        }
     }
 }

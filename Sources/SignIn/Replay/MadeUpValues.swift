@@ -142,10 +142,11 @@ struct MadeUpValues {
         guard count > 0 else { return "" }
         switch pseudonym.kind {
         case .visible: bytes[count - 1] = UInt8(ascii: ".")
+        case .uri where count >= 3: bytes[1] = UInt8(ascii: ":")
         case .ascii: bytes[count / 2] = UInt8(ascii: " ")
         case .control: bytes[count / 2] = UInt8(ascii: "\n")
         case .text where count >= 2: bytes.replaceSubrange(0..<2, with: "é".utf8)
-        case .word, .text, .name, .integer, .negative, .fraction, .past, .future, .beyond: break
+        case .word, .uri, .text, .name, .integer, .negative, .fraction, .past, .future, .beyond: break
         }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -162,7 +163,7 @@ struct MadeUpValues {
         case .past: return 1
         case .future: return .integer(1 << 52)
         case .beyond: return .integer(.max)
-        case .word, .visible, .ascii, .text, .control, .name: return nil
+        case .word, .visible, .uri, .ascii, .text, .control, .name: return nil
         }
     }
 

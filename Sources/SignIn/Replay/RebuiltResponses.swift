@@ -10,7 +10,7 @@ final class RebuiltResponses: HTTPClient {
         case discovery
         /// The OpenID configuration of an issuer that a network's metadata names.
         case issuer
-        case keys, token, userInfo
+        case keys, token, userInfo, pushedAuthorization, backchannelAuthentication
         /// Another request. No capsule has a response to it that a replay reads.
         case other
 
@@ -22,6 +22,8 @@ final class RebuiltResponses: HTTPClient {
             case .keys: "the provider's keys"
             case .token: "the token request"
             case .userInfo: "the userinfo request"
+            case .pushedAuthorization: "the pushed authorization request"
+            case .backchannelAuthentication: "the backchannel authentication request"
             case .other: "another request"
             }
         }
@@ -59,7 +61,8 @@ final class RebuiltResponses: HTTPClient {
                 return nil
             }
             // A document is the same each time; a code is redeemed once.
-            if answers.count > 1 || question == .token || question == .userInfo { answers.removeFirst() }
+            let isDocument = [.discovery, .issuer, .keys].contains(question)
+            if answers.count > 1 || !isDocument { answers.removeFirst() }
             state.answers[question] = answers
             return first
         }
@@ -78,8 +81,9 @@ final class RebuiltResponses: HTTPClient {
         case .keys: return .keys
         case .token: return .token
         case .userInfo: return .userInfo
-        case .resource, .pushedAuthorization, .backchannelAuthentication, .numberVerification, .simSwap, .telcoFinder:
-            return .other
+        case .pushedAuthorization: return .pushedAuthorization
+        case .backchannelAuthentication: return .backchannelAuthentication
+        case .resource, .numberVerification, .simSwap, .telcoFinder: return .other
         }
     }
 }

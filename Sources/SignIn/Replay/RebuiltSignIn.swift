@@ -10,15 +10,23 @@ struct RebuiltSignIn {
     /// The time of the validation, or else of the failure.
     let moment: Timestamp
     /// What the replay takes from the capsule without computing it, in sentences.
-    private(set) var carriedOver: [String] = []
+    var carriedOver: [String] = []
     /// Whether the capsule says that the signature of the ID token was right or wrong, rather than not checked.
-    private(set) var isSignatureKnown = false
+    var isSignatureKnown = false
     private let network: MCCMNC?
     private let metadata: JSONObject?
     /// What was known of the issuer of a refused network.
     private let issuer: JSONObject?
-    private var values = MadeUpValues()
+    var values = MadeUpValues()
     private let decrypts: Bool
+    /// The keys of the capsule; nil before they are made.
+    var keys: RebuiltKeys?
+    /// The results of the checks of the ID token, by their names.
+    let results: [String: JSONObject]
+    /// The ID token in compact form; nil if the capsule has none.
+    private(set) var idToken: String?
+    /// What the ID token came with; nil if the capsule has none.
+    private(set) var accessToken: Secret?
 
     private typealias Refusal = CapsuleReplay.Refusal
 
@@ -33,7 +41,7 @@ struct RebuiltSignIn {
         self.decrypts = decrypts
         let checks = content["checks"]?.object
         moment = checks?["at"]?.integer.map { Timestamp(secondsSinceEpoch: $0) } ?? capsule.time
-        let results = Self.results(of: checks)
+        results = Self.results(of: checks)
         request = try Self.request(capsule, client.id, results, &values)
         network = request.network
         if let document = content["metadata"]?.object {
@@ -46,8 +54,8 @@ struct RebuiltSignIn {
         } else {
             issuer = nil
         }
-        try rebuild(content, results, isOfCarriers: isOfCarriers)
-        if client.nonce == .issued, !request.wasStartedHere {
+        try rebuild(content, isOfCarriers: isOfCarriers)
+        if capsule.kind == .code, client.nonce == .issued, !request.wasStartedHere {
             carriedOver.append("that this server had issued the nonce")
         }
     }
@@ -78,24 +86,25 @@ struct RebuiltSignIn {
 
     // MARK: The responses
 
-    private mutating func rebuild(
-        _ content: JSONObject, _ results: [String: JSONObject], isOfCarriers: Bool
-    ) throws(CapsuleReplay.Refusal) {
+    private mutating func rebuild(_ content: JSONObject, isOfCarriers: Bool) throws(CapsuleReplay.Refusal) {
         let shownToken = content["id_token"]?.object
         var header: JSONObject?
-        if let shown = shownToken?["header"]?.object {
+        if let shown = (shownToken ?? CapsuleReplay.otherToken(in: content))?["header"]?.object {
             header = JSONValue.object(of: try values.members(shown)).object
         }
         let keys = try RebuiltKeys(content["keys"]?.object, header: header, &values)
         let exchanges = (content["responses"]?.array ?? []).prefix(CapsuleReplay.maximumElements).compactMap(\.object)
-        let accessToken = try accessToken(in: exchanges)
-        let idToken = try idToken(shownToken, results, keys, header, accessToken)
+        self.keys = keys
+        accessToken = try accessToken(in: exchanges)
+        let isNotified = content["request"]?.object?["notification"]?.object?["has_access_token"]?.bool
+        if isNotified == true { accessToken = Secret("made-up-access-token") }
+        idToken = try idToken(shownToken, keys, header)
         for exchange in exchanges {
             let question = Self.question(exchange, isOfCarriers)
             // Metadata and keys that were used are answered with below.
             if question == .discovery, metadata != nil { continue }
             answers[question, default: []].append(
-                try answer(to: question, exchange, idToken: idToken, keys))
+                try answer(to: question, exchange, keys))
         }
         answerWithMetadata(isOfCarriers)
         answerWithKeys(keys)
@@ -118,6 +127,8 @@ struct RebuiltSignIn {
         case "keys": .keys
         case "token": .token
         case "userInfo": .userInfo
+        case "pushedAuthorization": .pushedAuthorization
+        case "backchannelAuthentication": .backchannelAuthentication
         default: .other
         }
     }
@@ -130,8 +141,7 @@ struct RebuiltSignIn {
 
     /// The ID token in compact form; nil if the capsule has none.
     private mutating func idToken(
-        _ shown: JSONObject?, _ results: [String: JSONObject], _ keys: RebuiltKeys, _ header: JSONObject?,
-        _ accessToken: Secret?
+        _ shown: JSONObject?, _ keys: RebuiltKeys, _ header: JSONObject?
     ) throws(CapsuleReplay.Refusal) -> String? {
         guard let shown else { return nil }
         guard shown["omitted"] == nil else {
@@ -163,7 +173,7 @@ struct RebuiltSignIn {
     }
 
     private mutating func answer(
-        to question: RebuiltResponses.Question, _ exchange: JSONObject, idToken: String?, _ keys: RebuiltKeys
+        to question: RebuiltResponses.Question, _ exchange: JSONObject, _ keys: RebuiltKeys
     ) throws(CapsuleReplay.Refusal) -> RebuiltResponses.Answer {
         if let code = exchange["no_response"]?.string {
             guard let code = OutboundError.Code(rawValue: code) else {
@@ -192,12 +202,12 @@ struct RebuiltSignIn {
             throw CapsuleReplay.Refusal(
                 .notReplayable, "the capsule has no content of the response to \(question.name), which was too long")
         }
-        response.body = try body(content, question, idToken, keys)
+        response.body = try body(content, question, keys)
         return .response(response)
     }
 
     private mutating func body(
-        _ content: JSONObject?, _ question: RebuiltResponses.Question, _ idToken: String?, _ keys: RebuiltKeys
+        _ content: JSONObject?, _ question: RebuiltResponses.Question, _ keys: RebuiltKeys
     ) throws(CapsuleReplay.Refusal) -> [UInt8] {
         guard let content else { return [] }
         if let json = content["json"] {

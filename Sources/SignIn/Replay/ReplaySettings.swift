@@ -28,30 +28,29 @@ extension CapsuleReplay {
     /// - Throws: ``Refusal`` if what it recorded is no setting.
     func recorded(in settings: ReplaySettings) throws(Refusal) -> ReplaySettings {
         var settings = settings
+        let shown = content["settings"]?.object
+        if var rules = settings.relyingParty?.idTokenRules {
+            rules.clockSkewSeconds = try Self.seconds(shown?["clock_skew"]) ?? rules.clockSkewSeconds
+            rules.maximumAgeSeconds = try Self.seconds(shown?["max_age_of_issue"]) ?? rules.maximumAgeSeconds
+            if let names = Self.words(shown?["id_token_types"]) {
+                rules.types = names.compactMap(IDTokenType.init(rawValue:))
+            }
+            settings.relyingParty?.idTokenRules = rules
+        }
         guard let id = ClientID(clientID), var client = settings.signIn.providers[provider]?.clients[id] else {
             return settings
         }
         // The tokens of a capsule were decrypted.
         client.idTokenDecryption = nil
-        if let shown = content["settings"]?.object {
-            if var rules = settings.relyingParty?.idTokenRules {
-                rules.clockSkewSeconds = try Self.seconds(shown["clock_skew"]) ?? rules.clockSkewSeconds
-                rules.maximumAgeSeconds = try Self.seconds(shown["max_age_of_issue"]) ?? rules.maximumAgeSeconds
-                if let names = Self.words(shown["id_token_types"]) {
-                    rules.types = names.compactMap(IDTokenType.init(rawValue:))
-                }
-                settings.relyingParty?.idTokenRules = rules
-            }
-            if let names = Self.words(shown["signing_algorithms"]) {
-                let algorithms = Set(names.compactMap(SigningAlgorithm.init(rawValue:)))
-                client.idTokenSigningAlgorithm = nil
-                client.usualSigningAlgorithms = algorithms
-                settings.relyingParty?.signingAlgorithms.formUnion(algorithms)
-            }
-            client.pkce = shown["pkce"]?.string.flatMap { Client.PKCE(rawValue: $0) } ?? client.pkce
-            client.nonce = shown["nonce"]?.string.flatMap { Client.Nonce(rawValue: $0) } ?? client.nonce
-            client.scopes = Self.words(shown["scopes"]) ?? client.scopes
+        if let names = Self.words(shown?["signing_algorithms"]) {
+            let algorithms = Set(names.compactMap(SigningAlgorithm.init(rawValue:)))
+            client.idTokenSigningAlgorithm = nil
+            client.usualSigningAlgorithms = algorithms
+            settings.relyingParty?.signingAlgorithms.formUnion(algorithms)
         }
+        client.pkce = shown?["pkce"]?.string.flatMap { Client.PKCE(rawValue: $0) } ?? client.pkce
+        client.nonce = shown?["nonce"]?.string.flatMap { Client.Nonce(rawValue: $0) } ?? client.nonce
+        client.scopes = Self.words(shown?["scopes"]) ?? client.scopes
         settings.signIn.providers[provider]?.clients[id] = client
         return settings
     }

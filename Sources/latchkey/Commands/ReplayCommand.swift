@@ -7,13 +7,15 @@ import SignIn
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Runs the failed sign-in of a capsule again, offline, and says which check fails now.",
+        abstract: "Runs the failed sign-in or logout of a capsule again, offline, and says which check fails now.",
         discussion: """
             Reads a capsule that `latchkey capsule export` wrote, and runs the steps of the server on it with the \
-            configuration of today, at the time of the capsule: discovery, token request, ID token, userinfo. The \
-            provider's responses are made anew from the capsule, with made-up values in the place of pseudonyms. No \
-            request is sent, and no database is opened. What cannot be computed again, such as a signature or a \
-            connection that failed, is taken from the capsule, and the report says so.
+            configuration of today, at the time of the capsule: discovery, token request, ID token, userinfo; for a \
+            redirect, the start or the browser's return; for a logout, the logout token; for a backchannel \
+            authentication at a carrier, its start or the notification. The provider's responses are made anew from \
+            the capsule, with made-up values in the place of pseudonyms. No request is sent, and no database is \
+            opened. What cannot be computed again, such as a signature, a connection that failed or what the database \
+            decided, is taken from the capsule, and the report says so.
 
             With the settings that the capsule recorded, the same version of Latchkey must fail as it did; otherwise \
             the capsule does not have what decided, and cannot be replayed.

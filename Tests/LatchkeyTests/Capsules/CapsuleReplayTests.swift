@@ -130,6 +130,29 @@ enum ExampleCapsules {
         #expect(report.isSame, "\(report.text)")
     }
 
+    /// The examples of what has no code, and a line of the report of each.
+    static let rowsWithoutCode: [(example: String, isTakenOver: Bool, line: String)] = [
+        ("logout_issuer.json", false, "  check issuer\n    expected: The logout token's iss must be this provider's"),
+        ("notification_nonce.json", false, "result: the check nonce fails, as before"),
+        (
+            "par_expiry.json", false,
+            "now:  carrier_error, step par: The response of the pushed authorization request endpoint has no expires_in"
+        ),
+        ("callback_issuer.json", false, "now:  carrier_error: The authorization response names another issuer"),
+        (
+            "callback_state.json", true,
+            "the failure itself: whether a sign-in with this state is under way, the database decides\n"
+        ),
+    ]
+
+    @Test("of a failure without a code says what failed", arguments: rowsWithoutCode.map(\.example))
+    func withoutCode(example: String) async throws {
+        let row = try #require(Self.rowsWithoutCode.first { $0.example == example })
+        let report = try await ExampleCapsules.replay(example)
+        #expect(
+            report.isSame && report.isTakenOver == row.isTakenOver && report.text.contains(row.line), "\(report.text)")
+    }
+
     @Test("There is an example of each row")
     func allExamples() {
         #expect(Set(ExampleCapsules.names).isSuperset(of: Self.rows.map { $0.name + ".json" }))
@@ -156,6 +179,60 @@ enum ExampleCapsules {
         #expect(try await !ExampleCapsules.replay("keys-500.json").isTakenOver)
     }
 
+    /// Examples whose failure is changed to one that comes after the steps that can be run again, and what decided it.
+    static let elsewhereRows: [(name: String, example: String, edit: @Sendable (String) -> String, why: String)] = [
+        (
+            "in the database", "userinfo_subject.json",
+            { text in
+                // The userinfo response is about the same user.
+                let subjects = text.matches(of: /"sub":"([^"]*)"/).map { String($0.output.1) }
+                guard let first = subjects.first, let second = subjects.last else { return text }
+                return text.replacing(first, with: second)
+                    .replacing(#""check":"userinfo_subject","step":"userinfo""#, with: #""step":"store""#)
+            }, "the database decided it, after the provider had vouched for the user"
+        ),
+        (
+            "of the nonce", "expiry.json",
+            { $0.replacing(#""check":"expiry","step":"validate""#, with: #""step":"attempt""#) },
+            "whether this server had issued the nonce, the database decides"
+        ),
+        (
+            "of a repeated request", "metadata.json",
+            {
+                $0.replacing(/"step":"discovery","status":200/, with: #""step":"recall""#)
+                    .replacing(/"step":"discovery","cause"/, with: #""step":"recall","cause""#)
+            },
+            "the sign-in was a repeated one, which the database decides"
+        ),
+        (
+            "of the decryption", "expiry.json",
+            { $0.replacing(#""check":"expiry","step""#, with: #""check":"encryption","step""#) },
+            "an encrypted token is not in a capsule, so that it cannot be decrypted again"
+        ),
+    ]
+
+    @Test(
+        "takes a failure over that no step decided, if every step before it passes",
+        arguments: elsewhereRows.map(\.name))
+    func decidedElsewhere(name: String) async throws {
+        let row = try #require(Self.elsewhereRows.first { $0.name == name })
+        let text = row.edit(String(decoding: try ExampleCapsules.bytes(row.example), as: UTF8.self))
+        let report = try await ReplayReport(of: Array(text.utf8), with: ExampleCapsules.configuration())
+        #expect(report.isSame && report.isTakenOver, "\(report.text)")
+        #expect(report.text.contains("taken from the capsule: the failure itself: \(row.why)\n"), "\(report.text)")
+    }
+
+    @Test("does not take a failure over if a step before it fails now")
+    func decidedEarlier() async throws {
+        let text = String(decoding: try ExampleCapsules.bytes("expiry.json"), as: UTF8.self)
+            .replacing(
+                #""code":"invalid_id_token","error_type":"unknownError","check":"expiry","step":"validate""#,
+                with: #""code":"temporarily_unavailable","error_type":"serverError","step":"store""#)
+        let report = try await ReplayReport(
+            of: Array(text.utf8), with: ExampleCapsules.configuration(), version: "9.9.9")
+        #expect(report.failsNow == "expiry" && !report.isSame && !report.isTakenOver, "\(report.text)")
+    }
+
     /// A change of an example, and why it is refused.
     struct Refused: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -180,15 +257,38 @@ enum ExampleCapsules {
             testDescription: "of format 1", edit: { $0.replacing(#"{"capsule":2"#, with: #"{"capsule":1"#) },
             code: .format),
         Refused(
-            testDescription: "of a failure in the database",
+            testDescription: "of a number",
+            edit: { $0.replacing(#""flow":"code""#, with: #""flow":"phone_verification""#) },
+            code: .notReplayable),
+        Refused(
+            testDescription: "of a temporary token",
+            edit: { $0.replacing(#""operator_token":false"#, with: #""operator_token":true"#) }, code: .notReplayable),
+        Refused(
+            testDescription: "of a step that is not replayed",
+            edit: { $0.replacing(#""check":"expiry","step":"validate""#, with: #""check":"expiry","step":"sim""#) },
+            code: .notReplayable),
+        Refused(
+            testDescription: "of a poll",
             edit: {
-                $0.replacing(#""step":"validate"},"#, with: #""step":"store"},"#)
-                    .replacing(#""check":"expiry","step":"validate""#, with: #""check":"expiry","step":"store""#)
+                $0.replacing(#""flow":"code""#, with: #""flow":"backchannel_authentication","operation":"poll""#)
             },
             code: .notReplayable),
         Refused(
-            testDescription: "of a token that could not be decrypted",
-            edit: { $0.replacing(#""check":"expiry","step""#, with: #""check":"encryption","step""#) },
+            testDescription: "of a notification without its members",
+            edit: {
+                $0.replacing(
+                    #""flow":"code""#, with: #""flow":"backchannel_authentication","operation":"notification""#)
+            },
+            code: .notReplayable),
+        Refused(
+            testDescription: "of a logout without the parts of its token",
+            edit: { $0.replacing(#""flow":"code""#, with: #""flow":"backchannel_logout""#) }, code: .notReplayable),
+        Refused(
+            testDescription: "of a response without its members",
+            edit: {
+                $0.replacing(#""flow":"code""#, with: #""flow":"redirect","authorization_response":{}"#)
+                    .replacing(/"code":"‹[^"]*",/, with: "")
+            },
             code: .notReplayable),
         Refused(
             testDescription: "of another provider",

@@ -200,7 +200,7 @@ import Testing
         URLRow(url: "https://other.example/users/canary-1?sub=canary-2#canary-3", shows: "\"https://other.example/‹"),
         URLRow(url: "https://canary-1:canary-2@other.example/", shows: "@other.example/\""),
         URLRow(url: "https://2025550123.example/token", shows: "\"https://‹visible 18 "),
-        URLRow(url: "canary-1://other.example/", shows: "\"token_endpoint\":\"‹visible 25 "),
+        URLRow(url: "canary-1://other.example/", shows: "\"token_endpoint\":\"‹uri 25 "),
         URLRow(url: "https://canary-1 canary-2/", shows: "\"https://‹ascii 17 "),
         URLRow(url: "canary-1", shows: "\"token_endpoint\":\"‹word 8 "),
     ]

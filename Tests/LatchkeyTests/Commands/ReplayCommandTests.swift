@@ -58,12 +58,12 @@ import Testing
         let text = String(decoding: try ExampleCapsules.bytes("expiry.json"), as: UTF8.self)
         let directory = try TemporaryDirectory(files: [
             "old.json": text.replacing(#"{"capsule":2"#, with: #"{"capsule":1"#),
-            "store.json": text.replacing(#""step":"validate""#, with: #""step":"store""#),
+            "number.json": text.replacing(#""flow":"code""#, with: #""flow":"phone_verification""#),
             "no.json": "{",
         ])
         let rows: [(String, Int32, String)] = [
             ("missing.json", 66, "cannot be read; name a readable file"), ("no.json", 66, "it is not JSON"),
-            ("old.json", 66, "it is of format 1"), ("store.json", 69, "this failure cannot be replayed"),
+            ("old.json", 66, "it is of format 1"), ("number.json", 69, "this failure cannot be replayed"),
         ]
         for (name, status, says) in rows {
             let ending = try await run([directory.file(name)])
