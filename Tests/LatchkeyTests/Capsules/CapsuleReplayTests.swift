@@ -291,6 +291,13 @@ enum ExampleCapsules {
             },
             code: .notReplayable),
         Refused(
+            testDescription: "of a stray response without its members",
+            edit: {
+                $0.replacing(#""flow":"code""#, with: #""flow":"redirect","authorization_response":{}"#)
+                    .replacing(/"client_id":"ccid-1",/, with: "").replacing(/"code":"‹[^"]*",/, with: "")
+            },
+            code: .notReplayable),
+        Refused(
             testDescription: "of another provider",
             edit: { $0.replacing(#""provider":"zenkey""#, with: #""provider":"another""#) }, code: .configuration),
         Refused(
@@ -322,6 +329,20 @@ enum ExampleCapsules {
             try await ReplayReport(of: Array(text.utf8), with: configuration)
         }
         #expect(error?.code == row.code, "\(error?.description ?? "")")
+    }
+
+    @Test(
+        "is refused for a capsule without the members that say what was compared, also of another version",
+        arguments: refused.filter { $0.testDescription.contains(" without ") })
+    func membersOfEarlierVersions(row: Refused) async throws {
+        let text = row.edit(String(decoding: try ExampleCapsules.bytes("expiry.json"), as: UTF8.self))
+        let configuration = try ExampleCapsules.configuration()
+        let error = await #expect(throws: CapsuleReplay.Refusal.self) {
+            try await ReplayReport(of: Array(text.utf8), with: configuration, version: "9.9.9")
+        }
+        #expect(
+            error?.description.contains("as capsules of earlier versions do not") == true, "\(error?.description ?? "")"
+        )
     }
 
     @Test("of a damaged or hostile capsule ends with a verdict or a refusal", arguments: 0..<8)
