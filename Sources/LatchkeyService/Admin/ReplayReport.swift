@@ -72,7 +72,11 @@ package struct ReplayReport: Sendable {
     }
 
     private var result: String {
-        guard let now = verdict.failureNow else { return "it would pass now" }
+        guard let now = verdict.failureNow else {
+            return verdict.missing == nil
+                ? "it would pass now" : "what failed passes now; the capsule does not show what would follow"
+        }
+        if isTakenOver { return "it cannot be computed again; the failure is that of the capsule" }
         let what = now.check.map { "the check \($0) fails" } ?? "it fails with \(now.code)"
         return isSame ? "\(what), as before" : "\(what) now"
     }

@@ -147,8 +147,10 @@ extension CapsuleReplay {
     package func run(
         _ settings: ReplaySettings, usual: ReplaySettings, version: String
     ) async throws(Refusal) -> Verdict {
+        var failureIsComputed = false
         if version == self.version {
-            let verdict = try await replay(recorded(in: usual), decrypts: true)
+            let verdict = try await replay(recorded(in: usual), decrypts: true, failureIsComputed: false)
+            failureIsComputed = !verdict.isTakenOver
             guard verdict.failureNow.map(failure.isSame) == true else {
                 throw Refusal(
                     .notReplayable,
@@ -157,11 +159,15 @@ extension CapsuleReplay {
                         + "with --config, and the change with --with")
             }
         }
-        return try await replay(settings, decrypts: nil)
+        return try await replay(settings, decrypts: nil, failureIsComputed: failureIsComputed)
     }
 
-    /// - Parameter decrypts: Whether an encrypted ID token is decrypted; nil if the client's key decides.
-    private func replay(_ settings: ReplaySettings, decrypts: Bool?) async throws(Refusal) -> Verdict {
+    /// - Parameters:
+    ///   - decrypts: Whether an encrypted ID token is decrypted; nil if the client's key decides.
+    ///   - failureIsComputed: Whether the capsule has every response up to the failure.
+    private func replay(
+        _ settings: ReplaySettings, decrypts: Bool?, failureIsComputed: Bool
+    ) async throws(Refusal) -> Verdict {
         let configuration = settings.signIn
         guard let provider = configuration.providers[provider], let relyingParty = settings.relyingParty else {
             throw Refusal(.configuration, "the configuration has no provider \(Self.shown(self.provider))")
@@ -191,7 +197,8 @@ extension CapsuleReplay {
         let changes = changes(to: Capsule.settings(of: clientID.isEmpty ? nil : client, party))
         // What a request without an answer leads to says nothing.
         if let unanswered = http.unanswered {
-            return try verdict(without: unanswered, flow.position, rebuilt.carriedOver, changes)
+            return try verdict(
+                without: unanswered, flow.position, failureIsComputed: failureIsComputed, rebuilt.carriedOver, changes)
         }
         return try verdict(outcome, rebuilt, failedChecks(outcome, record, party), changes)
     }
@@ -234,11 +241,12 @@ extension CapsuleReplay {
 
     /// The verdict of a replay that came to a request whose response the capsule does not have.
     private func verdict(
-        without unanswered: RebuiltResponses.Question, _ position: ReplayPosition?, _ carriedOver: [String],
-        _ changes: [(name: String, before: String, now: String)]
+        without unanswered: RebuiltResponses.Question, _ position: ReplayPosition?, failureIsComputed: Bool,
+        _ carriedOver: [String], _ changes: [(name: String, before: String, now: String)]
     ) throws(Refusal) -> Verdict {
         let position = position ?? unanswered.position
-        if unanswered.position > position {
+        // A request that the failure had needed would have its response: this one comes after what failed.
+        if unanswered.position > position || failureIsComputed && unanswered.position == position {
             return Verdict(
                 failure: failure, failureNow: nil, failedChecks: [], missing: unanswered.name, isTakenOver: false,
                 carriedOver: carriedOver, changedSettings: changes)

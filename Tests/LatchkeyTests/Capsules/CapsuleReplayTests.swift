@@ -169,6 +169,23 @@ enum ExampleCapsules {
         #expect(report.text.contains("it has no response to the userinfo request"))
     }
 
+    @Test("says that an issuer is trusted with another setting, and which response the capsule lacks")
+    func trusted() async throws {
+        try await SignInHarness.with(configure: { $0.zenkey.trustedIssuers = [] }) { harness in
+            let (capsule, _, _) = try await capsule(Row(name: "untrusted"), harness)
+            let bytes = Array(capsule.utf8)
+            #expect(try await ReplayReport(of: bytes, with: harness.configuration).failsNow == "carrier_error")
+            var changed = harness.configuration
+            changed.zenkey.trustedIssuers = ["127.0.0.1"]
+            let report = try await ReplayReport(of: bytes, with: changed, usual: harness.configuration)
+            #expect(report.passes && !report.isTakenOver, "\(report.text)\n\(capsule)")
+            #expect(report.text.contains("it has no response to the issuer's OpenID configuration"), "\(report.text)")
+            // Without the configuration of then, nothing says that the capsule has what decided.
+            let text = try await ReplayReport(of: bytes, with: changed).text
+            #expect(text.contains("result: it cannot be computed again; the failure is that of the capsule"), "\(text)")
+        }
+    }
+
     @Test("takes a failure over if the capsule has no response to the request that failed, and says so")
     func takenOver() async throws {
         let text = String(decoding: try ExampleCapsules.bytes("keys-500.json"), as: UTF8.self)
