@@ -4,7 +4,7 @@ import LatchkeyConfiguration
 import LatchkeyService
 
 /// Runs an operator's command on the configured database and prints its lines. A command that fails prints one line to
-/// standard error and ends the process with 1.
+/// standard error and ends the process as ``reportingFailure(exitCode:_:)`` does.
 ///
 /// - Parameter notice: Printed to standard error if there are no lines; nil where a program reads them.
 func runAdminCommand(
@@ -23,13 +23,18 @@ func runAdminCommand(
     }
 }
 
-/// Prints a failure to standard error in one line and ends the process with a status, by default 1.
+/// Prints a failure to standard error in one line and ends the process with a status, by default 1; with 64 if the
+/// command line is wrong, and with 78 if the configuration is.
 func reportingFailure<Value>(exitCode status: Int32 = 1, _ command: () async throws -> Value) async throws -> Value {
     do {
         return try await command()
     } catch let error where error is OperatorFailure || error is LatchkeyStartError || error is HealthCheck.Failure {
         Console.warn("latchkey: \(error)")
-        throw ExitCode(status)
+        switch (error as? OperatorFailure)?.reason {
+        case .usage: throw ExitCode(64)
+        case .configuration: throw ExitCode(78)
+        case .failed, nil: throw ExitCode(status)
+        }
     }
 }
 
@@ -50,7 +55,7 @@ struct FormatOptions: ParsableArguments {
 struct RepairOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
-    @Option(name: .long, help: "The reason, for the audit record.")
+    @Option(name: .long, help: "The reason, for the audit log.")
     var reason: String?
 
     @Flag(name: .long, help: "Apply the change; without it, the command only prints what it would do.")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Verifies what `latchkey audit export` printed, with the Python package `cryptography` and nothing of Latchkey.
 
-    verify.py FILE --key THUMBPRINT [--key ...] [--expect NUMBER:DIGEST] [--retention SECONDS]
+    python3 Tests/Audit/verify.py FILE --key THUMBPRINT [--key ...] [--expect NUMBER:DIGEST] [--retention SECONDS]
 
 --key names the keys of the server (RFC 7638), as `latchkey audit verify` prints the present one. --retention tells
 after how many seconds events expire (audit.retention); without it the export must begin with seal 1. The age is that
@@ -96,11 +96,13 @@ def compare(events, entries, number, mismatched):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("file")
-    parser.add_argument("--key", action="append", default=[])
-    parser.add_argument("--expect", default="0:")
-    parser.add_argument("--retention", type=int)
+    parser.add_argument("file", help="what `latchkey audit export` printed")
+    parser.add_argument("--key", action="append", default=[], help="the thumbprint of a key of the server; repeatable")
+    parser.add_argument("--expect", default="0:", help="a seal that must be there: NUMBER:DIGEST")
+    parser.add_argument("--retention", type=int, help="audit.retention in seconds, for an export without seal 1")
     options = parser.parse_args()
+    if not options.key:
+        parser.error("give the server's key with --key; `latchkey audit verify` prints it as “Its key”")
     expected, expected_digest = options.expect.split(":")
     before, signer, digest, events, covered, first, erased, mismatched = None, None, None, [], 0, None, {}, []
     with open(options.file, encoding="utf-8") as lines:

@@ -20,6 +20,10 @@ package struct KitSettings: Sendable {
 
     // The words of reports.
 
+    /// The settings of the provider, as the documents name them.
+    private var providerKey: String { provider == nil ? "zenkey" : "providers[]" }
+    private var clientKey: String { "\(providerKey).clients[]" }
+
     func skew(over seconds: Int64) -> String? {
         clockSkew > seconds ? "id_token.clock_skew is \(clockSkew)" : nil
     }
@@ -33,23 +37,29 @@ package struct KitSettings: Sendable {
         guard algorithms.contains(algorithm) else { return nil }
         guard let registered = client.idTokenSigningAlgorithm else {
             let names = algorithms.map(\.rawValue).sorted().joined(separator: " and ")
-            return "id_token_signed_response_alg is not set, so \(names) are accepted"
+            return "\(clientKey).id_token_signed_response_alg is not set, so \(names) are accepted"
         }
-        return "id_token_signed_response_alg is \(registered.rawValue)"
+        return "\(clientKey).id_token_signed_response_alg is \(registered.rawValue)"
     }
 
     func allows(_ type: IDTokenType) -> String? {
-        idTokenTypes.contains(type) ? "id_token_types has \(type.rawValue)" : nil
+        idTokenTypes.contains(type) ? "\(providerKey).id_token_types has \(type.rawValue)" : nil
     }
 
-    var withoutRedirectURIs: String? { client.redirectURIs.isEmpty ? "the client has no redirect_uris" : nil }
-    var clientNonce: String? { client.nonce == .client ? "nonce is client" : nil }
-    var optionalChallenge: String? { client.requiresCodeChallenge ? nil : "require_code_challenge is false" }
+    var withoutRedirectURIs: String? {
+        client.redirectURIs.isEmpty ? "\(clientKey).redirect_uris is not set" : nil
+    }
+    var clientNonce: String? { client.nonce == .client ? "\(clientKey).nonce is client" : nil }
+    var optionalChallenge: String? {
+        client.requiresCodeChallenge ? nil : "\(clientKey).require_code_challenge is false"
+    }
     var optionalIssuer: String? {
         guard !requiresIssuer else { return nil }
-        return provider == nil ? "the metadata alone decides for carriers" : "require_iss is not set"
+        return provider == nil
+            ? "no setting: for carriers, the metadata alone tells whether iss must be there"
+            : "\(providerKey).require_iss is not set"
     }
-    var optionalPKCE: String? { client.pkce == .optional ? "pkce is optional" : nil }
+    var optionalPKCE: String? { client.pkce == .optional ? "\(clientKey).pkce is optional" : nil }
 
     /// Why no sign-in by redirects can be examined.
     var withoutRedirects: String? {

@@ -1,5 +1,5 @@
 import LatchkeyService
-import Primitives
+package import Primitives
 
 /// What a configuration accepts and refuses, case by case.
 package struct KitReport: Sendable {
@@ -52,6 +52,10 @@ package struct KitReport: Sendable {
         }
     }
 
+    /// When the examination began.
+    package let time: Timestamp
+    /// The SHA-256 of all settings without secrets, as the audit event `server.started` has it.
+    package let configuration: String
     package let provider: String
     package let kind: String
     package let client: String
@@ -74,21 +78,30 @@ package struct KitReport: Sendable {
 }
 
 extension KitReport {
-    /// For people: a block for each case.
+    /// For people: the summary, what is accepted that should not be, and then every other case in a block of its own.
     package var text: String {
         var lines = [
             "Latchkey \(LatchkeyVersion.text): conformance of the configuration of \(provider) (\(kind)), "
                 + "client \(client)",
+            "Time: \(UTCTime.text(time))",
+            "Configuration: \(configuration)",
             "Replaced for the run: " + KitTarget.replaced.joined(separator: ", "),
             "Requests to other addresses than the simulator's, all refused: \(refusedRequests)",
         ]
+        lines += [
+            "", summary,
+            "VIOLATION: accepted, although the specification demands that it is refused.",
+            "LOOSENED: accepted, although the specification recommends that it is refused.",
+            "stricter: refused, although it is correct. not run: does not apply to this configuration.",
+        ]
+        let found = [Verdict.violation, .loosened].flatMap { verdict in rows.filter { $0.verdict == verdict } }
+        if !found.isEmpty { lines += ["", "Violations and loosened cases"] + found.flatMap(Self.lines) }
         for area in KitCase.Area.allCases {
-            let rows = rows.filter { $0.row.area == area }
+            let rows = rows.filter { $0.row.area == area && ![.violation, .loosened].contains($0.verdict) }
             guard !rows.isEmpty else { continue }
             lines += ["", area.title]
             for row in rows { lines += Self.lines(of: row) }
         }
-        lines += ["", summary]
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -108,26 +121,28 @@ extension KitReport {
 
     /// One line.
     package var summary: String {
-        let refused = rows.count { $0.row.demand != .accept && $0.verdict == .ok }
-        let accepted = rows.count { $0.row.demand == .accept && $0.verdict == .ok }
-        return "\(rows.count) cases: \(refused) refused and \(accepted) accepted as they should be, "
-            + "\(count(.violation)) accepted that must be refused, "
-            + "\(count(.loosened)) accepted that should be refused, "
-            + "\(count(.stricter)) refused that are correct, \(count(.notRun)) not run."
+        let violations = count(.violation)
+        return "\(rows.count) cases: \(violations) \(violations == 1 ? "violation" : "violations"), "
+            + "\(count(.loosened)) loosened, \(count(.stricter)) stricter, \(count(.notRun)) not run, "
+            + "\(count(.ok)) ok."
     }
 
     /// For programs: one object on one line.
     package var json: String {
         var json = JSONObjectWriter(capacity: 64 * 1024)
         json.add("version", LatchkeyVersion.text)
+        json.add("time", UTCTime.text(time))
+        json.add("configuration", configuration)
         json.add("provider", provider)
         json.add("kind", kind)
         json.add("client_id", client)
+        json.add("replaced", KitTarget.replaced)
         json.add("refused_requests", refusedRequests)
         json.add("violation", count(.violation))
         json.add("loosened", count(.loosened))
         json.add("stricter", count(.stricter))
         json.add("not_run", count(.notRun))
+        json.add("ok", count(.ok))
         json.add("cases", objects: rows) { result, json in
             json.add("id", result.row.id)
             json.add("area", result.row.area.rawValue)

@@ -4,7 +4,7 @@ import HTTPServer
 package import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
-import Primitives
+package import Primitives
 import SignIn
 import Synchronization
 
@@ -16,10 +16,13 @@ package enum KitExamination {
     /// - Parameters:
     ///   - provider: Its name in paths; `zenkey` for the carriers.
     ///   - client: The client id; nil for the provider's first.
+    ///   - clock: For the time of the report.
     /// - Throws: ``KitFailure``.
     package static func run(
-        _ configuration: Configuration, provider: String, client: String? = nil, cases: [KitCase] = KitCases.all
+        _ configuration: Configuration, provider: String, client: String? = nil, cases: [KitCase] = KitCases.all,
+        clock: WallClock = .system
     ) async throws -> KitReport {
+        let time = clock.now()
         let target = try KitTarget(configuration, provider: provider, client: client)
         let simulator = CarrierSimulator(
             carriers: [target.carrier(of: KitCases.baseline[0])], clients: [target.registration()])
@@ -39,7 +42,8 @@ package enum KitExamination {
         let result: Result<KitReport, any Error>
         do {
             result = .success(
-                try await report(target, simulator, port: running.addresses.first?.port ?? 0, folder, cases))
+                try await report(
+                    target, simulator, port: running.addresses.first?.port ?? 0, folder, cases, at: time))
         } catch {
             result = .failure(error)
         }
@@ -49,7 +53,8 @@ package enum KitExamination {
     }
 
     private static func report(
-        _ target: KitTarget, _ simulator: CarrierSimulator, port: UInt16, _ folder: String, _ cases: [KitCase]
+        _ target: KitTarget, _ simulator: CarrierSimulator, port: UInt16, _ folder: String, _ cases: [KitCase],
+        at time: Timestamp
     ) async throws -> KitReport {
         var results: [KitReport.Row] = []
         let refusals = RefusalCounter()
@@ -81,6 +86,7 @@ package enum KitExamination {
             results.append(.init(row, .observed(seen, row.loosenedBy(target.settings))))
         }
         return KitReport(
+            time: time, configuration: target.settings.configuration.fingerprint,
             provider: target.provider, kind: target.settings.provider == nil ? "zenkey" : "oidc",
             client: target.settings.client.id.text, rows: results,
             refusedRequests: refusals.count.withLock { $0 })

@@ -33,7 +33,10 @@ struct KitTarget: Sendable {
         let provider = try Self.provider(name, of: configuration)
         let clients = provider?.clients ?? configuration.zenkey.clients
         guard let client = clientID.map({ id in clients.first { $0.id.text == id } }) ?? clients.first else {
-            throw KitFailure(.usage, "the provider \(name) has no client \(clientID ?? ""); name one of its clients")
+            let known = clients.map(\.id.text).joined(separator: ", ")
+            throw KitFailure(
+                .usage,
+                "the provider \(name) has no client \(clientID ?? ""); it has \(known.isEmpty ? "none" : known)")
         }
         settings = KitSettings(configuration: configuration, provider: provider, client: client)
         self.provider = name

@@ -10,7 +10,7 @@ struct APIKeyDraft: Sendable {
     var isOperator = false
 
     static let settings: [Setting<APIKeyDraft>] = [
-        Setting("name", .optional(.apiKeyName), \.name, "The key's name in logs and the audit record."),
+        Setting("name", .optional(.apiKeyName), \.name, "The key's name in logs and the audit log."),
         Setting(
             "key", .optional(.apiKeyProof), \.proof, isSecret: true, "The key in plain text, or sha256: and its hash."),
         Setting(

@@ -31,9 +31,9 @@ public struct Configuration: Sendable {
     public var sessions = SignInConfiguration.Lifetimes()
     /// `id_token`
     public var idToken = IDTokenRules()
-    /// `audit.retention`: how long the audit record is kept.
+    /// `audit.retention`: how long the audit log is kept.
     public var auditRetention = Duration.seconds(400 * 86_400)
-    /// `audit.sign_ins`: whether the audit record has every sign-in and registration.
+    /// `audit.sign_ins`: whether the audit log has every sign-in and registration.
     public var auditsSignIns = false
     /// `capsules`: the capsules of failed sign-ins.
     public var capsules = Capsules()

@@ -38,8 +38,8 @@ enum Settings {
         Setting(
             "encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.encryptionKeys,
             isSecret: true,
-            "The keys that encrypt providers' tokens, users' sensitive claims and the signing keys of receipts in the "
-                + "database; the first encrypts, all decrypt."),
+            "The keys that encrypt in the database: providers' tokens, users' sensitive claims, and the signing keys, "
+                + "which sign receipts and the seals of the audit log. The first encrypts, all decrypt."),
         Setting(
             "api_keys", .list(of: .apiKey, "a list of API keys"), \.apiKeys, isSecret: true,
             "The keys that API callers send in X-API-KEY: in plain text, or as sha256: and the key's hash. In the "
@@ -302,10 +302,10 @@ enum Settings {
             "How long ago an ID token may have been issued."),
         Setting(
             "audit.retention", .duration(86_400...315_360_000), \.auditRetention,
-            "How long the audit record is kept."),
+            "How long the audit log is kept."),
         Setting(
             "audit.sign_ins", .flag(), \.auditsSignIns,
-            "Records every sign-in and registration in the audit record, in the sign-in's transaction: one row more."),
+            "Records every sign-in and registration in the audit log, in the sign-in's transaction: one row more."),
         Setting(
             "capsules.count", .integer(0...100_000), \.capsules.count,
             "The most capsules of failed sign-ins that are kept; 0 makes none."),

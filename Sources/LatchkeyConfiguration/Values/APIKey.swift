@@ -14,7 +14,7 @@ public struct APIKey: Sendable, Hashable {
 
     /// The key or its hash.
     public var proof: Proof
-    /// Its name in logs and the audit record.
+    /// Its name in logs and the audit log.
     public var name: String?
     /// The clients whose users and sessions it gives access to; if empty, all.
     public var clients: [ClientID] = []

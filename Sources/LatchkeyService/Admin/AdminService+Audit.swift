@@ -4,7 +4,7 @@ import Storage
 import StorageModel
 
 extension AdminService {
-    /// A selection of the audit record, as written on the command line.
+    /// A selection of the audit log, as written on the command line.
     package struct AuditSelection: Sendable {
         package var user: Int64?
         package var kind: String?
@@ -31,17 +31,18 @@ extension AdminService {
     /// - Throws: ``OperatorFailure`` for an invalid time, a limit out of range, an unknown kind, or a failing database.
     package func audit(_ selection: AuditSelection, as format: LineFormat) async throws -> [String] {
         guard (1...10_000).contains(selection.limit) else {
-            throw OperatorFailure("the limit must be a number from 1 to 10000")
+            throw OperatorFailure(.usage, "the limit must be a number from 1 to 10000")
         }
         let query = AuditQuery(
             user: selection.user.map(UserID.init), kind: selection.kind.map(AuditEvent.Kind.init),
             since: try selection.since.map(moment), until: try selection.until.map(moment), limit: selection.limit)
         let events = try await stored(await store.auditEvents(query))
-        // The record may have kinds of another version.
+        // The log may have kinds of another version.
         if let kind = selection.kind, !Self.auditKinds.contains(kind) {
             let all = AuditQuery(kind: AuditEvent.Kind(kind), limit: 1)
             guard try await !stored(await store.auditEvents(all)).isEmpty else {
                 throw OperatorFailure(
+                    .usage,
                     "there is no kind of event “\(kind)”; the kinds are \(Self.auditKinds.joined(separator: ", "))")
             }
         }
@@ -56,6 +57,7 @@ extension AdminService {
             text.utf8.dropLast().allSatisfy({ (48...57).contains($0) }), let count = Int64(text.dropLast())
         else {
             throw OperatorFailure(
+                .usage,
                 "“\(text)” is not a time; write 2026-11-21, 2026-11-21T01:02:03Z, or an age such as 7d")
         }
         return clock.now().advanced(bySeconds: -count * unit)

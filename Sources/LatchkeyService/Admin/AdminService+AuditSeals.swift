@@ -20,14 +20,25 @@ extension AdminService {
     /// a time.
     ///
     /// - Parameter output: Gets the lines of the result, also of a fault as JSON.
-    /// - Throws: ``OperatorFailure`` that names the first fault, or for an invalid proof, or a failing database.
+    /// - Throws: ``OperatorFailure`` that names the first fault, or for an invalid proof, for signing keys that cannot be
+    ///   decrypted, or for a failing database.
     package func verifyAudit(
         _ configuration: Configuration, _ proof: AuditProof, as format: LineFormat, output: (String) -> Void
     ) async throws {
         let anchor = try proof.expected.map(self.anchor)
+        for key in proof.keys { try checkThumbprint(key) }
         let encryptionKeys = configuration.keysOfSigningKeys
-        let own = OwnSigningKeys.thumbprints(
-            of: try await stored(await store.signingKeys()), encryptedWith: encryptionKeys)
+        let records = try await stored(await store.signingKeys())
+        // With a key that the operator vouches for, the seals can be verified without the server's.
+        if proof.keys.isEmpty, OwnSigningKeys.areUnreadable(records, encryptedWith: encryptionKeys) {
+            throw OperatorFailure(
+                .configuration,
+                (encryptionKeys.isEmpty
+                    ? "the server's signing keys are encrypted, and encryption_keys is not set here"
+                    : "the server's signing keys are encrypted with keys that encryption_keys does not have here")
+                    + "; give the configuration of the server (--config). Nothing was verified.")
+        }
+        let own = OwnSigningKeys.thumbprints(of: records, encryptedWith: encryptionKeys)
         let trusted = own.union(proof.keys)
         var verifier = AuditVerifier(trusted: trusted, anchor: anchor)
         var fault: AuditFault?
@@ -49,7 +60,9 @@ extension AdminService {
         guard format == .text else { return }
         for line in verifier.lines(unsealed: unsealed) { output(line) }
         if encryptionKeys.isEmpty {
-            output("The signing keys are not encrypted: whoever can change the database can also sign seals.")
+            output(
+                "The signing keys are not encrypted. An attacker who can change the database can also sign seals; "
+                    + "set encryption_keys.")
         }
     }
 
@@ -119,9 +132,18 @@ extension AdminService {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = Int64(parts[0]), number > 0, let digest = AuditDigest(parts[1]) else {
             throw OperatorFailure(
+                .usage,
                 "“\(text)” is not a seal; write its number, a colon, and the 64 hexadecimal digits of its digest")
         }
         return AuditVerifier.Anchor(number: number, digest: digest)
+    }
+
+    /// A thumbprint is a SHA-256 in base64url (RFC 7638 section 3).
+    private func checkThumbprint(_ text: String) throws(OperatorFailure) {
+        guard text.utf8.count == 43, Base64URL.decode(text)?.count == 32 else {
+            throw OperatorFailure(
+                .usage, "“\(text)” is not the thumbprint of a key; a thumbprint has 43 characters of base64url")
+        }
     }
 }
 

@@ -12,7 +12,7 @@ extension AdminService {
     /// - Throws: ``OperatorFailure`` for a limit out of range, or a failing database.
     package func capsules(limit: Int, as format: LineFormat) async throws(OperatorFailure) -> [String] {
         guard (1...Self.maximumCapsules).contains(limit) else {
-            throw OperatorFailure("the limit must be a number from 1 to \(Self.maximumCapsules)")
+            throw OperatorFailure(.usage, "the limit must be a number from 1 to \(Self.maximumCapsules)")
         }
         let capsules = try await stored(await store.capsules(of: nil, limit: limit))
         return capsules.reversed().map { capsule in

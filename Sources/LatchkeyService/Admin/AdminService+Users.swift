@@ -63,7 +63,7 @@ extension AdminService {
     ///
     /// - Parameters:
     ///   - number: The user's move; nil for the last that was not undone.
-    ///   - reason: For the audit record, at most 280 characters.
+    ///   - reason: For the audit log, at most 280 characters.
     ///   - applies: False changes nothing.
     package func undoMigration(
         of user: Int64, move number: Int64?, reason: String?, applies: Bool, as format: LineFormat = .text

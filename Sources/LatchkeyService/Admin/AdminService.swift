@@ -63,8 +63,23 @@ extension AdminService {
 
 /// Why an operator's command failed: the cause and the remedy.
 package struct OperatorFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    package enum Reason: Sendable, Hashable {
+        /// The database, a provider or the machine.
+        case failed
+        /// The command line.
+        case usage
+        /// The configuration.
+        case configuration
+    }
+
+    package let reason: Reason
     /// One line for the operator.
     package let description: String
 
-    init(_ description: String) { self.description = description }
+    init(_ description: String) { self.init(.failed, description) }
+
+    init(_ reason: Reason, _ description: String) {
+        self.reason = reason
+        self.description = description
+    }
 }

@@ -1,4 +1,4 @@
-import LatchkeyConfiguration
+package import LatchkeyConfiguration
 import Primitives
 import SignIn
 import StorageModel
@@ -41,7 +41,7 @@ extension AuditEvent.Kind {
 
 extension Configuration {
     /// The SHA-256 of all values, with secrets redacted: configurations that differ in more than secrets differ here.
-    fileprivate var fingerprint: String {
+    package var fingerprint: String {
         let values = ConfigurationReference.values(of: self).map { "\($0.key)=\($0.value)\n" }.joined()
         return AuditDigest(sha256Of: values.utf8).description
     }

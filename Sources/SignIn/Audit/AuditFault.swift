@@ -17,6 +17,8 @@ package enum AuditFault: Error, Sendable, Hashable {
     /// It follows another seal than the one before it.
     case sealReplaced(Int64)
     case sealMissing(Int64)
+    /// The log ends before the seal that the operator kept. 0 is the log without a seal.
+    case endMissing(after: Int64, expected: Int64)
     /// Signed with a key that neither the server has nor the next seal names.
     case unknownKey(seal: Int64, thumbprint: String)
     /// The seals before this one were removed too early.
@@ -35,7 +37,7 @@ package enum AuditFault: Error, Sendable, Hashable {
         case .eventInserted: "event_inserted"
         case .sealChanged: "seal_changed"
         case .sealReplaced: "seal_replaced"
-        case .sealMissing: "seal_missing"
+        case .sealMissing, .endMissing: "seal_missing"
         case .unknownKey: "unknown_key"
         case .removedEarly: "removed_early"
         case .unexpected: "unexpected_seal"
@@ -60,6 +62,7 @@ package enum AuditFault: Error, Sendable, Hashable {
             .sealChanged(let seal), .sealReplaced(let seal), .sealMissing(let seal), .unknownKey(let seal, _),
             .removedEarly(let seal), .unexpected(let seal, _):
             seal
+        case .endMissing(let last, _): last + 1
         }
     }
 }
@@ -82,10 +85,15 @@ extension AuditFault: CustomStringConvertible {
         case .sealChanged(let seal): "seal \(seal) was changed: its signature or the list of its events is not valid"
         case .sealReplaced(let seal): "seal \(seal) does not follow the seal before it: one of them was replaced"
         case .sealMissing(let seal): "seal \(seal) is missing"
+        case .endMissing(let last, let expected):
+            """
+            seal \(last + 1) is missing: the log \(last == 0 ? "has no seal" : "ends at seal \(last)"), and --expect \
+            names seal \(expected)
+            """
         case .unknownKey(let seal, let thumbprint):
             """
-            seal \(seal) is signed with the key \(thumbprint), which is not one of the server's keys; if the key was \
-            the server's, repeat the command with --key=\(thumbprint)
+            seal \(seal) is signed with the key \(thumbprint), which is not one of the server's keys. Compare it \
+            with a key that you noted earlier, before you add --key
             """
         case .removedEarly(let seal): "the seals before \(seal) were removed before their events expired"
         case .unexpected(let seal, let digest): "seal \(seal) has another digest than the expected one: \(digest)"

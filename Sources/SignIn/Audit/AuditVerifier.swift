@@ -128,7 +128,8 @@ package struct AuditVerifier: Sendable {
     /// - Parameter retention: How long events are kept now, in seconds. A shorter time of an earlier configuration,
     ///   which a seal names, excuses earlier removals.
     package func finish(at now: Timestamp, retention: Int64) throws(AuditFault) {
-        if let anchor, anchor.number > newest?.seal.number ?? 0 { throw .sealMissing((newest?.seal.number ?? 0) + 1) }
+        let last = newest?.seal.number ?? 0
+        if let anchor, anchor.number > last { throw .endMissing(after: last, expected: anchor.number) }
         if let first = withoutErasure.values.min(by: { $0.serial < $1.serial }) {
             throw .detailsErased(serial: first.serial, seal: first.seal)
         }

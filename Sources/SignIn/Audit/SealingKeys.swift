@@ -33,4 +33,11 @@ package enum OwnSigningKeys {
         }
         return Set(own.map(\.id))
     }
+
+    /// Whether there are encrypted keys, and these encryption keys decrypt none of them.
+    package static func areUnreadable(_ records: [SigningKeyRecord], encryptedWith keys: [EncryptionKey]) -> Bool {
+        let protection = KeyProtection(keys: keys)
+        let encrypted = records.filter { KeyProtection.isEncrypted($0.privateKey) }
+        return !encrypted.isEmpty && encrypted.allSatisfy { protection.open($0.privateKey, of: $0.id) == nil }
+    }
 }

@@ -19,7 +19,7 @@ extension BackchannelAuthentication {
             if let verified { try approve(&record, by: verified) }
             let isFirst = record.phase == .approved
             guard isFirst || record.phase == .done, let identity = record.identity else { throw .backchannelUnknown }
-            // The first time, the audit record tells of it.
+            // The first time, the audit log tells of it.
             if !isFirst { try await migration.refuseIfMoved(identity) }
             let now = clock.now()
             let issued = sessions.issue(for: record.terms.clientID)

@@ -46,6 +46,9 @@ package struct KeyProtection: Sendable {
         }
     }
 
+    /// Whether the stored key is not in plain form.
+    static func isEncrypted(_ stored: [UInt8]) -> Bool { stored.first == Form.encrypted }
+
     /// Whether keys are encrypted; else they are stored in plain form.
     var encrypts: Bool { !keys.isEmpty }
 

@@ -9,7 +9,7 @@ package struct IdentityLink: Sendable {
     package let time: Timestamp
     /// The most identities of a user.
     package let limit: Int
-    /// For the audit record.
+    /// For the audit log.
     package let requestID: String?
     /// The provider's tokens, if they are stored. They replace none, because the same link may come twice.
     package let tokens: NewProviderTokens?

@@ -69,7 +69,7 @@ package enum RegistrationResult: Sendable, Hashable {
 package struct PhoneNumberProof: Sendable, Hashable {
     package let number: String
     package let time: Timestamp
-    /// For the audit record.
+    /// For the audit log.
     package let requestID: String?
 
     package init(of number: String, at time: Timestamp, requestID: String?) {

@@ -1,6 +1,6 @@
 package import Primitives
 
-/// An entry of the audit record: what was done to which user, by whom, and when.
+/// An entry of the audit log: what was done to which user, by whom, and when.
 ///
 /// Events are only added, and removed after the retention time; seals (``AuditSealRecord``) show that. They contain no
 /// secret and no subject in clear text: an identity appears as its ``Identity/fingerprint``. When a user is erased, the

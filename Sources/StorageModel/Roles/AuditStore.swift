@@ -1,6 +1,6 @@
 package import Primitives
 
-/// The audit record.
+/// The audit log.
 package protocol AuditStore: Sendable {
     /// Adds an event. A call that changes an account adds its own event in the same transaction instead.
     func addAuditEvent(_ event: AuditEvent) async throws(StorageError)

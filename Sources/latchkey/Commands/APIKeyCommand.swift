@@ -10,7 +10,7 @@ struct APIKeyCommand: AsyncParsableCommand {
         discussion: """
             These keys are in addition to those of the configuration. A running server accepts a new key and refuses a \
             revoked one within \(AdminService.apiKeyDelay) seconds, without a restart. Every change is written to the \
-            audit record.
+            audit log.
 
             Exit status: 0 if it succeeded, 1 if not, 64 for wrong options, 78 for an invalid configuration.
             """,

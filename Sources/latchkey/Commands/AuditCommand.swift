@@ -5,12 +5,12 @@ import LatchkeyService
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Prints the audit record of accounts.",
+        abstract: "Prints, verifies or exports the audit log of accounts, keys and the configuration.",
         discussion: """
             Prints the latest matching events, oldest first. Identities are shown as fingerprints, without subjects. \
-            The record is kept for audit.retention.
+            The log is kept for audit.retention.
 
-            Exit status: 0 if the record was read (even if no event matches), 1 if not, 64 for wrong options, 78 for \
+            Exit status: 0 if the log was read (even if no event matches), 1 if not, 64 for wrong options, 78 for \
             an invalid configuration.
             """,
         subcommands: [VerifyAuditCommand.self, ExportAuditCommand.self])
@@ -32,8 +32,8 @@ struct AuditCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Only events before this time.")
     var until: String?
 
-    @Option(name: .long, help: "The most events, 1 to 10000.")
-    var limit = 100
+    @Option(name: .long, help: "The most events, 1 to 10000 (default: 100).")
+    var limit: Int?
 
     @OptionGroup var output: FormatOptions
 
@@ -46,7 +46,7 @@ struct AuditCommand: AsyncParsableCommand {
         selection.kind = kind
         selection.since = since
         selection.until = until
-        selection.limit = limit
+        if let limit { selection.limit = limit }
         let isJSON = self.isJSON || output.format == .json
         try await runAdminCommand(options, ifEmpty: isJSON ? nil : "No event matches.") { [selection] admin, _ in
             try await admin.audit(selection, as: isJSON ? .json : .text)
@@ -54,18 +54,32 @@ struct AuditCommand: AsyncParsableCommand {
     }
 }
 
+extension AuditCommand {
+    /// Refuses the options that select events. The parser gives them to this command wherever they stand.
+    /// - Throws: `ValidationError`.
+    fileprivate func refuseSelection(because reason: String) throws {
+        let selecting = [
+            ("--user", user != nil), ("--kind", kind != nil), ("--since", since != nil), ("--until", until != nil),
+            ("--limit", limit != nil), ("--json", isJSON),
+        ]
+        for (name, isGiven) in selecting where isGiven {
+            throw ValidationError("\(name) is an option of latchkey audit alone; \(reason)")
+        }
+    }
+}
+
 struct VerifyAuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Checks that no sealed event of the audit record was changed, removed or inserted.",
+        abstract: "Checks that no sealed event of the audit log was changed, removed or inserted.",
         discussion: """
             A running server seals new events every ten seconds: a seal signs their digests, and that of the seal \
             before. The command checks all seals, names the first entry that is not as it was sealed, and prints the \
             number and the digest of the newest seal. Keep them elsewhere: with --expect, the command also finds that \
-            the end of the record was cut off. It needs encryption_keys, to know the server's own keys.
+            the end of the log was cut off. It needs encryption_keys, to know the server's own keys.
 
             Exit status: 0 if everything is as it was sealed, 1 if not, 64 for wrong options, 78 for an invalid \
-            configuration.
+            configuration, or one without the keys that the server's signing keys are encrypted with.
             """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -79,13 +93,16 @@ struct VerifyAuditCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Vouch for a key that signed seals: its thumbprint (RFC 7638). Can be given several times.",
+            "Vouch for a key that signed seals: the thumbprint (RFC 7638) that you noted. Can be given several times.",
             valueName: "thumbprint"))
     var key: [String] = []
 
     @OptionGroup var output: FormatOptions
 
+    @ParentCommand var parent: AuditCommand
+
     func run() async throws {
+        try parent.refuseSelection(because: "the log is always verified as a whole")
         var proof = AdminService.AuditProof()
         proof.expected = expect
         proof.keys = key
@@ -99,17 +116,20 @@ struct VerifyAuditCommand: AsyncParsableCommand {
 struct ExportAuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Prints the audit record with its seals, for a verifier of your own.",
+        abstract: "Prints the audit log with its seals, for a verifier of your own.",
         discussion: """
             One JSON object on each line: the events that a seal covers, then the seal, and so on; at the end the \
             events that are not sealed yet. Tests/Audit/verify.py verifies it.
 
-            Exit status: 0 if the record was read, 1 if not, 64 for wrong options, 78 for an invalid configuration.
+            Exit status: 0 if the log was read, 1 if not, 64 for wrong options, 78 for an invalid configuration.
             """)
 
     @OptionGroup var options: ConfigurationOptions
 
+    @ParentCommand var parent: AuditCommand
+
     func run() async throws {
+        try parent.refuseSelection(because: "an export is always whole")
         try await runAdminCommand(options) { admin, _ in
             try await admin.exportAudit { print($0) }
             return []

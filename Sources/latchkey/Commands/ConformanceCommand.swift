@@ -13,8 +13,9 @@ struct ConformanceCommand: AsyncParsableCommand {
             configured database is not opened, and only the simulator on 127.0.0.1 gets requests.
 
             For each case the report has what was sent, what this configuration did, what the specification demands, \
-            and where. A case that is accepted because of a setting names the setting. The kinds zenkey and oidc can \
-            be examined.
+            and where. Violations and loosened cases come first, with the settings because of which they are accepted. \
+            The report has its time and the digest of the configuration, as the audit event server.started has it. The \
+            kinds zenkey and oidc can be examined.
 
             Exit status: 0 if everything is refused that must be, 1 if not or if a correct sign-in fails, 64 for \
             wrong options or a provider that cannot be examined, 78 for an invalid configuration.

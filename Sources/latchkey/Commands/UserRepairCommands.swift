@@ -66,7 +66,7 @@ struct EraseUserCommand: AsyncParsableCommand {
         commandName: "erase",
         abstract: "Erases a user: identities, sessions, tokens and profile.",
         discussion: """
-            The audit record keeps the event without personal data. Without --apply the command only prints what it \
+            The audit log keeps the event without personal data. Without --apply the command only prints what it \
             would do.
             """)
 

@@ -5,7 +5,7 @@ struct ListSessionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sessions",
         abstract: "Lists the sessions of a user, the last seen first.",
-        discussion: "The id of a session is no secret: it identifies the session in the audit record.")
+        discussion: "The id of a session is no secret: it identifies the session in the audit log.")
 
     @OptionGroup var options: ConfigurationOptions
 

@@ -7,7 +7,7 @@ struct UsersCommand: AsyncParsableCommand {
         abstract: "Finds and shows users, and repairs their accounts.",
         discussion: """
             Works on the configured database, also while servers run. A command that changes an account is a dry run \
-            without --apply, and is written to the audit record.
+            without --apply, and is written to the audit log.
 
             Exit status: 0 if it succeeded, 1 if not, 64 for wrong options, 78 for an invalid configuration.
             """,

@@ -20,7 +20,7 @@ struct RotateVaultCommand: AsyncParsableCommand {
         abstract: "Encrypts the stored tokens and claims with the first of encryption_keys.",
         discussion: """
             The keys that they are encrypted with must follow the first. If the command is interrupted, finished rows \
-            stay as they are; run it again for the rest. The change is written to the audit record. The exit status is \
+            stay as they are; run it again for the rest. The change is written to the audit log. The exit status is \
             also 1 if none of the keys decrypts some rows. Without --apply the command only counts the rows.
             """)
 

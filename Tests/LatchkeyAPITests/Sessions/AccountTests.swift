@@ -190,7 +190,7 @@ struct AccountTests {
         #expect(try await app.send(.patch, "/users/me", body: "{}").error == "invalid_token")
     }
 
-    @Test("is erased with all its tokens and identities, with an audit record")
+    @Test("is erased with all its tokens and identities, with an audit event")
     func erase() async throws {
         let app = try TestApp()
         let old = try await app.tokens()

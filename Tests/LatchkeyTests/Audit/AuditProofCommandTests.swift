@@ -1,4 +1,5 @@
 import Foundation
+import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
 import SignIn
@@ -9,14 +10,16 @@ import Testing
 
 /// `latchkey audit verify` and `export`, and the verifier of an export in another language.
 @Suite struct AuditProofCommandTests {
-    private func run(_ journal: AuditJournal, _ arguments: [String]) async throws -> LatchkeyProcess.Ending {
-        let environment = [
-            "LATCHKEY_DATABASE_URL": "sqlite:///\(journal.path)",
-            "LATCHKEY_ENCRYPTION_KEYS": String(repeating: "07", count: 32),
-        ]
+    /// - Parameter key: The encryption key; nil for a configuration without one.
+    private func run(
+        _ journal: AuditJournal, _ arguments: [String], command: String = "audit",
+        encryptedWith key: String? = String(repeating: "07", count: 32)
+    ) async throws -> LatchkeyProcess.Ending {
+        var environment = ["LATCHKEY_DATABASE_URL": "sqlite:///\(journal.path)"]
+        environment["LATCHKEY_ENCRYPTION_KEYS"] = key
         return await
             (try LatchkeyProcess(
-                ["audit"] + arguments, environment: environment, directory: journal.directory.path)).ending()
+                [command] + arguments, environment: environment, directory: journal.directory.path)).ending()
     }
 
     @Test("The command verifies with status 0, and names the first bad entry with status 1")
@@ -37,7 +40,7 @@ import Testing
             "2", "2:abc", "x:" + String(repeating: "0", count: 64), "0:" + String(repeating: "0", count: 64),
         ] {
             let ending = try await run(journal, ["verify", "--expect", invalid])
-            #expect(ending.status == 1)
+            #expect(ending.status == 64)
             #expect(ending.output.contains("is not a seal"), "\(ending.output)")
         }
         let unexpected = try await run(journal, ["verify", "--expect", "1:" + String(repeating: "0", count: 64)])
@@ -55,6 +58,92 @@ import Testing
             badJSON.output.contains(
                 #"{"valid":false,"fault":{"kind":"event_missing","serial":77,"seal":1,"description""#),
             "\(badJSON.output)")
+        try await journal.store.close()
+    }
+
+    @Test("Without the encryption keys nothing is verified, and no key is suggested; a key that was noted suffices")
+    func unreadableKeys() async throws {
+        let journal = try await AuditJournal()
+        try await journal.add(1)
+        try await journal.sealer.seal()
+        let key = try #require(try await journal.store.signingKeys().first?.id)
+        for (encryptionKey, says) in [
+            (nil, "encryption_keys is not set here; give the configuration of the server (--config)"),
+            (String(repeating: "08", count: 32), "encrypted with keys that encryption_keys does not have here; give"),
+        ] as [(String?, String)] {
+            for format in ["text", "json"] {
+                let ending = try await run(journal, ["verify", "--format", format], encryptedWith: encryptionKey)
+                #expect(ending.status == 78, "\(ending.output)")
+                #expect(ending.output.contains(says), "\(ending.output)")
+                #expect(ending.output.contains("Nothing was verified."))
+                #expect(!ending.output.contains(key) && !ending.output.contains("--key"))
+            }
+            let noted = try await run(journal, ["verify", "--key=\(key)"], encryptedWith: encryptionKey)
+            #expect(noted.status == 0, "\(noted.output)")
+            let foreign = try await run(
+                journal, ["verify", "--key=" + String(repeating: "A", count: 43)], encryptedWith: encryptionKey)
+            #expect(foreign.status == 1)
+            #expect(
+                foreign.output.contains("Compare it with a key that you noted earlier, before you add --key"),
+                "\(foreign.output)")
+            #expect(!foreign.output.contains("--key=\(key)"))
+        }
+        try await journal.store.close()
+    }
+
+    @Test("The end of a log without the expected seal is named, and unencrypted signing keys")
+    func warnings() async throws {
+        let journal = try await AuditJournal { $0.encryptionKeys = [] }
+        try await journal.add(1)
+        let expected = "9:" + String(repeating: "0", count: 64)
+        let empty = try await run(journal, ["verify", "--expect", expected], encryptedWith: nil)
+        #expect(empty.status == 1)
+        #expect(
+            empty.output.contains("seal 1 is missing: the log has no seal, and --expect names seal 9"),
+            "\(empty.output)")
+        try await journal.sealer.seal()
+        let cut = try await run(journal, ["verify", "--expect", expected], encryptedWith: nil)
+        #expect(cut.status == 1)
+        #expect(
+            cut.output.contains("seal 2 is missing: the log ends at seal 1, and --expect names seal 9"),
+            "\(cut.output)")
+        let plain = try await run(journal, ["verify"], encryptedWith: nil)
+        #expect(plain.status == 0)
+        #expect(plain.output.contains("can also sign seals; set encryption_keys."), "\(plain.output)")
+        try await journal.store.close()
+    }
+
+    @Test("Wrong options end with 64, not with the status of a changed log, and none is ignored")
+    func options() async throws {
+        let journal = try await AuditJournal()
+        try await journal.add(1)
+        try await journal.sealer.seal()
+        let whole = "is an option of latchkey audit alone; the log is always verified as a whole"
+        for (command, arguments, says) in [
+            ("audit", ["verify", "--key", "abc"], "a thumbprint has 43 characters of base64url"),
+            ("audit", ["verify", "--key", String(repeating: "+", count: 43)], "is not the thumbprint of a key"),
+            ("audit", ["verify", "--user", "99", "--kind", "zzz"], "--user \(whole)"),
+            ("audit", ["--kind", "zzz", "verify"], "--kind \(whole)"),
+            ("audit", ["verify", "--limit", "100"], "--limit \(whole)"),
+            ("audit", ["verify", "--json"], "--json \(whole)"),
+            (
+                "audit", ["export", "--since", "1d"],
+                "--since is an option of latchkey audit alone; an export is always whole"
+            ),
+            ("audit", ["export", "--until", "1d"], "--until is an option of latchkey audit alone"),
+            ("audit", ["--limit", "0"], "the limit must be a number from 1 to 10000"),
+            ("audit", ["--since", "yesterday"], "is not a time"),
+            ("audit", ["--kind", "nope"], "there is no kind of event"),
+            ("capsule", ["list", "--limit", "0"], "the limit must be a number from 1 to"),
+        ] as [(String, [String], String)] {
+            let ending = try await run(journal, arguments, command: command)
+            #expect(ending.status == 64, "\(arguments): \(ending.output)")
+            #expect(ending.output.contains(says), "\(arguments): \(ending.output)")
+        }
+        for arguments in [["verify"], ["export"], ["--limit", "1"], ["verify", "--format", "json"]] {
+            let ending = try await run(journal, arguments)
+            #expect(ending.status == 0, "\(arguments): \(ending.output)")
+        }
         try await journal.store.close()
     }
 
@@ -162,6 +251,9 @@ import Testing
             #expect(ending.status == (finds == nil ? 0 : 1), "\(arguments): \(ending.output)")
             #expect(ending.output.contains(finds ?? "31 events in seals 2 to 3 are as they"), "\(ending.output)")
         }
+        let without = try await AuditExport.verify(lines, [])
+        #expect(without.status == 2)
+        #expect(without.output.contains("give the server's key with --key"), "\(without.output)")
         let foreign = try await AuditExport.verify(lines, ["--key=" + String(repeating: "A", count: 43)])
         #expect(foreign.status == 1)
         #expect(foreign.output.contains("seal 3 is signed with the key \(key)"), "\(foreign.output)")

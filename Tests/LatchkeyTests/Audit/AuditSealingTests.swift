@@ -275,9 +275,8 @@ import Testing
         try await journal.sealer.seal()
         let lost = try #require(try await journal.store.signingKeys().first?.id)
         let new = EncryptionKey.of(String(repeating: "08", count: 32))
-        #expect(
-            try await journal.verify(encryptedWith: new).failure?.contains("seal 1 is signed with the key \(lost)")
-                == true)
+        let unread = try await journal.verify(encryptedWith: new).failure
+        #expect(unread?.contains("Nothing was verified.") == true, "\(unread ?? "")")
         #expect(try await journal.verify(vouchingFor: [lost], encryptedWith: new).failure == nil)
         let (keys, sealer) = journal.another(encryptedWith: new)
         try await keys.maintain()

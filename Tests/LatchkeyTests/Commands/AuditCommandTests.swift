@@ -7,7 +7,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-/// The audit record as operators read it.
+/// The audit log as operators read it.
 @Suite struct AuditCommandTests {
     private let directory: TemporaryDirectory
     private let clock = ManualClock()

@@ -82,8 +82,9 @@ import Testing
     @Test("With --strict the status is 1 if something is accepted that should be refused")
     func strict() async throws {
         let output = try await isolated(["--provider", "zenkey", "--strict"], status: 1)
-        #expect(output.contains("0 accepted that must be refused"))
+        #expect(output.contains(" cases: 0 violations, "))
         #expect(output.contains("LOOSENED  code-without-nonce"))
+        #expect(output.contains("accepted because: zenkey.clients[].nonce is client"))
     }
 
     @Test("A setting that lets pass what must be refused is named, and the status is 1, as the document shows")
@@ -99,6 +100,7 @@ import Testing
     @Test(
         "A provider that cannot be examined and an invalid configuration end before anything runs",
         arguments: [
+            (["--provider", "acme", "--client", "nope"], "", 64, "has no client nope; it has acme-app"),
             (["--provider", "nobody"], "", 64, "no provider has the name nobody"), ([], "", 64, "--provider"),
             (["--provider", "acme"], "no_such_key: 7", 78, "no_such_key"),
         ] as [([String], String, Int32, String)])

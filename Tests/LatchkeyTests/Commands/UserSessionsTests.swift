@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("One session or all end, after a dry run without effect, and the audit record has who did it and why")
+    @Test("One session or all end, after a dry run without effect, and the audit log has who did it and why")
     func end() async throws {
         try await SignInHarness.with { harness in
             let (number, tokens) = try await user(harness)

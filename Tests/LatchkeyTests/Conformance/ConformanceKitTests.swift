@@ -1,5 +1,7 @@
 import ConformanceKit
+import Foundation
 import LatchkeyConfiguration
+import LatchkeyService
 import OpenIDConnect
 import Primitives
 import Synchronization
@@ -83,7 +85,44 @@ import Testing
             #expect(!text.contains("not-for-the-simulator"))
             #expect(text.contains("OpenID Connect Core 1.0 section 3.1.3.7"))
         }
-        #expect(report.text.contains(report.summary))
+        // What an auditor needs comes first.
+        let head = try #require(report.text.components(separatedBy: "\n\nCorrect sign-ins").first)
+        #expect(head.contains("\n\n\(report.summary)\nVIOLATION: accepted, although the specification demands"))
+        for id in accepted { #expect(head.contains("  LOOSENED  \(id)\n"), "\(id)") }
+        #expect(report.text.components(separatedBy: "LOOSENED  ").count == accepted.count + 1)
+        #expect(!head.contains("  ok "))
+        let counts = "\(report.rows.count) cases: 0 violations, \(accepted.count) loosened, 0 stricter, "
+        #expect(report.summary.hasPrefix(counts))
+        // Each names the setting as docs/configuration.md does, or says that there is none. The document has the settings
+        // of every client once.
+        let document = try Repository.text("docs/configuration.md")
+        for row in report.rows {
+            guard let because = row.because, !because.hasPrefix("no setting: ") else { continue }
+            let key = try #require(because.split(separator: " ").first)
+                .replacing("providers[].clients[].", with: "zenkey.clients[].")
+            #expect(document.contains("| `\(key)` |"), "\(because)")
+        }
+        let because = report.rows.first { $0.row.id == "code-without-nonce" }?.because
+        #expect(because == (provider == "acme" ? "providers[]" : "zenkey") + ".clients[].nonce is client")
+    }
+
+    @Test("The report has the time and the digest of the configuration, and lists in both forms what was replaced")
+    func provenance() async throws {
+        func report(_ settings: String = "") async throws -> KitReport {
+            try await KitExamination.run(
+                Self.configuration(settings), provider: "acme", cases: KitCases.all.filter { $0.area == .baseline },
+                clock: WallClock { Timestamp(secondsSinceEpoch: 1_800_000_000) })
+        }
+        let (first, other) = (try await report(), try await report("id_token: {clock_skew: 20}"))
+        #expect(first.configuration == (try Self.configuration().fingerprint))
+        #expect(first.configuration != other.configuration)
+        #expect(first.text.contains("\nTime: 2027-01-15T08:00:00Z\nConfiguration: \(first.configuration)\n"))
+        let json = try #require(try JSONValue(parsing: Array(first.json.utf8)).object)
+        #expect(json["time"] == "2027-01-15T08:00:00Z")
+        #expect(json["configuration"]?.string == first.configuration)
+        let replaced = json["replaced"]?.array?.compactMap(\.string) ?? []
+        #expect(replaced.contains("database") && replaced.contains("api_keys"))
+        #expect(first.text.contains("\nReplaced for the run: " + replaced.joined(separator: ", ") + "\n"))
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -118,10 +157,11 @@ import Testing
             gained: ["issued-an-hour-ago"], because: "id_token.max_age_of_issue is 7200"),
         Row(
             name: "id_token_types", provider: "id_token_types: [JWT, absent, at+jwt]",
-            gained: ["type-access-token"], because: "id_token_types has at+jwt"),
+            gained: ["type-access-token"], because: "providers[].id_token_types has at+jwt"),
         Row(
             name: "id_token_signed_response_alg: PS256", client: "id_token_signed_response_alg: PS256",
-            gained: ["alg-ps256"], lost: ["alg-es256"], because: "id_token_signed_response_alg is PS256"),
+            gained: ["alg-ps256"], lost: ["alg-es256"],
+            because: "providers[].clients[].id_token_signed_response_alg is PS256"),
         Row(
             name: "id_token_signed_response_alg: ES256", client: "id_token_signed_response_alg: ES256"),
         Row(
@@ -129,12 +169,12 @@ import Testing
             lost: ["alg-es256"]),
         Row(
             name: "pkce: optional", client: "pkce: optional", gained: ["code-without-verifier"],
-            because: "pkce is optional"),
+            because: "providers[].clients[].pkce is optional"),
         Row(name: "nonce: issued", client: "nonce: issued", lost: ["code-without-nonce", "nonce-repeated"]),
         Row(
             name: "no redirect_uris", redirectURIs: false, gained: ["code-redirect-uri-unknown"],
             lost: ["response-issuer-not-announced", "start-without-challenge"],
-            because: "the client has no redirect_uris", passes: false),
+            because: "providers[].clients[].redirect_uris is not set", passes: false),
         Row(
             name: "require_code_challenge", client: "require_code_challenge: true",
             lost: ["start-without-challenge"]),
@@ -172,7 +212,7 @@ import Testing
         arguments: [
             ("unknown", nil, "no provider has the name unknown; the configuration has zenkey, acme, meetings"),
             ("meetings", nil, "is of the kind oauth2; the kinds zenkey and oidc can be examined"),
-            ("acme", "another-app", "has no client another-app"),
+            ("acme", "another-app", "the provider acme has no client another-app; it has acme-app"),
         ])
     func refusals(provider: String, client: String?, says: String) async throws {
         let failure = await #expect(throws: KitFailure.self) {

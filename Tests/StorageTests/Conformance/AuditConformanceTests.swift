@@ -3,7 +3,7 @@ import Storage
 import StorageModel
 import Testing
 
-@Suite("Any store: the audit record")
+@Suite("Any store: the audit log")
 struct AuditConformanceTests {
     private static let erased = AuditEvent.Kind("user.erased")
     private static let made = AuditEvent.Kind("user.made")

@@ -5,7 +5,7 @@ import StorageModel
 import TestSupport
 import Testing
 
-@Suite("SQLite: the audit record")
+@Suite("SQLite: the audit log")
 struct SQLiteAuditTests {
     @Test("The database itself refuses to change an event")
     func appendOnly() async throws {
