@@ -93,8 +93,8 @@ import Testing
         #expect(!head.contains("  ok "))
         let counts = "\(report.rows.count) cases: 0 violations, \(accepted.count) loosened, 0 stricter, "
         #expect(report.summary.hasPrefix(counts))
-        // Each names the setting as docs/configuration.md does, or says that there is none. The document has the settings
-        // of every client once.
+        // Each names the setting as docs/configuration.md does, or says that there is none. The document has the
+        // settings of every client once.
         let document = try Repository.text("docs/configuration.md")
         for row in report.rows {
             guard let because = row.because, !because.hasPrefix("no setting: ") else { continue }
