@@ -115,9 +115,9 @@ enum RequestFieldsTarget {
             let twice = request([("Authorization", value), ("Authorization", Array("Bearer abc".utf8))])
         else { return }
         demand((try? twice.bearerToken()) == nil, "of two tokens, none is chosen")
-        guard let token = try? once.bearerToken().exposed else { return }
+        guard let token = try? once.bearerToken().bytes else { return }
         demand(
-            (1...512).contains(token.utf8.count) && token.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F },
+            (1...512).contains(token.count) && token.allSatisfy { $0 > 0x20 && $0 < 0x7F },
             "a token has its limit and its characters")
     }
 
