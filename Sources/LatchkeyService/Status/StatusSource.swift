@@ -53,8 +53,8 @@ final class StatusSource: Sendable {
         } catch {
             throw SignInError(error)
         }
-        let at = failure.at.secondsSinceEpoch
-        for capsule in stored.reversed() where abs(capsule.time.secondsSinceEpoch - at) <= 1 {
+        let times = failure.at.advanced(bySeconds: -1)...failure.at.advanced(bySeconds: 1)
+        for capsule in stored.reversed() where times.contains(capsule.time) {
             guard let json = try? JSONValue(parsing: Array(capsule.json.utf8)),
                 json.object?["request"]?.object?["provider"]?.string == failure.report.provider,
                 json.object?["failure"]?.object?["check"]?.string == failure.report.check?.rawValue

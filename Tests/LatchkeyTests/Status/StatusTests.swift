@@ -4,6 +4,8 @@ import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
 import SignIn
+import Storage
+import StorageModel
 import TestSupport
 import Testing
 
@@ -147,6 +149,7 @@ import Testing
             harness.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
             var fields = try harness.authorizedResponse()
             fields["correlation_id"] = "a&b=<i>../#?c"
+            try await Self.addCapsulesOfImpossibleTimes(with: "a&b=<i>../#?c", in: harness.directory)
             _ = try await harness.app.signIn(fields)
             // Another sign-in with the same id does not take its place.
             harness.simulator.setFaults([.idTokenExpired], for: SignInHarness.mccmnc)
@@ -179,6 +182,19 @@ import Testing
                 #expect(try await local.send("GET", path, headers: headers).status == status, "\(headers)")
             }
         }
+    }
+
+    /// Capsules as a damaged database may have them.
+    private static func addCapsulesOfImpossibleTimes(
+        with correlationID: String, in directory: TemporaryDirectory
+    ) async throws {
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: directory.path + "/latchkey.db"))
+        for time in [Int64.min, .max] {
+            try await store.addCapsule(
+                CapsuleRecord(
+                    correlationID: correlationID, time: Timestamp(secondsSinceEpoch: time), cause: "", json: "{}"))
+        }
+        try await store.close()
     }
 
     @Test("Neither the page nor the events contain personal data, codes or tokens")

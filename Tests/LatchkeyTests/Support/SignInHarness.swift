@@ -24,7 +24,7 @@ struct SignInHarness: Sendable {
     let configuration: Configuration
     let running: CarrierSimulator.Running
     let service: LatchkeyService
-    private let directory: TemporaryDirectory
+    let directory: TemporaryDirectory
     /// The addresses that it listens on.
     var addresses: [SocketAddress] = []
 
