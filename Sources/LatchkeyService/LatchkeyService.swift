@@ -93,17 +93,10 @@ public final class LatchkeyService: Sendable {
             http: LatchkeyService.observed(wrap(client), stories, tracer, logger), store: store, clock: clock,
             metrics: metrics.carriers, stories: stories, logger: logger)
         try LatchkeyService.checkProviders(configuration, relyingParties)
-        capsules =
-            configuration.capsules.count == 0
-            ? nil
-            : CapsuleRecorder(
-                store: store, version: LatchkeyVersion.text,
-                maximumPerMinute: configuration.capsules.maximumPerMinute, clock: clock,
-                observer: { [capsules = metrics.capsules] in capsules.count($0) })
+        capsules = LatchkeyService.capsules(configuration.capsules, store, metrics.capsules, clock: clock)
         let useCases = UseCases(
             configuration: configuration.signIn, relyingParties: relyingParties, store: store, logger: logger,
-            clock: clock, uptime: uptime,
-            capsules: capsules,
+            clock: clock, uptime: uptime, capsules: capsules,
             observer: { [signIns = metrics.signIns] in
                 signIns.count($0)
                 board.note($0)
@@ -120,18 +113,12 @@ public final class LatchkeyService: Sendable {
         // The API and the server.
         baseURL = BaseURL(configuration.publicURL?.text)
         let status = StatusSource(board, metrics, relyingParties, useCases.sessions, store, clock: clock)
-        api = LatchkeyAPI(
-            useCases: useCases, apiKeys: configuration.acceptedKeys,
-            allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
-            clientKeys: configuration.publishedKeys, decryptionKeys: configuration.publishedDecryptionKeys,
-            certificates: configuration.publishedCertificates,
-            files: try LatchkeyService.site(configuration, demonstration, logger),
-            hasConsole: configuration.hasConsole, baseURL: baseURL,
-            compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
-            operatorPages: configuration.operatorPages(
-                metrics: { await metrics.page() }, status: { await status.status() },
-                capsule: { try await status.capsule(ofFailure: $0) }),
-            uptime: uptime, version: LatchkeyVersion.text, demonstration: demonstration, tracer: tracer, logger: logger)
+        let pages = configuration.operatorPages(
+            metrics: { await metrics.page() }, status: { await status.status() },
+            capsule: { try await status.capsule(ofFailure: $0) })
+        api = try LatchkeyService.api(
+            configuration, useCases, pages, demonstration, baseURL: baseURL, uptime: uptime, tracer: tracer,
+            logger: logger)
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
         let serverConfiguration = configuration.server(certificates?.tls, metricsHandler: api.metricsHandler)
         listeners = serverConfiguration.listeners
@@ -151,6 +138,32 @@ public final class LatchkeyService: Sendable {
             store: store, keys: useCases.signingKeys, retention: configuration.auditRetention, clock: clock,
             logger: logger)
         store.watch { [sessions = useCases.sessions] change in sessions.hear(change) }
+    }
+
+    /// Nil if no capsules are kept.
+    private static func capsules(
+        _ configuration: Configuration.Capsules, _ store: SQLStore, _ metrics: CapsuleMetrics, clock: WallClock
+    ) -> CapsuleRecorder? {
+        guard configuration.count > 0 else { return nil }
+        return CapsuleRecorder(
+            store: store, version: LatchkeyVersion.text, maximumPerMinute: configuration.maximumPerMinute,
+            clock: clock, observer: { metrics.count($0) })
+    }
+
+    /// - Throws: ``LatchkeyStartError`` if `files.directory` is no folder.
+    private static func api(
+        _ configuration: Configuration, _ useCases: UseCases, _ pages: OperatorPages, _ demonstration: Demonstration?,
+        baseURL: BaseURL, uptime: Uptime, tracer: (any Tracer)?, logger: Logger
+    ) throws -> LatchkeyAPI {
+        LatchkeyAPI(
+            useCases: useCases, apiKeys: configuration.acceptedKeys,
+            allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
+            clientKeys: configuration.publishedKeys, decryptionKeys: configuration.publishedDecryptionKeys,
+            certificates: configuration.publishedCertificates,
+            files: try site(configuration, demonstration, logger), hasConsole: configuration.hasConsole,
+            baseURL: baseURL, compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
+            operatorPages: pages, uptime: uptime, version: LatchkeyVersion.text, demonstration: demonstration,
+            tracer: tracer, logger: logger)
     }
 
     /// The client, whose requests are logged, traced and, in a demonstration, told.
