@@ -29,7 +29,7 @@ extension RedirectSignIn {
             members += [("sent_to", .name("authorization")), ("nonce", .secret(nonce))]
         }
         if requestID != nil { members.append(("correlation_id", .name(pending.correlationID.text))) }
-        // No frontend is told of another browser's response, so that only such a capsule has a name of its own.
+        // A response from another browser is not reported to the frontend. Its capsule is named by the request's id.
         if response != nil { members.append(("browser_matches", .flag(requestID == nil))) }
         members.append(("authorization_response", response.map { .members($0.capsuleMembers) }))
         return CapsuleSubject(

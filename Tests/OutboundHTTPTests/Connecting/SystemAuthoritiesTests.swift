@@ -31,11 +31,8 @@ struct SystemAuthoritiesTests {
     @Test("An authority is trusted in the system's directory and in its bundle, again and again", arguments: rows)
     func places(row: Row) async throws {
         let certificates = try await IssuedCertificates.make([.server, .selfSigned])
-        let peer = try await TLSPeer(
-            certificate: certificates.certificate(.server), key: certificates.key(.server), newestVersion: "TLSv1_3")
+        let (peer, own, other) = try await Self.peer(certificates)
         defer { peer.stop() }
-        let own = try String(contentsOfFile: certificates.authority, encoding: .utf8)
-        let other = try String(contentsOfFile: certificates.certificate(.selfSigned), encoding: .utf8)
         let places = try TemporaryDirectory(files: ["certs/README": "no certificate"])
         if row.hasOther {
             try places.write(other, as: "certs/\(try await Self.hash(certificates.certificate(.selfSigned))).0")
@@ -58,11 +55,8 @@ struct SystemAuthoritiesTests {
     @Test("A bundle that cannot be opened when it is needed is read the next time")
     func late() async throws {
         let certificates = try await IssuedCertificates.make([.server, .selfSigned])
-        let peer = try await TLSPeer(
-            certificate: certificates.certificate(.server), key: certificates.key(.server), newestVersion: "TLSv1_3")
+        let (peer, own, other) = try await Self.peer(certificates)
         defer { peer.stop() }
-        let own = try String(contentsOfFile: certificates.authority, encoding: .utf8)
-        let other = try String(contentsOfFile: certificates.certificate(.selfSigned), encoding: .utf8)
         let name = try await Self.hash(certificates.certificate(.selfSigned))
         let places = try TemporaryDirectory(files: ["certs/\(name).0": other, "bundle.pem": own])
         try await withClient {
@@ -73,6 +67,16 @@ struct SystemAuthoritiesTests {
             try places.write(own, as: "bundle.pem")
             #expect(try await client.send(.post(peer.url())).status == 200)
         }
+    }
+
+    /// A peer, its authority's certificate, and that of another authority.
+    private static func peer(
+        _ certificates: IssuedCertificates
+    ) async throws -> (peer: TLSPeer, own: String, other: String) {
+        let peer = try await TLSPeer(
+            certificate: certificates.certificate(.server), key: certificates.key(.server), newestVersion: "TLSv1_3")
+        let own = try String(contentsOfFile: certificates.authority, encoding: .utf8)
+        return (peer, own, try String(contentsOfFile: certificates.certificate(.selfSigned), encoding: .utf8))
     }
 
     /// What OpenSSL looks a certificate up by.
