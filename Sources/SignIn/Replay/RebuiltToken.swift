@@ -36,7 +36,7 @@ enum RebuiltToken {
 
     /// A text that is no token in three parts, or too long for one.
     static func malformed(bytes: Int64, parts: Int64) -> String {
-        let dots = String(repeating: ".", count: Int(clamping: max(0, min(parts, 64) - 1)))
+        let dots = String(repeating: ".", count: Int(clamping: max(1, min(parts, 64)) - 1))
         let length = Int(clamping: max(0, min(bytes, 1 << 20))) - dots.utf8.count
         return String(repeating: "x", count: max(1, length)) + dots
     }

@@ -383,12 +383,13 @@ enum ExampleCapsules {
         #expect(replayed > 0)
     }
 
-    @Test("of a capsule with times at the ends of their range ends with a verdict", arguments: [Int64.min, -1, .max])
-    func times(seconds: Int64) async throws {
+    @Test("of a capsule with numbers at the ends of their range ends with a verdict", arguments: [Int64.min, -1, .max])
+    func numbers(number: Int64) async throws {
         let configuration = try ExampleCapsules.configuration()
         for name in ExampleCapsules.names {
             let capsule = String(decoding: try ExampleCapsules.bytes(name), as: UTF8.self)
-            let text = capsule.replacing(/"(at|exp|iat|since|max_age)":\d+/) { "\"\($0.output.1)\":\(seconds)" }
+            let names = /"(at|exp|iat|since|max_age|parts|bytes|token_parts|token_bytes|signature_bytes)":\d+/
+            let text = capsule.replacing(names) { "\"\($0.output.1)\":\(number)" }
             do throws(CapsuleReplay.Refusal) {
                 let report = try await ReplayReport(of: Array(text.utf8), with: configuration)
                 #expect(!report.passes && !report.text.isEmpty)
