@@ -167,7 +167,7 @@ class Meter:
         self.has_window = not settings.is_quick
         self.folder = tempfile.TemporaryDirectory()
 
-    def sign_in(self, kind, connections, seconds, way="carrier"):
+    def sign_in(self, kind, connections, seconds, way="carrier", is_counted=True):
         """Sign-ins of `new` or `known` users: with a carrier's code, or by `number` with an operator token."""
         def run(seconds):
             arguments = self.users.arguments(kind, connections, seconds)
@@ -176,7 +176,7 @@ class Meter:
             return report
 
         shares = []
-        figures = self.measure(run, seconds)
+        figures = self.measure(run, seconds, is_counted)
         return figures | ({"new": shares[0]} if kind == "new" else {})
 
     def check(self, kind, tokens, connections, seconds):
@@ -186,10 +186,11 @@ class Meter:
         return self.measure(
             lambda seconds: wrk(self.server, "session_check.lua", [API_KEY, path, kind], connections, seconds), seconds)
 
-    def measure(self, run, seconds):
+    def measure(self, run, seconds, is_counted=True):
+        """The figures of a load; those that must be counted only if `is_counted`, because that takes a second."""
         before, cpu, stolen = self.server.switches(), self.server.cpu_us(), machine()
         counts, counted = {}, None
-        if self.has_window or not self.counting.is_possible:
+        if self.has_window or not is_counted or not self.counting.is_possible:
             report = run(seconds)
         else:
             counts, report = self.counting.during(self.server, lambda: run(seconds))
@@ -201,7 +202,7 @@ class Meter:
             "cpu": spent / requests,
             "switches": sum(count - before.get(task, 0) for task, count in after.items()) / requests,
             "stolen": (ticks[1] - stolen[1]) / max(1, ticks[0] - stolen[0])}
-        if self.has_window and self.counting.is_possible:
+        if self.has_window and is_counted and self.counting.is_possible:
             counts, counted = self.counting.during(self.server, lambda: run(1))
         if "calls" in counts:
             figures["calls"] = counts["calls"] / counted["requests"]
@@ -211,9 +212,9 @@ class Meter:
 
 
 def medians(rows):
-    """The median of each figure that all rows have."""
-    names = set.intersection(*(set(row) for row in rows))
-    return {name: statistics.median(row[name] for row in rows) for name in names}
+    """The median of each figure, among the rows that have it."""
+    names = set().union(*rows)
+    return {name: statistics.median(row[name] for row in rows if name in row) for name in names}
 
 
 COLUMNS = [

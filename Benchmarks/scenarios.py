@@ -30,9 +30,9 @@ class Settings:
         """New users that a second of a load may use up; the carrier signs their tokens in advance."""
         return 1_500 if level == 1 else 3_000 if self.is_quick else 6_000
 
-    def new_users(self, loads, levels):
+    def new_users(self, loads, levels, seconds=None):
         """New users that sign-ins of these loads may use up, with those of the windows that count."""
-        seconds = self.seconds + (0 if self.is_quick else 1)
+        seconds = seconds or self.seconds + (0 if self.is_quick else 1)
         return WARM + loads * sum(seconds * self.new_per_second(level) + 4 * level for level in levels)
 
 
@@ -112,30 +112,41 @@ def main_parts(settings, parts):
 def growth(settings):
     """Sign-ins with 1, 10 and 100 % of the users in the database, alternating, so that disturbances hit all."""
     sizes = [settings.users // 100, settings.users // 10, settings.users]
-    rounds, level = 1 if settings.is_quick else 3, 32
+    # Many short rounds, because those of one size differ by more than the sizes do.
+    rounds, level, seconds = 1 if settings.is_quick else 15, 32, 1
     figures = {(size, kind): [] for size in sizes for kind in ("known", "new")}
     with contextlib.ExitStack() as stack:
         meters = {}
         for size in sizes:
             filled = users.database(settings.program, size), size
-            meters[size] = stack.enter_context(started(settings, settings.new_users(rounds, [level]), filled))
+            meters[size] = stack.enter_context(started(
+                settings, settings.new_users(rounds + 1, [level], seconds), filled))
             meters[size].users.warm_up(meters[size].server, min(200, size // 2))
         for turn in range(rounds):
             for kind in ("known", "new"):
                 for size in sizes:
                     say(f"sign-ins of {kind} users, {size:,} in the database, round {turn + 1} of {rounds}")
-                    figures[size, kind].append(meters[size].sign_in(kind, level, settings.seconds))
-    found = {key: medians(rows) for key, rows in figures.items()}
+                    figures[size, kind].append(
+                        meters[size].sign_in(kind, level, seconds, is_counted=turn == 0))
     rows = []
     for kind in ("known", "new"):
         for size in sizes:
-            ratio = found[size, kind]["cpu"] / found[sizes[0], kind]["cpu"]
-            rows.append((f"{kind} user", f"{size:,}", f"{ratio:.2f}", found[size, kind]))
+            mine, least = figures[size, kind], figures[sizes[0], kind]
+            rows.append((f"{kind} user", f"{size:,}", ratios(mine, least), medians(mine)))
     heads = ["sign-in of a", "users in the database", f"CPU, of that with {sizes[0]:,}"]
     how = f"medians of {rounds} alternating rounds" if rounds > 1 else "one round"
     return "\n".join([
         f"Growth with the number of users: {level} connections, {how}.", "",
         table(rows, heads), *notes(rows), ""])
+
+
+def ratios(figures, others):
+    """The median of the ratios of the CPU time in the same rounds, and their quartiles."""
+    found = [mine["cpu"] / theirs["cpu"] for mine, theirs in zip(figures, others)]
+    if len(found) < 4 or figures is others:
+        return f"{statistics.median(found):.2f}"
+    first, median, third = statistics.quantiles(found, n=4, method="inclusive")
+    return f"{median:.2f} ({first:.2f} to {third:.2f})"
 
 
 def numbers(settings):
@@ -154,8 +165,8 @@ def numbers(settings):
                     figures[kind, way].append(meter.sign_in(kind, level, settings.seconds, way))
     rows = []
     for kind, way in figures:
-        ratios = [mine["cpu"] / theirs["cpu"] for mine, theirs in zip(figures[kind, way], figures[kind, "carrier"])]
-        rows.append((f"{kind} user", way, f"{statistics.median(ratios):.2f}", medians(figures[kind, way])))
+        mine, theirs = figures[kind, way], figures[kind, "carrier"]
+        rows.append((f"{kind} user", way, ratios(mine, theirs), medians(mine)))
     how = f"medians of {turns} alternating rounds" if turns > 1 else "one round"
     return "\n".join([
         f"Sign-ins by number with an operator token, beside those with a carrier's code: {level} connections, {how}.",
