@@ -8,6 +8,8 @@ sign-in without scripts. See scripts/browser.
 After every step the browser's console must be empty, and every page must pass checks.py.
 """
 import argparse
+import concurrent.futures
+import os
 import pathlib
 import re
 import shutil
@@ -871,11 +873,33 @@ STEPS_OF_REGISTRATION = [
 ]
 
 
+def failures(look, options, driver):
+    """Runs the chosen steps in one look; what failed."""
+    failed = []
+    for steps, environment in ((STEPS, {}), (STEPS_OF_REGISTRATION, {"LATCHKEY_REGISTRATION": "required"})):
+        for step in (step for step in steps if options.only in f"{look} {step}"):
+            # Each step has its own users and a fresh browser.
+            with demonstration(options.latchkey, **environment) as demo, \
+                    Browser(driver, free_port(), LOOKS[look][0], LOOKS[look][1]) as browser:
+                console = Console(browser, demo, options.pictures, look, options.latchkey)
+                console.number = 100 * (STEPS + STEPS_OF_REGISTRATION).index(step)
+                try:
+                    getattr(console, step)()
+                    print(f"browser: {look}: {step}: ok", flush=True)
+                except AssertionError as failure:
+                    browser.picture(options.pictures / f"failed-{look}-{step}.png", whole=True)
+                    line = failure.__traceback__.tb_next.tb_lineno
+                    failed.append(f"browser: {look}: {step}: FAILED in line {line}: {failure}")
+                    print(failed[-1], flush=True)
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--latchkey", required=True)
     parser.add_argument("--pictures", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="", help="run only the looks and steps with this in their name")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many looks run at once")
     options = parser.parse_args()
     check_images()
     shutil.rmtree(options.pictures, ignore_errors=True)
@@ -883,26 +907,10 @@ def main():
     driver = shutil.which("chromedriver")
     if not driver:
         raise SystemExit("browser: chromedriver is missing; run scripts/setup --browser")
-    failed = []
-    for look in LOOKS:
-        for steps, environment in ((STEPS, {}), (STEPS_OF_REGISTRATION, {"LATCHKEY_REGISTRATION": "required"})):
-            chosen = [step for step in steps if options.only in f"{look} {step}"]
-            if not chosen:
-                continue
-            for step in chosen:
-                # Each step has its own users and a fresh browser.
-                with demonstration(options.latchkey, **environment) as demo, \
-                        Browser(driver, free_port(), LOOKS[look][0], LOOKS[look][1]) as browser:
-                    console = Console(browser, demo, options.pictures, look, options.latchkey)
-                    console.number = 100 * (STEPS + STEPS_OF_REGISTRATION).index(step)
-                    try:
-                        getattr(console, step)()
-                        print(f"browser: {look}: {step}: ok", flush=True)
-                    except AssertionError as failure:
-                        browser.picture(options.pictures / f"failed-{look}-{step}.png", whole=True)
-                        line = failure.__traceback__.tb_next.tb_lineno
-                        failed.append(f"browser: {look}: {step}: FAILED in line {line}: {failure}")
-                        print(failed[-1], flush=True)
+    # A look mostly waits, so that each processor has one at a time.
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        looks = [pool.submit(failures, look, options, driver) for look in LOOKS]
+        failed = [failure for look in looks for failure in look.result()]
     if failed:
         # Once more at the end, where the reader of a long record looks first.
         raise SystemExit("\n".join(failed))

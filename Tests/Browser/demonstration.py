@@ -7,13 +7,14 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 
 Demonstration = collections.namedtuple("Demonstration", "base carriers")
 
 
-given_ports = set()
+given_ports, giving = set(), threading.Lock()
 
 
 def free_port():
@@ -22,9 +23,10 @@ def free_port():
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        if port not in given_ports:
-            given_ports.add(port)
-            return port
+        with giving:
+            if port not in given_ports:
+                given_ports.add(port)
+                return port
 
 
 @contextlib.contextmanager
