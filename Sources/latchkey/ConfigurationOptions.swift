@@ -8,8 +8,10 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: [.long, .customShort("c")],
         help: ArgumentHelp(
-            "A YAML or JSON file. Environment variables (LATCHKEY_…) override it.",
-            discussion: "Without it, Config/latchkey.yaml is read if it exists.", valueName: "file"),
+            """
+            A YAML or JSON file; without it, Config/latchkey.yaml is read if it exists. Environment variables \
+            (LATCHKEY_…) override it.
+            """, valueName: "file"),
         completion: .file(extensions: ["yaml", "yml", "json"]))
     var config: String?
 

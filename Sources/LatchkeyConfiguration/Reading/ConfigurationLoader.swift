@@ -73,7 +73,9 @@ public struct ConfigurationLoader: Sendable {
             check.warnOfUnsafeSettings(document)
         }
         guard check.context.problems.isEmpty else {
-            throw ConfigurationErrors(check.context.problems, warnings: check.context.warnings)
+            throw ConfigurationErrors(
+                check.context.problems, warnings: check.context.warnings,
+                missingFile: document?.isMissing == true ? Self.defaultFile : nil)
         }
         return LoadedConfiguration(
             configuration: configuration, warnings: check.context.warnings.problems, origins: origins)
@@ -87,7 +89,7 @@ public struct ConfigurationLoader: Sendable {
         do throws(FileReader.Failure) {
             contents = try files.contents(of: path, limit: YAMLDocument.maximumBytes)
         } catch {
-            if error == .notFound, name == nil { return ConfigurationDocument() }
+            if error == .notFound, name == nil { return ConfigurationDocument(isMissing: true) }
             let limit = "\(YAMLDocument.maximumBytes >> 20) MiB"
             context.problems.add("", origin, error.reason, "name a readable file of at most \(limit) with --config")
             return nil
@@ -125,4 +127,6 @@ public struct LoadedConfiguration: Sendable {
 struct ConfigurationDocument: Sendable {
     var entries: [ConfigurationEntry] = []
     var isReadableByAll = false
+    /// Whether there is no file.
+    var isMissing = false
 }

@@ -26,20 +26,29 @@ public struct ConfigurationErrors: Error, Sendable, Hashable, CustomStringConver
     /// What was warned of beside them.
     public let warnings: [ConfigurationProblem]
 
+    /// The file that would have been read if it existed; nil if one was read, or if no problem comes from its absence.
+    let missingFile: String?
+
     /// The most problems that are kept, so that a file full of errors does not fill the memory or the screen.
     public static let limit = 100
 
-    init(_ problems: ProblemList, warnings: ProblemList) {
+    init(_ problems: ProblemList, warnings: ProblemList, missingFile: String? = nil) {
         // A stable sort: several problems of one line stay in their order.
         let lines = problems.problems.enumerated().map { (line: $1.origin.line ?? .max, index: $0, problem: $1) }
         self.problems = lines.sorted { ($0.line, $0.index) < ($1.line, $1.index) }.map(\.problem)
         omitted = problems.omitted
         self.warnings = warnings.problems
+        let lacksKeys = problems.problems.contains { $0.origin == .none }
+        self.missingFile = lacksKeys ? missingFile : nil
     }
 
-    /// One line for each problem.
+    /// One line for each problem, and before them one that says so if there is no file.
     public var description: String {
         var lines = problems.map(\.description)
+        if let missingFile {
+            lines.insert(
+                "No configuration file was read: there is no \(missingFile) here. Name one with --config.", at: 0)
+        }
         if omitted > 0 { lines.append("… and \(omitted) more") }
         return lines.joined(separator: "\n")
     }

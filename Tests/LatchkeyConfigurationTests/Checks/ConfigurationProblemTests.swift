@@ -440,6 +440,20 @@ struct ConfigurationProblemTests {
         #expect(problems(text) == [expected + " [test.yaml line 1]"])
     }
 
+    @Test("If keys are missing because there is no file, the report says so first; a wrong variable alone does not")
+    func missingFile() throws {
+        let loader = ConfigurationLoader(files: FileReader { _, _ throws(FileReader.Failure) in throw .notFound })
+        let none = #expect(throws: ConfigurationErrors.self) { try loader.load(file: nil, environment: [:]) }
+        #expect(
+            none?.description.hasPrefix(
+                "No configuration file was read: there is no Config/latchkey.yaml here. Name one with --config.\n")
+                == true)
+        let wrong = #expect(throws: ConfigurationErrors.self) {
+            try loader.load(file: nil, environment: ["LATCHKEY_HTTP_PORT": "x"], purpose: .operation)
+        }
+        #expect(wrong?.description.contains("No configuration file") == false)
+    }
+
     @Test("All missing keys that serving requires are reported at once")
     func missing() {
         #expect(

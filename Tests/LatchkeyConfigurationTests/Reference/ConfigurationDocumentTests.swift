@@ -106,9 +106,10 @@ enum ConfigurationDocument {
         variables: in the file only. A variable, or the file that one names, gives a list with commas, or in YAML or
         JSON: `LATCHKEY_ZENKEY_CLIENTS='[{"id": "…", "secret": "…", "redirect_uris": ["…"]}]'`.
 
-        `latchkey serve`, `check-config` and `doctor` also take every key that has a variable as an option, which
-        overrides the variable: `--http-port 9000` for `http.port`. For a secret there is only the option of its
-        file, such as `--api-keys-file`, because other users of the machine can read the arguments of a process.
+        `latchkey serve`, `check-config`, `doctor` and `conformance` also take every key that has a variable as an
+        option, which overrides the variable: `--http-port 9000` for `http.port`. For a secret there is only the
+        option of its file, such as `--api-keys-file`, because other users of the machine can read the arguments of a
+        process.
 
         At SIGHUP a running server reads its configuration again. The keys marked below take effect; other changed
         keys are named in the log and take effect at the next start. A configuration with a problem changes nothing.
