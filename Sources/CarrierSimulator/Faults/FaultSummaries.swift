@@ -126,7 +126,7 @@ extension CarrierSimulator.Fault {
         .idTokenMissingIssuedAt: "There is no iat.",
         .idTokenMissingExpiry: "There is no exp.",
         .idTokenTextExpiry: "exp is a string.",
-        .idTokenExpired: "exp was six minutes ago.",
+        .idTokenExpired: "exp was six minutes ago, and iat eight minutes ago.",
         .idTokenOld: "iat was a week ago; exp is in the future.",
         .idTokenFuture: "iat is in ten minutes.",
         .idTokenNotYetValid: "nbf is in ten minutes.",

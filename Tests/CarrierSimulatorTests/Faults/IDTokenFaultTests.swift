@@ -53,7 +53,7 @@ struct IDTokenFaultTests {
         .init(.idTokenMissingIssuedAt) { $0.claim("iat") == nil },
         .init(.idTokenMissingExpiry) { $0.claim("exp") == nil },
         .init(.idTokenTextExpiry) { $0.claim("exp")?.string == "1800000600" },
-        .init(.idTokenExpired) { $0.time("exp") == -360 },
+        .init(.idTokenExpired) { $0.time("exp") == -360 && $0.time("iat") == -480 },
         .init(.idTokenOld) { $0.time("iat") == -604_800 && $0.time("exp") == 600 },
         .init(.idTokenFuture) { $0.time("iat") == 600 },
         .init(.idTokenNotYetValid) { $0.time("nbf") == 600 },
