@@ -29,6 +29,10 @@ package enum DemoGuide {
             curl -sS \(guide.serverURL)/users/me -H 'X-API-KEY: \(guide.apiKey)' -H 'Authorization: Bearer TOKEN'
             curl -sS -X DELETE \(guide.serverURL)/auth/token -H 'X-API-KEY: \(guide.apiKey)' \\
               -H 'Authorization: Bearer TOKEN'
+
+        A failed sign-in leaves a capsule, which says why. In this folder:
+
+            LATCHKEY_DATABASE_URL=sqlite:///\(guide.database) latchkey capsule list
         """
     }
 }

@@ -228,7 +228,7 @@ public final class LatchkeyService: Sendable {
         if let local = addresses.map({ "\($0)" }).first(where: { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") }) {
             baseURL.settle("http://" + local)
         }
-        telemetry?.exporter.run(metrics.registry)
+        telemetry?.start(metrics.registry)
         sealer.noteStart(configuration)
         background.withLock { tasks in
             tasks = [

@@ -1,5 +1,6 @@
 import LatchkeyConfiguration
 import Logging
+import Observability
 import OpenIDConnect
 import OutboundHTTP
 import Primitives
@@ -16,6 +17,8 @@ struct Telemetry: Sendable {
     let exporter: TelemetryExporter
     let tracer: ExportTracer
     private let client: OutboundHTTPClient
+    private let endpoint: EndpointURL
+    private let logger: Logger
 
     /// - Returns: Nil without an endpoint.
     /// - Throws: ``LatchkeyStartError`` if the client cannot start.
@@ -31,8 +34,16 @@ struct Telemetry: Sendable {
             metricsInterval: settings.metricsInterval, logger: logger
         ) { await receiver.post($0) }
         self.client = client
+        self.endpoint = endpoint
+        self.logger = logger
         self.exporter = exporter
         tracer = ExportTracer(sampler: SpanSampler(ratio: settings.sampleRatio)) { exporter.add($0) }
+    }
+
+    /// Begins to export, and logs where.
+    func start(_ registry: MetricsRegistry) {
+        logger.info("telemetry is exported", metadata: ["endpoint": "\(endpoint.text)"])
+        exporter.run(registry)
     }
 
     func shutdown() async {

@@ -75,6 +75,7 @@ import Testing
             let port = try await demo.port(after: "Latchkey")
             _ = try await demo.wait { $0.contains("Bearer TOKEN") ? true : nil }
             #expect(demo.said.contains("Open it in a browser"))
+            _ = try await demo.wait { $0.contains("sqlite:///latchkey-demo.db latchkey capsule list") ? true : nil }
             #expect(try await Browser().get("http://127.0.0.1:\(port)/").text.contains(content))
             demo.send(SIGINT)
             #expect(await demo.ending().status == 0)

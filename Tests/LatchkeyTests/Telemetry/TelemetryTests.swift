@@ -220,6 +220,7 @@ import Testing
                     #expect(lines.count { $0.contains("signal=\(signal)") } == 1, "\(ending.output.suffix(2000))")
                 }
                 #expect(lines.allSatisfy { $0.contains("reason=") })
+                #expect(ending.output.contains("telemetry is exported endpoint=http://127.0.0.1:"))
             }
         }
     }
