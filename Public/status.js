@@ -169,8 +169,9 @@ function show(status) {
   at("failures").replaceChildren(...(failures.length
     ? failures.map((failure) => row([
       utc(failure.at).slice(0, 19), failure.kind.replaceAll("_", " "), failure.provider, failure.mccmnc,
-      failure.outcome, failure.check, failure.step, failure.due_to, capsuleLink(failure.capsule)]))
-    : [nothing("None since the start.", 9)]));
+      failure.outcome, element("span", { class: "cause" }, failure.cause ?? "–"), failure.check, failure.step,
+      failure.ask, capsuleLink(failure.capsule)]))
+    : [nothing("None since the start.", 10)]));
   at("sessions").replaceChildren(
     pair("Begun", sessions.started), pair("Refreshed", sessions.refreshed), pair("Signed out", sessions.signed_out),
     pair("Revoked", sessions.revoked), pair("Ended by a provider", sessions.ended_by_provider),

@@ -78,7 +78,7 @@ extension Configuration {
     /// The pages that only operators see.
     func operatorPages(
         metrics page: @escaping @Sendable () async -> [UInt8], status: @escaping @Sendable () async -> ServiceStatus,
-        capsule: @escaping @Sendable (_ failure: String) async throws -> JSONValue?
+        capsule: @escaping @Sendable (_ failure: String) async throws -> ShownCapsule?
     ) -> OperatorPages {
         var pages = OperatorPages()
         pages.metrics = page

@@ -38,7 +38,8 @@ extension APIOperation {
         return .object(
             of: statuses.map { status in
                 let name = "\(status.code)"
-                if let response = responses.first(where: { $0.status == status }) { return (name, response.json) }
+                let successes = responses.filter { $0.status == status }
+                if !successes.isEmpty { return (name, APIOperation.Response.json(successes)) }
                 // The server's own refusals come before it knows that a browser asks.
                 let isRouted = [400, 429, 500, 503].contains(status.code) || own.contains { $0.status == status }
                 let asPage = (access == .browser || access == .browserSession) && isRouted
@@ -67,14 +68,21 @@ extension APIOperation.Body {
 }
 
 extension APIOperation.Response {
-    fileprivate var json: JSONValue {
-        let example = example.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
-        let content = schema.map { schema in
-            JSONValue.object(of: [(contentType, .object(of: [("schema", schema.json), ("example", example)]))])
+    /// The responses of one status, each of a content type of its own.
+    fileprivate static func json(_ responses: [Self]) -> JSONValue {
+        let contents = responses.compactMap { response in
+            response.schema.map { schema in
+                let example = response.example.flatMap { try? JSONValue(parsing: Array($0.utf8)) }
+                return (response.contentType, JSONValue.object(of: [("schema", schema.json), ("example", example)]))
+            }
+        }
+        let headers = responses.flatMap(\.headers).reduce(into: ["X-Request-Id"]) { names, name in
+            if !names.contains(name) { names.append(name) }
         }
         return .object(of: [
-            ("description", .string(description)), ("headers", APIResponses.headers(["X-Request-Id"] + headers)),
-            ("content", content),
+            ("description", .string(responses.map(\.description).joined(separator: " "))),
+            ("headers", APIResponses.headers(headers)),
+            ("content", contents.isEmpty ? nil : .object(of: contents)),
         ])
     }
 }

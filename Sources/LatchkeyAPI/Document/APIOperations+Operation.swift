@@ -32,17 +32,19 @@ extension APIOperation {
             .get, "/status/capsule", "statusCapsule", .operation, .open, "The capsule of a failure",
             """
             What was requested, received and checked, without secrets and personal data: the capsule of a failure \
-            that `/status` shows. Same access as `/status`.
+            that `/status` shows. Same access as `/status`. A browser gets a page for people, unless it asks for JSON.
             """,
             parameters: [
-                .query("failure", isRequired: true, .text("As `/status` links it.", example: "9hSFpTSQ1oYvWmKk"))
+                .query("failure", isRequired: true, .text("As `/status` links it.", example: "9hSFpTSQ1oYvWmKk")),
+                .query("format", .text("For JSON in a browser.", choices: ["json"])),
             ],
             responses: [
                 .json(
                     "The capsule.",
                     .object(
                         "A capsule, as the manual of operation describes it.",
-                        ["capsule": .integer("The format.", example: 1)], isOpen: true), example: #"{"capsule": 1}"#)
+                        ["capsule": .integer("The format.", example: 1)], isOpen: true), example: #"{"capsule": 1}"#),
+                .text("text/html", "A page, for a browser."),
             ],
             refusals: ofStatus + [APIRefusal(.noCapsule, as: "capsule_unknown")]),
         APIOperation(

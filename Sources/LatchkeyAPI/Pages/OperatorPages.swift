@@ -1,5 +1,16 @@
 package import Primitives
 
+/// A capsule for programs, and its lines for people.
+package struct ShownCapsule: Sendable {
+    package let json: JSONValue
+    package let lines: [String]
+
+    package init(json: JSONValue, lines: [String]) {
+        self.json = json
+        self.lines = lines
+    }
+}
+
 /// The pages for operators and their monitoring only.
 package struct OperatorPages: Sendable {
     /// The current metrics in the Prometheus text format; nil for none.
@@ -11,8 +22,8 @@ package struct OperatorPages: Sendable {
 
     /// The current status; nil for no status page.
     package var status: (@Sendable () async -> ServiceStatus)?
-    /// The capsule of a failure in the status, as JSON; nil if there is none. Nil if capsules are not shown.
-    package var capsule: (@Sendable (_ failure: String) async throws -> JSONValue?)?
+    /// The capsule of a failure in the status; nil if there is none. Nil if capsules are not shown.
+    package var capsule: (@Sendable (_ failure: String) async throws -> ShownCapsule?)?
     /// The pause between two events of the status page.
     package var statusPause = Duration.seconds(2)
 

@@ -41,18 +41,22 @@ extension LatchkeyAPI {
         }
     }
 
-    /// `GET /status/capsule`: the capsule of a failure that the status page shows.
+    /// `GET /status/capsule`: the capsule of a failure that the status page shows, as a page for a browser and as JSON
+    /// for programs.
     func showCapsule(_ request: Request) async throws -> Response {
         try await admitOperator(request)
         guard let capsule = operatorPages.capsule else { throw APIError.nothingThere }
         guard let id = try request.query["failure"] else {
             throw APIError.malformed("failure is missing. Follow the link of a failure on the status page.")
         }
-        guard let json = try await capsule(id) else { throw APIError.noCapsule }
+        guard let capsule = try await capsule(id) else { throw APIError.noCapsule }
+        if request.prefersHTML, try request.query["format"] != "json" {
+            return CapsulePage.response(capsule.lines, ofFailure: id)
+        }
         return Response(
             status: .ok,
             headers: [.contentType: "application/json", .cacheControl: "no-store", .xContentTypeOptions: "nosniff"],
-            body: Array(json.text.utf8))
+            body: Array(capsule.json.text.utf8))
     }
 
     /// JSON of one line as an event (WHATWG HTML, section 9.2.5).

@@ -65,6 +65,7 @@ extension ServiceStatus {
             ("provider", text(report.provider)), ("mccmnc", text(report.network?.text)),
             ("outcome", .string(report.outcome.name)), ("check", text(report.check?.rawValue)),
             ("step", text(report.failedStep?.rawValue)), ("due_to", .string(failure.dueTo)),
+            ("cause", text(failure.cause)), ("ask", .string(failure.ask)),
             ("capsule", text(failure.capsule)),
         ])
     }

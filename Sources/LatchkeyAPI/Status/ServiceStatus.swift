@@ -120,4 +120,24 @@ extension ServiceStatus.Failure {
         case .ours: "server"
         }
     }
+
+    /// Whom an operator asks, in words.
+    var ask: String {
+        switch dueTo {
+        case "user": "nobody: the user denied"
+        case "id_token" where report.check == .nonce: "provider (its ID token) or app (its nonce)"
+        case "id_token": "provider (its ID token)"
+        case "carrier": "provider"
+        case "server": "operator of this server"
+        default: "developer of the app"
+        }
+    }
+
+    /// What was wrong, as the log says it; at most 200 characters.
+    var cause: String? {
+        guard let cause = report.cause else { return nil }
+        return cause.count <= Self.longestCause ? cause : cause.prefix(Self.longestCause - 1) + "…"
+    }
+
+    private static let longestCause = 200
 }

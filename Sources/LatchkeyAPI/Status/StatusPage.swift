@@ -7,7 +7,10 @@ import SignIn
 /// The operator's status page, complete without scripts. The script draws the plots and updates the page, in the same
 /// form.
 enum StatusPage {
-    static func response(_ status: ServiceStatus) -> Response {
+    static func response(_ status: ServiceStatus) -> Response { response(html(status)) }
+
+    /// A page for operators, with the scripts and styles of this server alone.
+    static func response(_ html: String) -> Response {
         Response(
             status: .ok,
             headers: [
@@ -16,7 +19,7 @@ enum StatusPage {
                 .contentSecurityPolicy:
                     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
                     + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-            ], body: Array(html(status).utf8))
+            ], body: Array(html.utf8))
     }
 
     // Relative links, because a proxy or a tunnel may move the page.
@@ -111,7 +114,7 @@ enum StatusPage {
     ]
 
     private static let failureHeads = [
-        "When (UTC)", "What", "Provider", "Network", "Ended as", "Check", "Step", "Due to", "Capsule",
+        "When (UTC)", "What", "Provider", "Network", "Ended as", "Cause", "Check", "Step", "Ask", "Capsule",
     ]
 
     private static func counts(_ outcomes: ServiceStatus.Outcomes) -> [UInt64] {
@@ -159,12 +162,15 @@ enum StatusPage {
         guard !failures.isEmpty else { return nothing("None since the start.", columns: failureHeads.count) }
         return failures.map { failure in
             let report = failure.report
+            let texts = [
+                String(time(failure.at).dropLast(4)), words(report.kind.rawValue), report.provider ?? "–",
+                report.network?.text ?? "–", report.outcome.name,
+            ]
+            let others = [report.check?.rawValue ?? "–", report.failedStep?.rawValue ?? "–", failure.ask]
             return row(
-                [
-                    String(time(failure.at).dropLast(4)), words(report.kind.rawValue), report.provider ?? "–",
-                    report.network?.text ?? "–", report.outcome.name, report.check?.rawValue ?? "–",
-                    report.failedStep?.rawValue ?? "–", failure.dueTo,
-                ], last: failure.capsule.map(capsuleLink) ?? "–")
+                cells: texts.map(HTML.escaped)
+                    + ["<span class=\"cause\">\(HTML.escaped(failure.cause ?? "–"))</span>"]
+                    + others.map(HTML.escaped) + [failure.capsule.map(capsuleLink) ?? "–"])
         }.joined()
     }
 
@@ -197,10 +203,11 @@ enum StatusPage {
         texts.map { "<th scope=\"col\">\($0)</th>" }.joined()
     }
 
-    /// - Parameter last: The HTML of a last cell.
-    private static func row(_ texts: [String], last: String? = nil) -> String {
-        let cells = texts.map(HTML.escaped) + [last].compactMap(\.self)
-        return "<tr>" + cells.map { "<td>\($0)</td>" }.joined() + "</tr>"
+    private static func row(_ texts: [String]) -> String { row(cells: texts.map(HTML.escaped)) }
+
+    /// - Parameter cells: HTML.
+    private static func row(cells: [String]) -> String {
+        "<tr>" + cells.map { "<td>\($0)</td>" }.joined() + "</tr>"
     }
 
     private static func nothing(_ text: String, columns: Int) -> String {

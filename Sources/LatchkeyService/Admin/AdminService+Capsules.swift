@@ -40,8 +40,10 @@ extension AdminService {
     private func newestCapsule(of correlationID: String) async throws(OperatorFailure) -> CapsuleRecord {
         guard let capsule = try await stored(await store.capsules(of: correlationID, limit: 1)).first else {
             throw OperatorFailure(
-                "there is no capsule of \(ShownLine.text(correlationID)); latchkey capsule list shows the correlation "
-                    + "ids, and capsules.count and capsules.retention say how many are kept")
+                "there is no capsule of \(ShownLine.text(correlationID)). A sign-in that succeeded, that must register "
+                    + "first, or that was refused before a provider was asked leaves none; more than "
+                    + "capsules.per_minute are not kept, and old ones are removed. latchkey capsule list shows the "
+                    + "latest.")
         }
         return capsule
     }
@@ -83,35 +85,8 @@ extension CapsuleRecord {
         }
     }
 
-    /// The members of the capsule, one line for each value, under the names of the objects around it.
+    /// The capsule for people.
     fileprivate var report: [String] {
-        get throws(OperatorFailure) {
-            let content = try content
-            var lines = [try summary]
-            for member in content.members where member.name != "checks" {
-                Self.add(member.value, member.name, to: &lines)
-            }
-            guard let checks = content["checks"]?.object else { return lines }
-            for check in checks["results"]?.array ?? [] {
-                guard let check = check.object, let name = check["check"]?.string,
-                    let verdict = check["verdict"]?.string
-                else { continue }
-                var line = "check \(name.padded(18)) \(verdict.padded(12))"
-                for side in ["expected", "found"] { if let value = check[side] { line += " \(side) \(value.text)" } }
-                lines.append(ShownLine.text(line))
-            }
-            return lines
-        }
-    }
-
-    private static func add(_ value: JSONValue, _ name: String, to lines: inout [String]) {
-        switch value {
-        case .object(let object):
-            for member in object.members { add(member.value, "\(name).\(member.name)", to: &lines) }
-        case .array(let elements) where elements.contains(where: { $0.object != nil }):
-            for (index, element) in elements.enumerated() { add(element, "\(name)[\(index)]", to: &lines) }
-        case .string(let text): lines.append(ShownLine.text("\(name): \(text)"))
-        default: lines.append(ShownLine.text("\(name): \(value.text)"))
-        }
+        get throws(OperatorFailure) { [try summary] + CapsuleReport(of: try content, at: time).lines }
     }
 }

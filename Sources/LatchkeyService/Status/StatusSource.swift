@@ -45,7 +45,7 @@ final class StatusSource: Sendable {
     ///
     /// An app may send a correlation id again. So the capsule must be of the same time, and name the same provider and
     /// check, and of several it is the first.
-    func capsule(ofFailure id: String) async throws(SignInError) -> JSONValue? {
+    func capsule(ofFailure id: String) async throws(SignInError) -> ShownCapsule? {
         guard let failure = board.failure(id), let correlationID = failure.report.correlationID else { return nil }
         let stored: [CapsuleRecord]
         do throws(StorageError) {
@@ -56,10 +56,11 @@ final class StatusSource: Sendable {
         let times = failure.at.advanced(bySeconds: -1)...failure.at.advanced(bySeconds: 1)
         for capsule in stored.reversed() where times.contains(capsule.time) {
             guard let json = try? JSONValue(parsing: Array(capsule.json.utf8)),
-                json.object?["request"]?.object?["provider"]?.string == failure.report.provider,
-                json.object?["failure"]?.object?["check"]?.string == failure.report.check?.rawValue
+                let content = json.object,
+                content["request"]?.object?["provider"]?.string == failure.report.provider,
+                content["failure"]?.object?["check"]?.string == failure.report.check?.rawValue
             else { continue }
-            return json
+            return ShownCapsule(json: json, lines: CapsuleReport(of: content, at: capsule.time).lines)
         }
         return nil
     }

@@ -122,6 +122,6 @@ struct BackchannelAuthenticationLog {
                 // A sign-in that ends was started, so that discovery knows its network.
                 network: step == .end ? MCCMNC(terms.network) : nil, outcome: outcome, check: error?.check,
                 failedStep: error == nil ? nil : times.last, fault: error?.fault,
-                steps: times.steps, nanoseconds: nanoseconds))
+                cause: error.map { $0.cause ?? $0.description }, steps: times.steps, nanoseconds: nanoseconds))
     }
 }

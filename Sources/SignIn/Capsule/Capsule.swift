@@ -85,7 +85,8 @@ struct Capsule {
         known.insert(provider.issuer)
         let endpoints = [
             provider.authorizationEndpoint, provider.tokenEndpoint, provider.userInfoEndpoint, provider.jwksURI,
-            provider.endSessionEndpoint,
+            provider.endSessionEndpoint, provider.serverInitiatedAuthorizationEndpoint,
+            provider.pushedAuthorizationRequestEndpoint,
         ]
         // A query may have anything.
         known.formUnion(endpoints.compactMap { $0?.text }.filter { !$0.utf8.contains(UInt8(ascii: "?")) })

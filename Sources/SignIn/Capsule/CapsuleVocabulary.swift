@@ -41,6 +41,7 @@ enum CapsuleVocabulary {
         """
         iss aud azp typ alg crit b64 cty enc kty use key_ops crv token_type scope error acr amr issuer \
         authorization_endpoint token_endpoint userinfo_endpoint jwks_uri end_session_endpoint mccmnc \
+        server_initiated_authorization_endpoint pushed_authorization_request_endpoint \
         scopes_supported response_types_supported response_modes_supported grant_types_supported acr_values_supported \
         subject_types_supported id_token_signing_alg_values_supported token_endpoint_auth_methods_supported \
         token_endpoint_auth_signing_alg_values_supported code_challenge_methods_supported \
@@ -78,8 +79,8 @@ enum CapsuleVocabulary {
     static let values: Set<String> = {
         let words = """
             JWT jwt at+jwt application/at+jwt logout+jwt port_token+jwt id_token+jwt none HS256 HS384 HS512 RSA EC OKP \
-            oct sig enc verify sign P-256 P-384 P-521 Ed25519 Bearer bearer DPoP N_A code query fragment form_post \
-            public pairwise S256 plain authorization_code refresh_token client_credentials implicit \
+            oct sig enc verify sign P-256 P-384 P-521 Ed25519 Basic Bearer bearer DPoP N_A code query fragment \
+            form_post public pairwise S256 plain authorization_code refresh_token client_credentials implicit \
             openid profile email phone address offline_access a1 a2 a3 crit b64 exp pwd otp mfa sms hwk swk pin fpt \
             face client_secret_basic client_secret_post private_key_jwt tls_client_auth self_signed_tls_client_auth \
             use_dpop_nonce invalid_dpop_proof invalid_token insufficient_scope

@@ -112,7 +112,7 @@ struct SignInLog {
                 kind: kind, correlationID: correlationID, provider: providerIsKnown ? provider : nil,
                 network: carrierIsKnown ? network : nil, outcome: outcome, check: error?.check,
                 failedStep: error == nil ? nil : times.last, fault: error?.fault,
-                steps: times.steps, nanoseconds: nanoseconds))
+                cause: error.map { $0.cause ?? $0.description }, steps: times.steps, nanoseconds: nanoseconds))
         return nanoseconds
     }
 

@@ -51,6 +51,8 @@ package struct SignInReport: Sendable {
     package let failedStep: Step?
     /// Who caused a failure; nil after a success.
     package let fault: SignInError.Fault?
+    /// What was wrong, as the log says it; nil after a success.
+    package let cause: String?
     /// The steps in order.
     package let steps: [StepTime]
     /// The duration of the whole sign-in.

@@ -169,6 +169,22 @@ import Testing
             let capsule = try #require(try JSONValue(parsing: shown.response.body).object)
             #expect(capsule["correlation_id"]?.string == fields["correlation_id"])
             #expect(capsule["failure"]?.object?["check"]?.string == "nonce")
+            // A browser gets a page, which links the JSON.
+            let browser = ["Accept: text/html"]
+            let read = try await local.send("GET", path, headers: browser)
+            #expect(read.status == 200 && read.response["content-type"] == "text/html; charset=utf-8")
+            #expect(read.response["content-security-policy"]?.hasPrefix("default-src 'none'; ") == true)
+            let text = read.response.text
+            #expect(text.contains("correlation_id: a&amp;b=&lt;i&gt;../#?c") && !text.contains("<i>"))
+            #expect(text.contains(">cause: ") && text.contains("\ncheck nonce "))
+            #expect(text.contains(#"<a href="../status">Back to status</a>"#))
+            let json = "capsule?" + path.dropFirst("/status/capsule?".count) + "&amp;format=json"
+            #expect(text.contains("<a href=\"\(json)\">JSON</a>"))
+            let exported = try await local.send("GET", path + "&format=json", headers: browser)
+            #expect(exported.response.body == shown.response.body)
+            let row = "<td>nonce</td><td>validate</td><td>provider (its ID token) or app (its nonce)</td>"
+            #expect(page.contains(row))
+            #expect(page.contains("<span class=\"cause\">The ID token has expired, or has no valid exp.</span>"))
             let watching = try await StatusEvents(harness.app)
             let failures = try await watching.next()["failures"]?.array?.compactMap(\.object) ?? []
             await watching.close()
