@@ -169,8 +169,8 @@ function show(status) {
   at("failures").replaceChildren(...(failures.length
     ? failures.map((failure) => row([
       utc(failure.at).slice(0, 19), failure.kind.replaceAll("_", " "), failure.provider, failure.mccmnc,
-      failure.outcome, element("span", { class: "cause" }, failure.cause ?? "–"), failure.check, failure.step,
-      failure.ask, capsuleLink(failure.capsule)]))
+      failure.outcome, element("span", { class: "cause" }, failure.cause ?? "–"), capsuleLink(failure.capsule),
+      failure.check, failure.step, element("span", { class: "ask" }, failure.ask)]))
     : [nothing("None since the start.", 10)]));
   at("sessions").replaceChildren(
     pair("Begun", sessions.started), pair("Refreshed", sessions.refreshed), pair("Signed out", sessions.signed_out),

@@ -9,6 +9,7 @@ After every step the browser's console must be empty, and every page must pass c
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -659,6 +660,13 @@ class Console:
         self.browser.switch(page)
         self.browser.wait("two sessions", lambda: "2" in self.browser.text("#sessions div:nth-child(1) dd"))
         self.quiet("keeping up")
+        # A failure leads to its capsule.
+        self.browser.submit("#failures a")
+        self.says(".capsule", "cause: The ID token must contain the nonce of this sign-in.")
+        self.seen("capsule")
+        checks.check_focus(self.browser, "the page of a capsule")
+        self.browser.submit("main a[href$='format=json']")
+        assert json.loads(self.browser.text("pre"))["failure"]["check"] == "nonce", self.browser.text("pre")
 
     # Without scripts.
 

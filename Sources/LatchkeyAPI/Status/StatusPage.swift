@@ -114,7 +114,7 @@ enum StatusPage {
     ]
 
     private static let failureHeads = [
-        "When (UTC)", "What", "Provider", "Network", "Ended as", "Cause", "Check", "Step", "Ask", "Capsule",
+        "When (UTC)", "What", "Provider", "Network", "Ended as", "Cause", "Capsule", "Check", "Step", "Ask",
     ]
 
     private static func counts(_ outcomes: ServiceStatus.Outcomes) -> [UInt64] {
@@ -166,11 +166,11 @@ enum StatusPage {
                 String(time(failure.at).dropLast(4)), words(report.kind.rawValue), report.provider ?? "–",
                 report.network?.text ?? "–", report.outcome.name,
             ]
-            let others = [report.check?.rawValue ?? "–", report.failedStep?.rawValue ?? "–", failure.ask]
+            let others = [report.check?.rawValue ?? "–", report.failedStep?.rawValue ?? "–"]
             return row(
-                cells: texts.map(HTML.escaped)
-                    + ["<span class=\"cause\">\(HTML.escaped(failure.cause ?? "–"))</span>"]
-                    + others.map(HTML.escaped) + [failure.capsule.map(capsuleLink) ?? "–"])
+                cells: texts.map(HTML.escaped) + [
+                    wrapped(failure.cause ?? "–", class: "cause"), failure.capsule.map(capsuleLink) ?? "–",
+                ] + others.map(HTML.escaped) + [wrapped(failure.ask, class: "ask")])
         }.joined()
     }
 
@@ -201,6 +201,11 @@ enum StatusPage {
 
     private static func heads(_ texts: [String]) -> String {
         texts.map { "<th scope=\"col\">\($0)</th>" }.joined()
+    }
+
+    /// A text of several lines in a cell.
+    private static func wrapped(_ text: String, class name: String) -> String {
+        "<span class=\"\(name)\">\(HTML.escaped(text))</span>"
     }
 
     private static func row(_ texts: [String]) -> String { row(cells: texts.map(HTML.escaped)) }
