@@ -1,16 +1,5 @@
 package import Primitives
 
-/// A capsule for programs, and its lines for people.
-package struct ShownCapsule: Sendable {
-    package let json: JSONValue
-    package let lines: [String]
-
-    package init(json: JSONValue, lines: [String]) {
-        self.json = json
-        self.lines = lines
-    }
-}
-
 /// The pages for operators and their monitoring only.
 package struct OperatorPages: Sendable {
     /// The current metrics in the Prometheus text format; nil for none.

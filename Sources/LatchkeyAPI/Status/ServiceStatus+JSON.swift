@@ -64,7 +64,7 @@ extension ServiceStatus {
             ("at", .integer(failure.at.secondsSinceEpoch)), ("kind", .string(report.kind.rawValue)),
             ("provider", text(report.provider)), ("mccmnc", text(report.network?.text)),
             ("outcome", .string(report.outcome.name)), ("check", text(report.check?.rawValue)),
-            ("step", text(report.failedStep?.rawValue)), ("due_to", .string(failure.dueTo)),
+            ("step", text(report.failedStep?.rawValue)), ("due_to", .string(failure.dueTo.rawValue)),
             ("cause", text(failure.cause)), ("ask", .string(failure.ask)),
             ("capsule", text(failure.capsule)),
         ])

@@ -111,25 +111,30 @@ extension ServiceStatus.Failure {
 
     /// Where an operator must look. An invalid ID token may be the app's or the carrier's fault: the check tells. A
     /// denial is no failure of a program: the user decided.
-    var dueTo: String {
-        if report.outcome == .denied { return "user" }
-        if report.check != nil { return "id_token" }
+    enum DueTo: String {
+        case user, app, carrier, server
+        case idToken = "id_token"
+    }
+
+    var dueTo: DueTo {
+        if report.outcome == .denied { return .user }
+        if report.check != nil { return .idToken }
         return switch report.fault {
-        case .client, nil: "app"
-        case .carrier: "carrier"
-        case .ours: "server"
+        case .client, nil: .app
+        case .carrier: .carrier
+        case .ours: .server
         }
     }
 
     /// Whom an operator asks, in words.
     var ask: String {
         switch dueTo {
-        case "user": "nobody: the user denied"
-        case "id_token" where report.check == .nonce: "provider (its ID token) or app (its nonce)"
-        case "id_token": "provider (its ID token)"
-        case "carrier": "provider"
-        case "server": "operator of this server"
-        default: "developer of the app"
+        case .user: "nobody: the user denied"
+        case .idToken where report.check == .nonce: "provider (its ID token) or app (its nonce)"
+        case .idToken: "provider (its ID token)"
+        case .carrier: "provider"
+        case .server: "operator of this server"
+        case .app: "developer of the app"
         }
     }
 
