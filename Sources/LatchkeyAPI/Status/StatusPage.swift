@@ -143,7 +143,7 @@ enum StatusPage {
                 : "<span class=\"tag bad\">does not answer: "
                     + HTML.escaped(carrier.openBreakers.joined(separator: ", ")) + "</span>"
             let mean = carrier.minutes.last { $0.responses.meanMilliseconds != nil }?.responses.meanMilliseconds
-            let keys = carrier.keysFetchedAt.map { span(status.now.secondsSinceEpoch - $0.secondsSinceEpoch) }
+            let keys = carrier.keysFetchedAt.map { span(status.now.seconds(since: $0)) }
             return """
                 <article class="card"><div class="head"><h3>\(HTML.escaped(carrier.name))</h3>\(health)</div>\
                 <p class="quiet">\(HTML.escaped(detail(carrier)))</p><div class="plot"></div><dl class="facts">\

@@ -6,7 +6,7 @@ import Primitives
 extension Doctor {
     /// How long a certificate is still valid.
     func expiry(_ end: Timestamp, _ subject: String, fix: String) -> Finding {
-        let days = (end.secondsSinceEpoch - clock.now().secondsSinceEpoch) / 86_400
+        let days = (end.seconds(since: clock.now())) / 86_400
         let message = "is valid until \(UTCTime.text(end)), \(days) more days"
         if days < 3 { return .problem(.certificates, subject, message, fix: fix) }
         if days < 14 { return .warning(.certificates, subject, message, fix: fix) }
@@ -71,8 +71,8 @@ extension Doctor {
     /// The least seconds by which the server is ahead; 0 if its time is between sending and receiving.
     private func skew(_ exchange: ExchangeRecorder.Exchange) -> Int64? {
         guard let text = exchange.response?.date, let date = UTCTime.moment(text, in: .http) else { return nil }
-        if date > exchange.ended { return date.secondsSinceEpoch - exchange.ended.secondsSinceEpoch }
-        if date < exchange.began { return date.secondsSinceEpoch - exchange.began.secondsSinceEpoch }
+        if date > exchange.ended { return date.seconds(since: exchange.ended) }
+        if date < exchange.began { return date.seconds(since: exchange.began) }
         return 0
     }
 }

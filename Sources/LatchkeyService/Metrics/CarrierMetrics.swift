@@ -178,7 +178,7 @@ final class CarrierMetrics: Sendable {
         for (provider, party) in parties {
             for keys in party.keyStatuses {
                 let source = known(Source(provider: provider, issuer: keys.issuer))
-                let age = max(0, now.secondsSinceEpoch - keys.fetchedAt.secondsSinceEpoch)
+                let age = max(0, now.seconds(since: keys.fetchedAt))
                 ages[source] = max(age, ages[source] ?? 0)
             }
         }

@@ -99,7 +99,7 @@ package struct CircuitBreaker: Sendable {
 
     /// Lets a probe pass once `wait` seconds are over, or when the clock was set back: it might not catch up for long.
     private mutating func admit(after wait: Int64, since: Timestamp, pause: Int64, _ now: Timestamp) -> Admission {
-        let elapsed = now.secondsSinceEpoch - since.secondsSinceEpoch
+        let elapsed = now.seconds(since: since)
         guard elapsed < 0 || elapsed >= wait else {
             guard case .open = state else { return .refuse(retryAfter: 1) }
             return .refuse(retryAfter: wait - elapsed)

@@ -16,7 +16,7 @@ struct TokenBucket: Sendable {
 
     /// Takes a token; false if there is none.
     mutating func take(now: Timestamp) -> Bool {
-        let elapsed = now.secondsSinceEpoch - lastRefill.secondsSinceEpoch
+        let elapsed = now.seconds(since: lastRefill)
         if elapsed < 0 {
             // The clock was set back: without this, no token would come until it catches up.
             lastRefill = now

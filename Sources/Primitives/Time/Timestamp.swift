@@ -17,4 +17,12 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         guard overflow else { return Timestamp(secondsSinceEpoch: sum) }
         return Timestamp(secondsSinceEpoch: seconds < 0 ? .min : .max)
     }
+
+    /// How many seconds later this time is than another one; negative if it is earlier. Stops at the ends of the range
+    /// instead of overflowing, because a stored time may be any number.
+    public func seconds(since earlier: Timestamp) -> Int64 {
+        let (difference, overflow) = secondsSinceEpoch.subtractingReportingOverflow(earlier.secondsSinceEpoch)
+        guard overflow else { return difference }
+        return earlier.secondsSinceEpoch < 0 ? .max : .min
+    }
 }

@@ -152,7 +152,7 @@ package final class AuditSealer: Sendable {
             logger.warning(
                 "a transaction on audit_events stays open; no event is sealed until it ends",
                 metadata: [
-                    "seconds": "\(now.secondsSinceEpoch - late.since.secondsSinceEpoch)",
+                    "seconds": "\(now.seconds(since: late.since))",
                     "transactions": "\(late.horizon.open.sorted().joined(separator: " "))",
                 ])
         }

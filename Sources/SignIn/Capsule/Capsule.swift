@@ -130,7 +130,7 @@ extension Capsule {
         mutating get {
             guard let provider else { return nil }
             let fetchedAt = source.subject.relyingParty?.metadataFetchedAt(provider)
-            let age = fetchedAt.map { JSONValue.integer(source.at.secondsSinceEpoch - $0.secondsSinceEpoch) }
+            let age = fetchedAt.map { JSONValue.integer(source.at.seconds(since: $0)) }
             guard let document = provider.document else {
                 return .object(of: [
                     ("issuer", .string(provider.issuer)),
@@ -260,7 +260,7 @@ extension Capsule {
     }
 
     private mutating func response(_ exchange: ProtocolRecord.Exchange) -> JSONValue {
-        let beforeFailure = source.at.secondsSinceEpoch - exchange.endedAt.secondsSinceEpoch
+        let beforeFailure = source.at.seconds(since: exchange.endedAt)
         let common: [(name: String, value: JSONValue?)] = [
             ("to", .string("\(exchange.step)")),
             ("of", exchange.step == .discovery ? .string(exchange.isToIssuer ? "issuer" : "network") : nil),

@@ -32,8 +32,8 @@ struct IssuedSession: Sendable {
         let ends = lifetimes.ends(ofSessionMadeAt: now, at: now)
         tokens = SessionTokens(
             token: Secret(token), refreshToken: Secret(refreshToken),
-            expiresIn: ends.access.secondsSinceEpoch - now.secondsSinceEpoch,
-            refreshExpiresIn: ends.refresh.secondsSinceEpoch - now.secondsSinceEpoch)
+            expiresIn: ends.access.seconds(since: now),
+            refreshExpiresIn: ends.refresh.seconds(since: now))
         record = NewSession(
             id: Base64URL.encode(bytes.dropFirst(2 * count)), tokenHash: TokenHash(ofSessionToken: token),
             refreshTokenHash: TokenHash(ofSessionToken: refreshToken), clientID: clientID, createdAt: now,

@@ -32,7 +32,7 @@ struct SuccessorTokens {
     func tokens(expiringAt ends: (access: Timestamp, refresh: Timestamp), now: Timestamp) -> SessionTokens {
         SessionTokens(
             token: Secret(token), refreshToken: Secret(refreshToken),
-            expiresIn: max(0, ends.access.secondsSinceEpoch - now.secondsSinceEpoch),
-            refreshExpiresIn: max(0, ends.refresh.secondsSinceEpoch - now.secondsSinceEpoch))
+            expiresIn: max(0, ends.access.seconds(since: now)),
+            refreshExpiresIn: max(0, ends.refresh.seconds(since: now)))
     }
 }

@@ -128,7 +128,7 @@ package final class SigningKeys: Sendable {
             })
         let isFirst = try await stored(await store.addSigningKey(record, after: newest, recording: event))
         guard isFirst else { return }
-        let wait = max(0, start.secondsSinceEpoch - now.secondsSinceEpoch)
+        let wait = max(0, start.seconds(since: now))
         logger.info("signing key made", metadata: ["kid": "\(key.id)", "signs_in_s": "\(wait)"])
     }
 

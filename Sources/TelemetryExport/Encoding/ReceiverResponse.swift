@@ -29,7 +29,7 @@ package enum ReceiverResponse: Sendable, Hashable {
             // A number that does not fit is long, too.
             seconds = Int64(text) ?? .max
         } else if let date = UTCTime.moment(text, in: .http) {
-            seconds = date.secondsSinceEpoch - now.secondsSinceEpoch
+            seconds = date.seconds(since: now)
         } else {
             return nil
         }

@@ -68,6 +68,15 @@ struct RefreshTests {
         #expect(tokens.token.hasPrefix("AAECAwQF") == (count == 38))
     }
 
+    @Test("of a stored session with impossible times gives tokens of no lifetime")
+    func impossibleTimes() throws {
+        let shown = try #require(PresentedRefreshToken(Secret(String(repeating: "a", count: 43))))
+        let successor = SuccessorTokens(of: shown, salt: [UInt8](repeating: 0, count: 38))
+        let never = Timestamp(secondsSinceEpoch: .min)
+        let tokens = successor.tokens(expiringAt: (never, never), now: Timestamp(secondsSinceEpoch: 1_800_000_000))
+        #expect(tokens.expiresIn == 0 && tokens.refreshExpiresIn == 0)
+    }
+
     @Test("can be JSON or a form, in either spelling, with or without its client")
     func spellings() async throws {
         let app = try TestApp()
