@@ -11,7 +11,8 @@ package struct StoredClaims: Sendable, Hashable {
         let counts = try db.all(
             "SELECT \(key), count(*) FROM users WHERE provider_claims IS NOT NULL GROUP BY 1"
         ) { row in (try row.text(0), Int(row.number(1))) }
-        return Dictionary(uniqueKeysWithValues: counts)
+        // The database compares bytes, and Swift what they look like.
+        return Dictionary(counts, uniquingKeysWith: +)
     }
 
     fileprivate static let key =

@@ -71,7 +71,8 @@ enum ProviderTokensTable {
         let counts = try db.all("SELECT key_id, count(*) FROM provider_tokens GROUP BY key_id") { row in
             (try row.text(0), Int(row.number(1)))
         }
-        return Dictionary(uniqueKeysWithValues: counts)
+        // The database compares bytes, and Swift what they look like.
+        return Dictionary(counts, uniquingKeysWith: +)
     }
 
     fileprivate static let select = """
