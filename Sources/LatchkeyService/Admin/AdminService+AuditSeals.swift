@@ -107,11 +107,13 @@ extension AdminService {
     }
 
     private func eachSeal(_ body: (AuditSealRecord) async throws -> Void) async throws {
+        let limit = 16
         var number: Int64 = .min
         while true {
-            let seals = try await stored(await store.auditSeals(after: number, limit: 16))
+            let seals = try await stored(await store.auditSeals(after: number, limit: limit))
             for seal in seals { try await body(seal) }
-            guard let newest = seals.last else { return }
+            // A row that was written into the database may have the lowest number, which none is after.
+            guard seals.count == limit, let newest = seals.last else { return }
             number = newest.number
         }
     }
@@ -119,11 +121,12 @@ extension AdminService {
     private func eachEvent(
         after serial: Int64, through end: Int64 = .max, _ body: (RecordedAuditEvent) -> Void
     ) async throws {
+        let limit = 500
         var last = serial
         while true {
-            let events = try await stored(await store.auditEvents(after: last, through: end, limit: 500))
+            let events = try await stored(await store.auditEvents(after: last, through: end, limit: limit))
             for event in events { body(event) }
-            guard let newest = events.last else { return }
+            guard events.count == limit, let newest = events.last else { return }
             last = newest.serial
         }
     }

@@ -61,6 +61,23 @@ import Testing
         try await journal.store.close()
     }
 
+    @Test("An event and a seal of the lowest number do not keep the commands from ending")
+    func lowestNumbers() async throws {
+        let journal = try await AuditJournal()
+        let lowest = "-9223372036854775808"
+        try journal.attack(
+            """
+            INSERT INTO audit_events (serial, time, kind, actor, details) VALUES (\(lowest), 0, 'test', 'user', '{}');
+            INSERT INTO audit_seals (number, last_serial, time, jws, entries) VALUES (\(lowest), \(lowest), 0, 'x', x'')
+            """)
+        let export = try await run(journal, ["export"])
+        #expect(export.status == 0)
+        #expect(export.output.contains("\"serial\":\(lowest)"), "\(export.output.prefix(2000))")
+        #expect(export.output.count < 2000)
+        #expect(try await run(journal, ["verify"]).status == 1)
+        try await journal.store.close()
+    }
+
     @Test("Without the encryption keys nothing is verified, and no key is suggested; a key that was noted suffices")
     func unreadableKeys() async throws {
         let journal = try await AuditJournal()
