@@ -49,8 +49,9 @@ extension TokenPolling {
         case .pending: break
         case .slowDown:
             interval = min(
-                interval + BackchannelTokenResponse.slowDownSeconds, BackchannelAuthenticationResponse.longestLifetime)
-        case .failed: interval = max(interval, min(interval * 2, Self.longestRetryInterval))
+                boundedInterval + BackchannelTokenResponse.slowDownSeconds,
+                BackchannelAuthenticationResponse.longestLifetime)
+        case .failed: interval = max(boundedInterval, min(boundedInterval * 2, Self.longestRetryInterval))
         }
         nextAt = isNotified && !beginning.isNotified ? now : now.advanced(bySeconds: wait + 1)
     }
@@ -74,7 +75,14 @@ extension TokenPolling {
         return Secret(String(decoding: bytes, as: UTF8.self))
     }
 
-    private var wait: Int64 { mode == .ping && !isNotified ? max(interval, Self.waitForNotification) : interval }
+    private var wait: Int64 {
+        mode == .ping && !isNotified ? max(boundedInterval, Self.waitForNotification) : boundedInterval
+    }
+
+    /// A stored interval may be any number.
+    private var boundedInterval: Int64 {
+        min(max(interval, 0), BackchannelAuthenticationResponse.longestLifetime)
+    }
 
     /// Only the client has the handle, so that a stolen database reveals no request.
     private static func key(_ handle: Secret) -> SymmetricKey {
