@@ -247,6 +247,13 @@ extension CapsuleReplay {
         let position = position ?? unanswered.position
         // A request that the failure had needed would have its response: this one comes after what failed.
         if unanswered.position > position || failureIsComputed && unanswered.position == position {
+            let others = otherFailedChecks
+            guard others.isEmpty else {
+                throw Refusal(
+                    .notReplayable,
+                    "the failed check passes now, but the capsule has no response to \(unanswered.name), and then "
+                        + "\(others.joined(separator: " and ")) failed, too")
+            }
             return Verdict(
                 failure: failure, failureNow: nil, failedChecks: [], missing: unanswered.name, isTakenOver: false,
                 carriedOver: carriedOver, changedSettings: changes)
@@ -258,6 +265,13 @@ extension CapsuleReplay {
         return Verdict(
             failure: failure, failureNow: failure, failedChecks: [], missing: unanswered.name, isTakenOver: true,
             carriedOver: carriedOver + ["the failure itself: \(Self.unanswered)"], changedSettings: changes)
+    }
+
+    /// The checks that failed beside the one that decided, as the capsule has them.
+    private var otherFailedChecks: [String] {
+        let checks = content["checks"]?.object?["results"]?.array ?? []
+        return checks.compactMap(\.object).filter { $0["verdict"]?.string == "failed" }
+            .compactMap { $0["check"]?.string }.filter { $0 != failure.check }.map(Self.shown)
     }
 
     private static let unanswered =

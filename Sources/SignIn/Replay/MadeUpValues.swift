@@ -40,7 +40,11 @@ struct MadeUpValues {
             var made: [JSONValue] = []
             // What the last element costs.
             var (values, bytes) = (0, 0)
-            for element in elements where !Self.isOmission(element) {
+            let hasObjects = elements.contains { $0.object != nil }
+            for element in elements {
+                // A check of a value that the capsule had no room for must not pass because the value is missing.
+                if element == "…", !hasObjects { made.append(.string(Self.leftOut)) }
+                if Self.isOmission(element) { continue }
                 (values, bytes) = (valuesLeft, bytesLeft)
                 made.append(try value(element))
                 (values, bytes) = (values - valuesLeft, bytes - bytesLeft)
@@ -174,6 +178,9 @@ struct MadeUpValues {
         else { return nil }
         return count
     }
+
+    /// Stands for an element that is not in the capsule.
+    private static let leftOut = "left-out-of-the-capsule"
 
     private static func isOmission(_ element: JSONValue) -> Bool {
         element.string.map { $0 == "…" || $0.hasPrefix("… ") } ?? false

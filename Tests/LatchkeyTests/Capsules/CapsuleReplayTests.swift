@@ -183,6 +183,13 @@ enum ExampleCapsules {
             // Without the configuration of then, nothing says that the capsule has what decided.
             let text = try await ReplayReport(of: bytes, with: changed).text
             #expect(text.contains("result: it cannot be computed again; the failure is that of the capsule"), "\(text)")
+            // What would follow is not computed, but the capsule says that it failed.
+            let checks = #""checks":{"at":1,"results":[{"check":"nonce","verdict":"failed"}]},"failure":"#
+            let failed = Array(capsule.replacing(#""failure":"#, with: checks).utf8)
+            let refusal = await #expect(throws: CapsuleReplay.Refusal.self) {
+                try await ReplayReport(of: failed, with: changed, usual: harness.configuration)
+            }
+            #expect(refusal?.description.hasSuffix("OpenID configuration, and then nonce failed, too") == true)
         }
     }
 
@@ -237,6 +244,15 @@ enum ExampleCapsules {
         let report = try await ReplayReport(of: Array(text.utf8), with: ExampleCapsules.configuration())
         #expect(report.isSame && report.isTakenOver, "\(report.text)")
         #expect(report.text.contains("taken from the capsule: the failure itself: \(row.why)\n"), "\(report.text)")
+    }
+
+    @Test("does not pass a check of a list that the capsule shows in part")
+    func listInPart() async throws {
+        let text = String(decoding: try ExampleCapsules.bytes("clock.json"), as: UTF8.self)
+            .replacing(#""aud":"ccid-1","#, with: #""aud":["ccid-1","…"],"#)
+        let report = try await ReplayReport(
+            of: Array(text.utf8), with: ExampleCapsules.configuration(["id_token.clock_skew=300"]), version: "9.9.9")
+        #expect(report.failsNow == "audience", "\(report.text)")
     }
 
     @Test("does not take a failure over if a step before it fails now")
