@@ -40,7 +40,7 @@ struct CapsuleReport {
 
     /// - Parameter path: The names of the objects around the member, and its own; nil for its own alone.
     private func add(_ value: JSONValue, _ name: String, called path: String? = nil, to lines: inout [String]) {
-        let path = path ?? name
+        let path = Self.short(path ?? name)
         switch value {
         case .object(let object):
             for member in object.members {
@@ -53,6 +53,11 @@ struct CapsuleReport {
         case .string(let text): lines.append(ShownLine.text("\(path): \(text)"))
         default: lines.append(ShownLine.text("\(path): \(text(value, named: name))"))
         }
+    }
+
+    /// A row of the database may have names of any length, each with many members.
+    private static func short(_ path: String) -> String {
+        path.utf8.count <= 512 ? path : path.prefix(128) + "…"
     }
 
     /// A time as a date, and how much earlier or later it was; any other value as JSON.
