@@ -1,5 +1,4 @@
 import HTTPServer
-import HTTPTypes
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -7,59 +6,19 @@ import SignIn
 /// The operator's status page, complete without scripts. The script draws the plots and updates the page, in the same
 /// form.
 enum StatusPage {
-    static func response(_ status: ServiceStatus) -> Response { response(html(status)) }
+    static func response(_ status: ServiceStatus) -> Response {
+        let page = OperatorPage(
+            title: "status", root: "./", isStatus: true, head: "<script type=\"module\" src=\"./status.js\"></script>",
+            skip: "Skip to the numbers", attributes: " data-events=\"status/events\"",
+            main: """
+                <h1>Status</h1>
+                <p class="lead">Version \(HTML.escaped(status.version)), up since \(time(status.startedAt)).</p>
+                <p id="live" class="live" role="status">As it was at \(time(status.now)).</p>
 
-    /// A page for operators, with the scripts and styles of this server alone.
-    static func response(_ html: String) -> Response {
-        Response(
-            status: .ok,
-            headers: [
-                .contentType: "text/html; charset=utf-8", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
-                .referrerPolicy: "no-referrer",
-                .contentSecurityPolicy:
-                    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
-                    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-            ], body: Array(html.utf8))
-    }
-
-    // Relative links, because a proxy or a tunnel may move the page.
-    private static func html(_ status: ServiceStatus) -> String {
-        """
-        <!DOCTYPE html>
-        <html lang="en">
-        <head>
-        <meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="color-scheme" content="light dark">
-        <title>Latchkey · status</title>
-        <link rel="icon" href="favicon.svg">
-        <link rel="stylesheet" href="style.css">
-        <link rel="stylesheet" href="status.css">
-        <script type="module" src="status.js"></script>
-        </head>
-        <body>
-        <a class="skip" href="#main">Skip to the numbers</a>
-        <header class="bar">
-        <a class="brand" href="./"><span class="mark" aria-hidden="true"></span>Latchkey</a>
-        <nav aria-label="Pages"><ul>
-        <li><a href="./">Front page</a></li>
-        <li><a href="api.html">API</a></li>
-        <li><a href="status" aria-current="page">Status</a></li>
-        </ul></nav>
-        </header>
-        <main id="main" data-events="status/events">
-        <h1>Status</h1>
-        <p class="lead">Version \(HTML.escaped(status.version)), up since \(time(status.startedAt)).</p>
-        <p id="live" class="live" role="status">As it was at \(time(status.now)).</p>
-
-        \(sections(status))
-        </main>
-        <footer><p>This instance only, kept in memory, without user data. For longer periods: <code>/metrics</code>.</p>
-        </footer>
-        </body>
-        </html>
-
-        """
+                \(sections(status))
+                """,
+            foot: "This instance only, kept in memory, without user data. For longer periods: <code>/metrics</code>.")
+        return page.response
     }
 
     private static func sections(_ status: ServiceStatus) -> String {

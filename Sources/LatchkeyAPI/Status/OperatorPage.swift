@@ -1,0 +1,67 @@
+import HTTPServer
+import HTTPTypes
+
+/// What the pages for operators have in common: head, bar and foot. They load scripts and styles of this server alone.
+struct OperatorPage {
+    let title: String
+    /// The relative path of the front page, such as `../`: a proxy or a tunnel may move the pages.
+    let root: String
+    /// Whether this is the page that the bar names "Status".
+    var isStatus = false
+    /// Further elements of the head, as HTML.
+    var head = ""
+    /// The text of the link to the main part, for keyboards.
+    let skip: String
+    /// Attributes of the main part, as HTML.
+    var attributes = ""
+    /// The main part, as HTML.
+    let main: String
+    /// The foot, as HTML.
+    let foot: String
+
+    var response: Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: "text/html; charset=utf-8", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+                .referrerPolicy: "no-referrer",
+                .contentSecurityPolicy:
+                    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
+                    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            ], body: Array(html.utf8))
+    }
+
+    private var html: String {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>Latchkey · \(title)</title>
+        <link rel="icon" href="\(root)favicon.svg">
+        <link rel="stylesheet" href="\(root)style.css">
+        <link rel="stylesheet" href="\(root)status.css">
+        \(head)
+        </head>
+        <body>
+        <a class="skip" href="#main">\(skip)</a>
+        <header class="bar">
+        <a class="brand" href="\(root)"><span class="mark" aria-hidden="true"></span>Latchkey</a>
+        <nav aria-label="Pages"><ul>
+        <li><a href="\(root)">Front page</a></li>
+        <li><a href="\(root)api.html">API</a></li>
+        <li><a href="\(root)status"\(isStatus ? " aria-current=\"page\"" : "")>Status</a></li>
+        </ul></nav>
+        </header>
+        <main id="main"\(attributes)>
+        \(main)
+        </main>
+        <footer><p>\(foot)</p></footer>
+        </body>
+        </html>
+
+        """
+    }
+}
