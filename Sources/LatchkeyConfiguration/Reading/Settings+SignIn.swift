@@ -1,0 +1,131 @@
+internal import HTTPServer
+internal import LatchkeyAPI
+internal import OpenIDConnect
+internal import SignIn
+internal import StorageModel
+
+/// The keys of sign-ins, accounts and sessions.
+extension Settings {
+    static let zenkey: [Setting<Configuration>] = [
+        Setting(
+            "zenkey.discovery_url", .optional(.carrierURL), \.zenkey.discoveryURL,
+            "Returns the OpenID configuration for a client_id and an mccmnc."),
+        Setting(
+            "zenkey.discovery_ui_url", .optional(.carrierURL), \.zenkey.discoveryUIURL,
+            "The URL where clients send users whose network is not known."),
+        Setting(
+            "zenkey.authorization_url", .optional(.carrierURL), \.zenkey.authorizationURL,
+            "Takes authorization requests for any carrier (optimized discovery); without it, users choose their "
+                + "carrier first."),
+        ClientDraft.setting,
+        Setting(
+            "zenkey.trusted_issuers", .list(of: .hostPattern, "a list of host patterns"), \.zenkey.trustedIssuers,
+            "The hosts that carriers' issuers and endpoints may be on; *.example.com matches all hosts below "
+                + "example.com."),
+        Setting(
+            "zenkey.issuers", .issuers, \.zenkey.issuers,
+            "Issuers known in advance, by mccmnc; any other network keeps the issuer that was seen first, and must "
+                + "name it with the keys and hosts of the issuer's own OpenID configuration."),
+        Setting(
+            "zenkey.id_token_types", .list(of: .choice, "a list of types"), \.zenkey.idTokenTypes,
+            "The values of typ that carriers' ID tokens may have; absent is an ID token without typ. ZenKey's guides "
+                + "show at+jwt."),
+        Setting(
+            "zenkey.par", .choice, \.zenkey.pushedAuthorizationRequests,
+            "Pushed authorization requests (RFC 9126). auto: if the carrier's metadata requires them; always: also if "
+                + "it does not; never: not even then."),
+        Setting(
+            "zenkey.dpop", .choice, \.zenkey.dpop,
+            "Access tokens that are bound to a key of this server (DPoP, RFC 9449). auto: if the carrier's metadata "
+                + "demands them; always: a token that is not bound is refused; never: not even then."),
+        Setting(
+            "zenkey.mtls", .choice, \.zenkey.mutualTLS,
+            "Mutual TLS (RFC 8705) with the certificate_file of the client. auto: where the client authenticates with "
+                + "it, or the carrier's metadata says that tokens can be bound to it; always: a carrier whose metadata "
+                + "does not say so is refused; never: not even then."),
+        Setting(
+            "zenkey.request_object", .choice, \.zenkey.signedRequestObjects,
+            "Signed authorization requests (RFC 9101), with the private_key of the client. auto: if the carrier's "
+                + "metadata requires them; always: also if it does not; never: not even then."),
+        Setting(
+            "zenkey.port_tokens.require_type", .flag(), \.zenkey.requiresPortTokenType,
+            "Whether the typ of port tokens must be port_token+jwt; otherwise it may also be absent."),
+        ProviderDraft.setting,
+        Setting(
+            "vault.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.formerVaultKeys,
+            isSecret: true,
+            "Replaced by encryption_keys. The keys of providers' tokens and users' sensitive claims alone."
+        ).replaced(by: "encryption_keys"),
+    ]
+
+    static let accounts: [Setting<Configuration>] = [
+        Setting(
+            "registration", .choice, \.registration.mode,
+            "automatic: an unknown subject becomes a user; required: it has to register first."),
+        Setting(
+            "registration_rules.required_attributes", .list(of: .choice, "a list of attributes"),
+            \.registration.requiredAttributes, "The attributes that a registration must have."),
+        Setting(
+            "registration_rules.blocked_email_domains", .list(of: .emailDomain, "a list of domain names"),
+            \.registration.blockedEmailDomains,
+            "The domains whose e-mail addresses cannot register, with their subdomains; of an internationalized domain "
+                + "either form."),
+        Setting(
+            "sessions.access_lifetime", .seconds(1...31_536_000), \.sessions.access,
+            "How long a session token is valid."),
+        Setting(
+            "sessions.refresh_lifetime", .seconds(1...315_360_000), \.sessions.refresh,
+            "How long a refresh token is valid."),
+        Setting(
+            "sessions.idle_timeout", .seconds(60...315_360_000), \.sessions.idle,
+            "How long a session lasts without a refresh."),
+        Setting(
+            "sessions.absolute_timeout", .seconds(60...315_360_000), \.sessions.absolute,
+            "How long a session lasts in total."),
+        Setting(
+            "sessions.refresh_grace", .seconds(0...300), \.sessions.refreshGrace,
+            "How long after a refresh a retry of it gets the same tokens again; 0 refuses every retry."),
+        Setting(
+            "sessions.max_age_to_link", .seconds(60...315_360_000), \.sessions.signInToLink,
+            "How long after signing in a user may add another way to sign in."),
+        Setting(
+            "id_token.clock_skew", .seconds(0...600), \.idToken.clockSkewSeconds,
+            "How far a carrier's clock may differ from this machine's."),
+        Setting(
+            "id_token.max_age_of_issue", .seconds(1...86_400),
+            \.idToken.maximumAgeSeconds,
+            "How long ago an ID token may have been issued."),
+        Setting(
+            "audit.retention", .duration(86_400...315_360_000), \.auditRetention,
+            "How long the audit log is kept."),
+        Setting(
+            "audit.sign_ins", .flag(), \.auditsSignIns,
+            "Records every sign-in and registration in the audit log, in the sign-in's transaction: one row more."),
+        Setting(
+            "capsules.count", .integer(0...100_000), \.capsules.count,
+            "The most capsules of failed sign-ins that are kept; 0 makes none."),
+        Setting(
+            "capsules.retention", .duration(60...31_536_000), \.capsules.retention,
+            "How long the capsule of a failed sign-in is kept."),
+        Setting(
+            "capsules.per_minute", .integer(1...1_000_000), \.capsules.maximumPerMinute,
+            "The most capsules that one instance makes in a minute."),
+    ]
+
+    static let transactions: [Setting<Configuration>] = [
+        Setting(
+            "transactions.max_auth_age", .seconds(1...86_400), \.transactions.maximumAuthenticationAge,
+            "How long ago the user who approves a transaction may have authenticated."),
+        Setting(
+            "transactions.receipt_lifetime", .seconds(10...3600), \.transactions.receiptLifetime,
+            "How long the receipt of a transaction can be redeemed."),
+        Setting(
+            "transactions.key_lifetime", .seconds(172_800...31_536_000), \.transactions.keyLifetime,
+            "How long a key signs receipts before the next key replaces it."),
+        Setting(
+            "transactions.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"),
+            \.transactions.encryptionKeys, isSecret: true,
+            "Replaced by encryption_keys. The keys of the signing keys of receipts alone."
+        ).replaced(by: "encryption_keys"),
+    ]
+}
