@@ -909,6 +909,8 @@ def main():
     parser.add_argument("--only", default="", help="run only the looks and steps with this in their name")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many looks run at once")
     options = parser.parse_args()
+    if not any(options.only in f"{look} {step}" for look in LOOKS for step in STEPS + STEPS_OF_REGISTRATION):
+        raise SystemExit(f"browser: no look and step have “{options.only}” in their name")
     check_images()
     shutil.rmtree(options.pictures, ignore_errors=True)
     options.pictures.mkdir(parents=True)
