@@ -88,7 +88,6 @@ public final class LatchkeyService: Sendable {
         if let problem = store.problemAtStart { LatchkeyService.log(problem, logger) }
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let stories = demonstration?.stories
-        let spans = tracer.map { SignInSpans(tracer: $0) }
         let relyingParties = configuration.relyingParties(
             http: LatchkeyService.observed(wrap(client), stories, tracer, logger), store: store, clock: clock,
             metrics: metrics.carriers, stories: stories, logger: logger)
@@ -97,12 +96,7 @@ public final class LatchkeyService: Sendable {
         let useCases = UseCases(
             configuration: configuration.signIn, relyingParties: relyingParties, store: store, logger: logger,
             clock: clock, uptime: uptime, capsules: capsules,
-            observer: { [signIns = metrics.signIns] in
-                signIns.count($0)
-                board.note($0)
-                stories?.note($0)
-                spans?.record($0)
-            },
+            observer: LatchkeyService.observer(metrics.signIns, board, stories, tracer),
             verificationObserver: { [verifications = metrics.verifications] in verifications.count($0) })
         metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
         metrics.add(client)
@@ -138,6 +132,19 @@ public final class LatchkeyService: Sendable {
             store: store, keys: useCases.signingKeys, retention: configuration.auditRetention, clock: clock,
             logger: logger)
         store.watch { [sessions = useCases.sessions] change in sessions.hear(change) }
+    }
+
+    /// Tells all who count, show or export sign-ins of the end of each.
+    private static func observer(
+        _ metrics: SignInMetrics, _ board: StatusBoard, _ stories: SignInStories?, _ tracer: (any Tracer)?
+    ) -> SignInObserver {
+        let spans = tracer.map { SignInSpans(tracer: $0) }
+        return { report in
+            metrics.count(report)
+            board.note(report)
+            stories?.note(report)
+            spans?.record(report)
+        }
     }
 
     /// Nil if no capsules are kept.

@@ -109,13 +109,14 @@ extension ServiceStatus.Failure {
     /// Its id, by which `/status/capsule` finds its capsule; nil for a request that named no provider, which has none.
     var capsule: String? { report.provider == nil ? nil : id }
 
-    /// Where an operator must look. An invalid ID token may be the app's or the carrier's fault: the check tells. A
-    /// denial is no failure of a program: the user decided.
+    /// Where an operator must look.
     enum DueTo: String {
         case user, app, carrier, server
         case idToken = "id_token"
     }
 
+    /// An invalid ID token may be the app's or the carrier's fault: the check tells. A denial is no failure of a
+    /// program: the user decided.
     var dueTo: DueTo {
         if report.outcome == .denied { return .user }
         if report.check != nil { return .idToken }
@@ -129,7 +130,7 @@ extension ServiceStatus.Failure {
     /// Whom an operator asks, in words.
     var ask: String {
         switch dueTo {
-        case .user: "nobody: the user denied"
+        case .user: "nobody, because the user denied it"
         case .idToken where report.check == .nonce: "provider (its ID token) or app (its nonce)"
         case .idToken: "provider (its ID token)"
         case .carrier: "provider"

@@ -8,11 +8,11 @@ struct CapsuleReport {
 
     private let content: JSONObject
     /// What times are compared with: when the ID token was checked, or else when the sign-in failed.
-    private let moment: Int64
+    private let moment: Timestamp
 
     init(of content: JSONObject, at time: Timestamp) {
         self.content = content
-        moment = content["checks"]?.object?["at"]?.integer ?? time.secondsSinceEpoch
+        moment = content["checks"]?.object?["at"]?.integer.map { Timestamp(secondsSinceEpoch: $0) } ?? time
     }
 
     var lines: [String] {
@@ -63,9 +63,8 @@ struct CapsuleReport {
     /// A time as a date, and how much earlier or later it was; any other value as JSON.
     private func text(_ value: JSONValue, named name: String) -> String {
         guard Self.times.contains(name), let seconds = value.integer else { return value.text }
-        let (difference, isTooLarge) = seconds.subtractingReportingOverflow(moment)
-        guard !isTooLarge else { return value.text }
-        let date = UTCTime.text(Timestamp(secondsSinceEpoch: seconds))
+        let time = Timestamp(secondsSinceEpoch: seconds)
+        let (date, difference) = (UTCTime.text(time), time.seconds(since: moment))
         guard difference != 0 else { return date }
         return "\(date) (\(Self.span(difference.magnitude)) \(difference < 0 ? "earlier" : "later"))"
     }

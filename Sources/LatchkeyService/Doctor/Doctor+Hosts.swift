@@ -6,7 +6,7 @@ import Primitives
 extension Doctor {
     /// How long a certificate is still valid.
     func expiry(_ end: Timestamp, _ subject: String, fix: String) -> Finding {
-        let days = (end.seconds(since: clock.now())) / 86_400
+        let days = end.seconds(since: clock.now()) / 86_400
         let message = "is valid until \(UTCTime.text(end)), \(days) more days"
         if days < 3 { return .problem(.certificates, subject, message, fix: fix) }
         if days < 14 { return .warning(.certificates, subject, message, fix: fix) }

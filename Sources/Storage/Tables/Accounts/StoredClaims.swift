@@ -11,7 +11,7 @@ package struct StoredClaims: Sendable, Hashable {
         let counts = try db.all(
             "SELECT \(key), count(*) FROM users WHERE provider_claims IS NOT NULL GROUP BY 1"
         ) { row in (try row.text(0), Int(row.number(1))) }
-        // The database compares bytes, and Swift what they look like.
+        // Swift takes canonically equivalent ids for the same; the database groups by bytes.
         return Dictionary(counts, uniquingKeysWith: +)
     }
 

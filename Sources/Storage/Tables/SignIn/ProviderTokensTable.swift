@@ -71,7 +71,7 @@ enum ProviderTokensTable {
         let counts = try db.all("SELECT key_id, count(*) FROM provider_tokens GROUP BY key_id") { row in
             (try row.text(0), Int(row.number(1)))
         }
-        // The database compares bytes, and Swift what they look like.
+        // Swift takes canonically equivalent ids for the same; the database groups by bytes.
         return Dictionary(counts, uniquingKeysWith: +)
     }
 
