@@ -1,4 +1,5 @@
 import HTTPTypes
+import Primitives
 
 /// A path pattern and the handlers of its methods.
 struct Route: Sendable {
@@ -8,8 +9,6 @@ struct Route: Sendable {
     }
 
     let pattern: [Segment]
-    /// Its index in the router's patterns.
-    let number: Int
     /// The value of `Allow` for this path.
     private(set) var allow = "OPTIONS"
     private var handlers: [MethodHandler] = []
@@ -20,10 +19,7 @@ struct Route: Sendable {
         let handler: ImmediateHandler
     }
 
-    init(_ pattern: [Segment], number: Int) {
-        self.pattern = pattern
-        self.number = number
-    }
+    init(_ pattern: [Segment]) { self.pattern = pattern }
 
     var literalCount: Int {
         pattern.count { if case .literal = $0 { true } else { false } }
@@ -47,18 +43,27 @@ struct Route: Sendable {
         return method == .head ? handlers.first { $0.method == .get }?.handler : nil
     }
 
-    /// The parameters of a path that fits the pattern.
-    func match(_ segments: ArraySlice<Substring>) -> PathParameters? {
-        guard segments.count == pattern.count else { return nil }
-        var parameters = PathParameters()
-        for (expected, segment) in zip(pattern, segments) {
-            switch expected {
-            case .literal(let text): guard segment == text else { return nil }
-            case .parameter(let name):
-                guard !segment.isEmpty else { return nil }
-                parameters.values.append((name, String(segment)))
+    /// The parameters of a path that fits the pattern: a slash before each segment, and none at the end.
+    ///
+    /// It compares bytes in their place, because each request to a path with parameters is matched with several routes.
+    func match(_ path: String) -> PathParameters? {
+        path.withBytes { bytes in
+            var parameters = PathParameters()
+            var position = bytes.startIndex
+            for expected in pattern {
+                guard position < bytes.endIndex, bytes[position] == UInt8(ascii: "/") else { return nil }
+                let rest = bytes[(position + 1)...]
+                let segment = rest.prefix { $0 != UInt8(ascii: "/") }
+                switch expected {
+                case .literal(let text):
+                    guard text.withBytes({ segment.elementsEqual($0) }) else { return nil }
+                case .parameter(let name):
+                    guard !segment.isEmpty else { return nil }
+                    parameters.values.append((name, String(decoding: segment, as: UTF8.self)))
+                }
+                position = segment.endIndex
             }
+            return position == bytes.endIndex ? parameters : nil
         }
-        return parameters
     }
 }

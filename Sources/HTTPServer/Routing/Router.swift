@@ -12,10 +12,13 @@ public import Primitives
 /// and the router itself serves `OPTIONS`. An unknown path is 404, a known one with another method 405 with `Allow`
 /// (RFC 9110 sections 15.5.5, 15.5.6). Paths without a route are looked up in ``files`` first.
 public struct Router: Sendable {
-    /// Routes without parameters, by path.
-    private var literalRoutes: [String: Route] = [:]
-    /// Routes with parameters, those with more literal segments first.
-    private var patternRoutes: [Route] = []
+    /// In the order in which their patterns were added. Matches have numbers of them, because a copy of a route would
+    /// count references that all loops share.
+    private var allRoutes: [Route] = []
+    /// The numbers of routes without parameters, by path.
+    private var literalRoutes: [String: Int] = [:]
+    /// The numbers of routes with parameters, those with more literal segments first.
+    private var patternRoutes: [Int] = []
     /// The patterns of all routes, in the order in which they were added.
     public private(set) var patterns: [String] = []
 
@@ -37,24 +40,26 @@ public struct Router: Sendable {
             segment.hasPrefix("{") && segment.hasSuffix("}")
                 ? Route.Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
         }
-        if segments.allSatisfy({ if case .literal = $0 { true } else { false } }) {
-            literalRoutes[pattern, default: Route(segments, number: patterns.count)].set(handler, for: method)
-            if literalRoutes.count + patternRoutes.count > patterns.count { patterns.append(pattern) }
-        } else if let index = patternRoutes.firstIndex(where: { $0.pattern == segments }) {
-            patternRoutes[index].set(handler, for: method)
+        if let number = allRoutes.firstIndex(where: { $0.pattern == segments }) {
+            return allRoutes[number].set(handler, for: method)
+        }
+        var route = Route(segments)
+        route.set(handler, for: method)
+        let number = allRoutes.count
+        allRoutes.append(route)
+        patterns.append(pattern)
+        if route.literalCount == segments.count {
+            literalRoutes[pattern] = number
         } else {
-            var route = Route(segments, number: patterns.count)
-            patterns.append(pattern)
-            route.set(handler, for: method)
-            patternRoutes.append(route)
-            patternRoutes.sort { $0.literalCount > $1.literalCount }
+            patternRoutes.append(number)
+            patternRoutes.sort { (-allRoutes[$0].literalCount, $0) < (-allRoutes[$1].literalCount, $1) }
         }
     }
 
     /// The methods and patterns of all routes, in the order of the patterns.
     package var routes: [(method: String, pattern: String)] {
-        (Array(literalRoutes.values) + patternRoutes)
-            .flatMap { route in route.methods.map { (method: $0, pattern: patterns[route.number]) } }
+        zip(allRoutes, patterns)
+            .flatMap { route, pattern in route.methods.map { (method: $0, pattern: pattern) } }
             .sorted { ($0.pattern, $0.method) < ($1.pattern, $1.method) }
     }
 
@@ -82,22 +87,19 @@ public struct Router: Sendable {
 
     /// The route of a path.
     public struct Match: Sendable {
-        fileprivate let route: Route?
-        fileprivate let parameters: PathParameters
-
         /// The index of the route's pattern in ``Router/patterns``; nil without a route.
-        public var number: Int? { route?.number }
+        public let number: Int?
+        fileprivate let parameters: PathParameters
     }
 
     /// Finds the route of a request by its path.
     public func match(_ request: Request) -> Match {
-        if let route = literalRoutes[request.path] { return Match(route: route, parameters: PathParameters()) }
-        let segments = request.path.split(ascii: "/", omittingEmptySubsequences: false).dropFirst()
-        for route in patternRoutes {
-            guard let parameters = route.match(segments) else { continue }
-            return Match(route: route, parameters: parameters)
+        if let number = literalRoutes[request.path] { return Match(number: number, parameters: PathParameters()) }
+        for number in patternRoutes {
+            guard let parameters = allRoutes[number].match(request.path) else { continue }
+            return Match(number: number, parameters: parameters)
         }
-        return Match(route: nil, parameters: PathParameters())
+        return Match(number: nil, parameters: PathParameters())
     }
 
     /// Responds with the route's handler.
@@ -106,13 +108,15 @@ public struct Router: Sendable {
         try await respond(to: request, at: match(request)).run()
     }
 
-    /// As ``respond(to:)``, for a request that was matched before; at once if the route's handler need not wait.
+    /// As ``respond(to:)``, for a request that this router matched before; at once if the route's handler need not
+    /// wait.
     public func respond(to request: Request, at match: Match) throws -> ValueOrTask<Response> {
         if request.path == "*" { return .value(Response(status: .noContent)) }
-        if let route = match.route {
+        if let number = match.number, allRoutes.indices.contains(number) {
+            guard !match.parameters.values.isEmpty else { return try respond(to: request, withRoute: number) }
             var request = request
             request.parameters = match.parameters
-            return try respond(to: request, with: route)
+            return try respond(to: request, withRoute: number)
         }
         guard let files else { throw HTTPError.nothingHere }
         return .task {
@@ -121,13 +125,14 @@ public struct Router: Sendable {
         }
     }
 
-    private func respond(to request: Request, with route: Route) throws -> ValueOrTask<Response> {
-        if let handler = route.handler(for: request.method) { return try handler(request) }
-        if request.method == .options { return .value(Response(status: .noContent, headers: [.allow: route.allow])) }
+    private func respond(to request: Request, withRoute number: Int) throws -> ValueOrTask<Response> {
+        if let handler = allRoutes[number].handler(for: request.method) { return try handler(request) }
+        let allow = allRoutes[number].allow
+        if request.method == .options { return .value(Response(status: .noContent, headers: [.allow: allow])) }
         throw HTTPError(
             .methodNotAllowed, code: "method_not_allowed",
-            message: "This path does not support the method. Use one of: \(route.allow).",
-            headers: [.allow: route.allow])
+            message: "This path does not support the method. Use one of: \(allow).",
+            headers: [.allow: allow])
     }
 }
 
