@@ -181,10 +181,10 @@ package final class LatchkeyAPI: Sendable {
         mark(&response, request.id)
         crossOrigin.mark(&response, for: request)
         let nanoseconds = current.stopwatch.nanoseconds
-        accessLog.write(request, response, requestID: request.id, took: nanoseconds)
+        let status = response.status.code
+        accessLog.write(request, status: status, took: nanoseconds)
         current.observe?(
-            CompletedRequest(
-                route: current.route, method: request.method, status: response.status.code, nanoseconds: nanoseconds))
+            CompletedRequest(route: current.route, method: request.method, status: status, nanoseconds: nanoseconds))
         return response
     }
 

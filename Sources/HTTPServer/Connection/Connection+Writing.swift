@@ -10,7 +10,10 @@ extension Connection {
     /// Whether the socket has taken all bytes written so far.
     var isFlushed: Bool { output.isEmpty }
 
-    func respond(_ response: Response, for context: ResponseSerializer.Context, _ state: ResponseProgress = .sending) {
+    // The response is borrowed: a copy would count several references.
+    func respond(
+        _ response: borrowing Response, for context: ResponseSerializer.Context, _ state: ResponseProgress = .sending
+    ) {
         let now = MonotonicTime.now()
         machine.responseBegan(at: now)
         // A stream works until its end.
@@ -18,8 +21,8 @@ extension Connection {
         progress = state
         closesAfterResponse = context.closes
         let date = shared.date.line(at: time(nil))
-        let content = response.content
-        guard content.count > Connection.copiedBytes, ResponseSerializer.sendsContent(of: response, for: context)
+        guard response.content.count > Connection.copiedBytes,
+            ResponseSerializer.sendsContent(of: response, for: context)
         else {
             if case .sending = state, isFlushed, loop.servesSeveral {
                 var bytes: [UInt8] = []
@@ -33,13 +36,13 @@ extension Connection {
             var head: [UInt8] = []
             ResponseSerializer.append(response, for: context, date: date, withContent: false, to: &head)
             output.add(head)
-            output.add(content)
+            output.add(response.content)
             return holdOutput(at: now)
         }
         let isTaken = send(more: true) {
             ResponseSerializer.append(response, for: context, date: date, withContent: false, to: &$0)
         }
-        send(content, isNext: isTaken)
+        send(response.content, isNext: isTaken)
     }
 
     /// Sends what `append` adds; keeps what the socket does not take. A small response is one system call.

@@ -20,14 +20,15 @@ package struct ResponseSerializer {
     }
 
     /// Whether a response is sent with its content at once.
-    static func sendsContent(of response: Response, for context: Context) -> Bool {
+    static func sendsContent(of response: borrowing Response, for context: Context) -> Bool {
         context.method != .head && response.stream == nil && mayHaveContent(response.status)
     }
 
     /// Appends a response, or the head of a streamed one.
     /// - Parameter withContent: Whether the content follows the head at once.
     package static func append(
-        _ response: Response, for context: Context, date: [UInt8], withContent: Bool = true, to output: inout [UInt8]
+        _ response: borrowing Response, for context: Context, date: [UInt8], withContent: Bool = true,
+        to output: inout [UInt8]
     ) {
         let hasContent = mayHaveContent(response.status)
         let isStreamed = hasContent && response.stream != nil

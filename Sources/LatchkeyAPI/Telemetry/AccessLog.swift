@@ -8,14 +8,14 @@ import SignIn
 struct AccessLog: Sendable {
     let logger: Logger
 
-    func write(_ request: Request, _ response: Response, requestID: String, took nanoseconds: UInt64) {
-        let level: Logger.Level = response.status.code >= 500 ? .info : .debug
+    func write(_ request: Request, status: Int, took nanoseconds: UInt64) {
+        let level: Logger.Level = status >= 500 ? .info : .debug
         guard logger.logLevel <= level else { return }
         logger.log(
             level: level, "request",
             metadata: [
                 "method": "\(request.method.rawValue)", "path": "\(Self.printable(Self.withoutHandle(request.path)))",
-                "status": .stringConvertible(response.status.code), "request_id": "\(requestID)",
+                "status": .stringConvertible(status), "request_id": "\(request.id)",
                 "peer": "\(request.peer)",
                 "ms": .stringConvertible(Stopwatch.milliseconds(nanoseconds)),
             ])
