@@ -83,5 +83,6 @@ extension Connection {
         transport = .plain
         SystemCalls.closeDescriptor(descriptor)
         service.connections.remove(slot, isRestricted: refusal != nil)
+        slotHolder.connection = nil
     }
 }

@@ -14,7 +14,7 @@ extension Connection {
 
     func beginHandshake(_ tls: ServerTLS) {
         let now = MonotonicTime.now()
-        let slot = Slot(of: slot.network, at: now, holder: self)
+        let slot = Slot(of: slot.network, at: now, holder: slotHolder)
         guard service.handshakes.enter(slot, at: now) else {
             service.limited(.handshakeEvicted)
             service.handshakeFailed("there are too many handshakes")

@@ -1,8 +1,24 @@
 import EventLoops
 import Primitives
 
+/// What the slots of a connection refer to, until the connection is closed.
+///
+/// The connection does not hold its slots itself: they would need a weak reference, and with one each strong reference
+/// to the connection is counted in a second object, at several times the cost.
+///
+/// Sendable without the compiler's check: `connection` is set before the connection is opened, and used on the loop's
+/// thread from then on.
+final class ConnectionSlotHolder: SlotHolder, @unchecked Sendable {
+    private let loop: EventLoop
+    var connection: Connection?
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    func wasEvicted(from slot: Slot) { loop.execute { self.connection?.lost(slot) } }
+}
+
 /// What a connection does beyond the limits, and when one of its slots is given to another connection.
-extension Connection: SlotHolder {
+extension Connection {
     /// How long a connection beyond the limits may take for its request.
     private static let restrictedTime = Duration.seconds(2)
 
@@ -24,9 +40,7 @@ extension Connection: SlotHolder {
         run(.wait)
     }
 
-    func wasEvicted(from slot: Slot) { loop.execute { self.lost(slot) } }
-
-    private func lost(_ lost: Slot) {
+    fileprivate func lost(_ lost: Slot) {
         if case .closed = lifetime { return }
         if lost === held.slot {
             service.limited(.unsentOutput)

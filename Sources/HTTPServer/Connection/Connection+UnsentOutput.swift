@@ -11,7 +11,7 @@ extension Connection {
         let bytes = isFlushed ? min(2 * held.inSystem, systemBytes) : output.ownBytes + systemBytes
         guard bytes != held.bytes else { return }
         guard bytes > 0 else { return releaseOutput() }
-        let slot = held.slot ?? Slot(of: slot.network, at: now, holder: self)
+        let slot = held.slot ?? Slot(of: slot.network, at: now, holder: slotHolder)
         held.slot = slot
         held.bytes = bytes
         service.output.hold(bytes, for: slot, at: now)

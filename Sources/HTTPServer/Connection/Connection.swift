@@ -39,6 +39,8 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// Nil on a plain connection and after the handshake. Until then no request is read.
     @exclusivity(unchecked) var handshake: Handshake?
     @exclusivity(unchecked) var machine: ConnectionMachine
+    /// What the connection's slots refer to.
+    let slotHolder: ConnectionSlotHolder
     /// Among all connections, or among those beyond the limits.
     let slot: Slot
     /// The response to everything but probes, of a connection beyond the limits.
@@ -69,8 +71,15 @@ final class Connection: LoopMember, @unchecked Sendable {
         shared = loop
         self.service = service
         machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: now)
-        slot = Slot(of: peer.address?.subnet, at: now)
-        slot.holder = self
+        slotHolder = ConnectionSlotHolder(loop: loop.events)
+        slot = Slot(of: peer.address?.subnet, at: now, holder: slotHolder)
+        slotHolder.connection = self
+    }
+
+    /// Closes a connection that got no slot, in place of ``open(refusing:)``.
+    func drop() {
+        slotHolder.connection = nil
+        SystemCalls.closeDescriptor(descriptor)
     }
 
     /// Begins to serve, or refuses beyond a limit. On the loop's thread.

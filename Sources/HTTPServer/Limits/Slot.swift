@@ -10,15 +10,14 @@ package protocol SlotHolder: AnyObject, Sendable {
 
 /// A part of something limited that a connection holds, such as one of the open connections.
 ///
-/// Sendable without the compiler's check: `holder` is set before the slot is in a table, and the last group of
-/// variables is used by the table only, whose owner locks it.
+/// Sendable without the compiler's check: the variables are used by the table only, whose owner locks it.
 package final class Slot: HeapElement, @unchecked Sendable {
     /// The addresses that one holder often has, with that of the connection's peer (`IPAddress.subnet`). Addresses
     /// alone do not do: who has a /48 would outnumber all users behind one address of a carrier.
     package let network: IPAddress?
     /// The peer's address in ``ConnectionLimiter``, which counts by address, too.
     var address: IPAddress?
-    package weak var holder: (any SlotHolder)?
+    private let holder: any SlotHolder
     /// Nanoseconds of the time since which the holder has done nothing for its peer; `busy` while it does something.
     private let idleTime: Atomic<UInt64>
     private static let busy = UInt64.max
@@ -29,7 +28,7 @@ package final class Slot: HeapElement, @unchecked Sendable {
     var orderTime: UInt64
     var heapIndex = 0
 
-    package init(of network: IPAddress?, at now: MonotonicTime, holder: (any SlotHolder)? = nil) {
+    package init(of network: IPAddress?, at now: MonotonicTime, holder: any SlotHolder) {
         self.network = network
         self.holder = holder
         orderTime = now.nanoseconds
@@ -49,7 +48,7 @@ package final class Slot: HeapElement, @unchecked Sendable {
     }
 
     /// Has the holder stop.
-    package func evict() { holder?.wasEvicted(from: self) }
+    package func evict() { holder.wasEvicted(from: self) }
 
     func precedes(_ other: Slot) -> Bool { orderTime < other.orderTime }
 }

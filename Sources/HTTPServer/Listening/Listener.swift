@@ -118,7 +118,7 @@ final class Listener: LoopMember, @unchecked Sendable {
         case .restrict(let error): refusal = error
         case .drop:
             service.limited(.unanswered)
-            return SystemCalls.closeDescriptor(descriptor)
+            return connection.drop()
         }
         nextLoop = (nextLoop + 1) % loops.count
         target.events.execute { connection.open(refusing: refusal) }

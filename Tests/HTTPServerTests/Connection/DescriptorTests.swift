@@ -65,6 +65,31 @@ struct DescriptorTests {
         }
     }
 
+    @Test("A stopped server leaves no descriptor, also of its loops, whatever became of its connections")
+    func nothingLeftOfServers() async {
+        await #expect(processExitsWith: .success) {
+            func serve() async throws {
+                var limits = ServerLimits()
+                limits.connections = 8
+                limits.patience = .seconds(600)
+                try await LiveServer.run(limits: limits) { live in
+                    var clients: [RawClient] = []
+                    // More than the server takes: it closes some of them without a word.
+                    while live.server.statistics.limited[.unanswered, default: 0] == 0 {
+                        clients.append(try await live.connect())
+                        try #require(clients.count < 10_000)
+                    }
+                    for client in clients.prefix(4) { await client.reset() }
+                }
+            }
+            try await serve()
+            try await Descriptors.openThoseOfTimers()
+            let before = Descriptors.open().count
+            for _ in 0..<3 { try await serve() }
+            try await until { Descriptors.open().count <= before }
+        }
+    }
+
     @Test("A server that ran out of descriptors recovers")
     func exhausted() async {
         await #expect(processExitsWith: .success) {
