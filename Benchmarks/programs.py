@@ -227,26 +227,38 @@ def latchkey(program, database, carrier_port, under=(), **options):
     return Program(
         "latchkey", [*under, program, "serve"], port, "/healthz",
         LATCHKEY_HTTP_HOST="127.0.0.1", LATCHKEY_HTTP_PORT=str(port), LATCHKEY_DATABASE_URL=f"sqlite:///{database}",
-        LATCHKEY_API_KEYS=API_KEY, LATCHKEY_ZENKEY_CLIENTS=f"{CLIENT}:{SECRET}",
+        LATCHKEY_API_KEYS=API_KEY,
         LATCHKEY_ZENKEY_DISCOVERY_URL=f"http://127.0.0.1:{carrier_port}/.well-known/openid_configuration",
         LATCHKEY_ZENKEY_TRUSTED_ISSUERS="127.0.0.1", LATCHKEY_ALLOW_LOOPBACK_HTTP="true",
         LATCHKEY_RATE_LIMITS="off", LATCHKEY_LOG_LEVEL="warn",
         # For the files of the process in /proc, and for valgrind's vgdb.
         LATCHKEY_DEBUG_MEMORY_DUMPS="true",
         # The carrier's issuer is the same in every run, and so it has no server that could confirm it.
-        **{"LATCHKEY_ZENKEY_ISSUERS": "310010=http://127.0.0.1/carrier", **options})
+        **{"LATCHKEY_ZENKEY_ISSUERS": "310010=http://127.0.0.1/carrier",
+           "LATCHKEY_ZENKEY_CLIENTS": f"{CLIENT}:{SECRET}", **options})
 
 
-def operator_settings(port):
-    """The variables of a server for sign-ins by number, at a carrier that is an operator, too."""
-    origin = f"http://127.0.0.1:{port}"
+def private_key():
+    """A key for ES256, in PEM."""
     made = subprocess.run(
         ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"], capture_output=True,
         text=True)
     if made.returncode:
         fail(f"openssl made no key: {made.stderr[-1000:]}")
+    return made.stdout
+
+
+def signing_client():
+    """The variables of a server whose client authenticates at the carrier with a signature, as at an operator."""
+    client = {"id": CLIENT, "private_key": private_key(), "redirect_uris": [REDIRECT_URI]}
+    return {"LATCHKEY_ZENKEY_CLIENTS": json.dumps([client])}
+
+
+def operator_settings(port):
+    """The variables of a server for sign-ins by number, at a carrier that is an operator, too."""
+    origin = f"http://127.0.0.1:{port}"
     operator = {"name": "bench", "mccmnc": ["310010"], "issuer": origin, "api_root": origin, "client_id": CLIENT,
-                "private_key": made.stdout}
+                "private_key": private_key()}
     number = {"kind": "camara", "purpose": "dpv:FraudPreventionAndDetection", "redirect_uris": [REDIRECT_URI],
               "operators": [operator]}
     return {"LATCHKEY_PROVIDERS": json.dumps({"number": number}), "LATCHKEY_ZENKEY_ISSUERS": f"310010={origin}"}

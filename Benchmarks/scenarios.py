@@ -10,7 +10,7 @@ import time
 import hanging
 import users
 from measuring import Meter, Users, medians, number, notes, table
-from programs import HERE, carrier, fail, latchkey, operator_settings, say, sign_in
+from programs import HERE, carrier, fail, latchkey, operator_settings, say, sign_in, signing_client
 
 # Users that sign in once before a load; the tokens of session checks.
 WARM = 1_000
@@ -150,28 +150,40 @@ def ratios(figures, others):
 
 
 def numbers(settings):
-    """Sign-ins by number with an operator token, beside those with a carrier's code, in alternating rounds."""
-    turns, level, ways = 1 if settings.is_quick else 5, 32, ("carrier", "number")
-    subjects = settings.new_users(len(ways) * turns, [level])
+    """Sign-ins by number with an operator token, beside those with a carrier's code, in alternating rounds.
+
+    Operators demand that a client authenticates with a signature, so there are also sign-ins at the carrier by a client
+    that does. They run at a second server, because a client has one way to authenticate.
+    """
+    turns, level = 1 if settings.is_quick else 5, 32
+    subjects = settings.new_users(2 * turns, [level])
+    ways = {"carrier": ("secret", "carrier"), "carrier, with a signature": ("signature", "carrier"),
+            "number": ("secret", "number")}
     figures = {(kind, way): [] for kind in ("known", "new") for way in ways}
-    with tempfile.TemporaryDirectory() as folder:
-        with carrier(subjects, is_operator=True) as provider, latchkey(
-                settings.program, f"{folder}/bench.db", provider.port, **operator_settings(provider.port)) as server:
-            meter = Meter(server, Users(subjects, 0, settings.new_per_second), settings)
-            meter.users.warm_up(server, 200 if settings.is_quick else WARM)
-            for turn in range(turns):
-                for kind, way in figures:
-                    say(f"sign-ins of {kind} users by {way}, round {turn + 1} of {turns}")
-                    figures[kind, way].append(meter.sign_in(kind, level, settings.seconds, way))
+    with contextlib.ExitStack() as programs:
+        folder = programs.enter_context(tempfile.TemporaryDirectory())
+        provider = programs.enter_context(carrier(subjects, is_operator=True))
+        meters = {}
+        for name, client in (("secret", {}), ("signature", signing_client())):
+            server = programs.enter_context(latchkey(
+                settings.program, f"{folder}/{name}.db", provider.port, **operator_settings(provider.port), **client))
+            meters[name] = Meter(server, Users(subjects, 0, settings.new_per_second), settings)
+            meters[name].users.warm_up(server, 200 if settings.is_quick else WARM)
+        for turn in range(turns):
+            for kind, way in figures:
+                say(f"sign-ins of {kind} users by {way}, round {turn + 1} of {turns}")
+                name, path = ways[way]
+                figures[kind, way].append(meters[name].sign_in(kind, level, settings.seconds, path))
     rows = []
     for kind, way in figures:
         mine, theirs = figures[kind, way], figures[kind, "carrier"]
-        rows.append((f"{kind} user", way, ratios(mine, theirs), medians(mine)))
+        signing = figures[kind, "carrier, with a signature"]
+        rows.append((f"{kind} user", way, ratios(mine, theirs), ratios(mine, signing), medians(mine)))
     how = f"medians of {turns} alternating rounds" if turns > 1 else "one round"
     return "\n".join([
         f"Sign-ins by number with an operator token, beside those with a carrier's code: {level} connections, {how}.",
         "",
-        table(rows, ["sign-in of a", "by", "CPU, of that by carrier"]), *notes(rows), ""])
+        table(rows, ["sign-in of a", "by", "CPU, of that by carrier", "of that with a signature"]), *notes(rows), ""])
 
 
 def idle(settings):

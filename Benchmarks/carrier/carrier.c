@@ -391,7 +391,9 @@ static void token_request(int fd, const char *head, const char *body) {
     if (grant && starts(grant, "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"))
         return send_tokens(fd, assertion_response(field(body, "assertion")));
     if (given) given += strspn(given + 16, " ") + 16;
-    if (!given || !starts(given, authorization) || given[strlen(authorization)] != '\r')
+    // A client without a secret signs an assertion, which is not checked, as those of operator tokens are not.
+    if (!field(body, "client_assertion") &&
+        (!given || !starts(given, authorization) || given[strlen(authorization)] != '\r'))
         return send_once(fd, error_response(401, "invalid_client"));
     if (!grant || !starts(grant, "authorization_code") || !field(body, "redirect_uri") || !verifier ||
         strcspn(verifier, "&") < 43)
