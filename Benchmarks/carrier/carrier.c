@@ -391,8 +391,10 @@ static void token_request(int fd, const char *head, const char *body) {
     if (grant && starts(grant, "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"))
         return send_tokens(fd, assertion_response(field(body, "assertion")));
     if (given) given += strspn(given + 16, " ") + 16;
-    // A client without a secret signs an assertion, which is not checked, as those of operator tokens are not.
-    if (!field(body, "client_assertion") &&
+    // A client without a secret signs an assertion. Its signature is not checked, as that of operator tokens is not.
+    const char *assertion = field(body, "client_assertion");
+    bool signs = assertion && field(body, "client_assertion_type") && strcspn(assertion, "&") > 128;
+    if (!signs &&
         (!given || !starts(given, authorization) || given[strlen(authorization)] != '\r'))
         return send_once(fd, error_response(401, "invalid_client"));
     if (!grant || !starts(grant, "authorization_code") || !field(body, "redirect_uri") || !verifier ||

@@ -1,10 +1,10 @@
 import EventLoops
 import Primitives
 
-/// What the slots of a connection refer to, until the connection is closed.
+/// What the slots of a connection refer to, and what refers to the connection until it is closed.
 ///
-/// The connection does not hold its slots itself: they would need a weak reference, and with one each strong reference
-/// to the connection is counted in a second object, at several times the cost.
+/// Slots that refer to the connection itself would need a weak reference. With one, each strong reference to the
+/// connection is counted in a second object, at several times the cost.
 ///
 /// Sendable without the compiler's check: `connection` is set before the connection is opened, and used on the loop's
 /// thread from then on.

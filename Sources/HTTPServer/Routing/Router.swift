@@ -40,15 +40,16 @@ public struct Router: Sendable {
             segment.hasPrefix("{") && segment.hasSuffix("}")
                 ? Route.Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
         }
-        if let number = allRoutes.firstIndex(where: { $0.pattern == segments }) {
-            return allRoutes[number].set(handler, for: method)
-        }
         var route = Route(segments)
+        let isLiteral = route.literalCount == segments.count
+        let known =
+            isLiteral ? literalRoutes[pattern] : patternRoutes.first { allRoutes[$0].pattern == segments }
+        if let known { return allRoutes[known].set(handler, for: method) }
         route.set(handler, for: method)
         let number = allRoutes.count
         allRoutes.append(route)
         patterns.append(pattern)
-        if route.literalCount == segments.count {
+        if isLiteral {
             literalRoutes[pattern] = number
         } else {
             patternRoutes.append(number)

@@ -2,6 +2,7 @@ import Glibc
 import HTTPServer
 import HTTPTypes
 import Logging
+import Primitives
 import Synchronization
 import TestSupport
 import Testing
@@ -72,13 +73,21 @@ struct DescriptorTests {
                 var limits = ServerLimits()
                 limits.connections = 8
                 limits.patience = .seconds(600)
-                try await LiveServer.run(limits: limits) { live in
+                let gate = ThreadGate()
+                let handler: ImmediateHandler = { request in
+                    if request.path == "/wait" { gate.pass() }
+                    return .value(Response(status: .ok))
+                }
+                try await LiveServer.run(loops: 1, limits: limits, immediateHandler: handler) { live in
+                    let busy = try await live.connect()
+                    try await busy.send(request("GET /wait"))
+                    await gate.whenReached()
+                    // They arrive while the loop waits, so that it accepts them at once: more than it takes, even of
+                    // those that it refuses.
                     var clients: [RawClient] = []
-                    // More than the server takes: it closes some of them without a word.
-                    while live.server.statistics.limited[.unanswered, default: 0] == 0 {
-                        clients.append(try await live.connect())
-                        try #require(clients.count < 10_000)
-                    }
+                    for _ in 0..<300 { clients.append(try await live.connect()) }
+                    gate.open()
+                    try await until { live.server.statistics.limited[.unanswered, default: 0] > 0 }
                     for client in clients.prefix(4) { await client.reset() }
                 }
             }
