@@ -394,8 +394,7 @@ static void token_request(int fd, const char *head, const char *body) {
     // A client without a secret signs an assertion. Its signature is not checked, as that of operator tokens is not.
     const char *assertion = field(body, "client_assertion");
     bool signs = assertion && field(body, "client_assertion_type") && strcspn(assertion, "&") > 128;
-    if (!signs &&
-        (!given || !starts(given, authorization) || given[strlen(authorization)] != '\r'))
+    if (!signs && (!given || !starts(given, authorization) || given[strlen(authorization)] != '\r'))
         return send_once(fd, error_response(401, "invalid_client"));
     if (!grant || !starts(grant, "authorization_code") || !field(body, "redirect_uri") || !verifier ||
         strcspn(verifier, "&") < 43)

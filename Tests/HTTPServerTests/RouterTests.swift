@@ -26,6 +26,9 @@ struct RouterTests {
         router.get("/heads", answer("heads"))
         router.get("/replaced", answer("earlier"))
         router.get("/replaced", answer("later"))
+        router.get("/slash", answer("no slash"))
+        router.get("/slash/", answer("slash"))
+        router.get("/K/{a}", answer("letter"))
         return router
     }()
 
@@ -39,7 +42,8 @@ struct RouterTests {
             ("/", "root"), ("/?a=b", "root"), ("/users", "users"), ("/users?x", "users"), ("/users/me", "me"),
             ("/users/7", "user a=7"), ("/users/me2", "user a=me2"), ("/users/a%20b", "user a=a b"),
             ("/users/{a}", "user a={a}"), ("/users/7/keys/8", "key a=7 b=8"), ("/x/keys/8", "any key a=x b=8"),
-            ("/x/keys/first", "first key a=x"), ("/replaced", "later"), ("http://h/users", "users"),
+            ("/x/keys/first", "first key a=x"), ("/replaced", "later"), ("/slash", "no slash"), ("/slash/", "slash"),
+            ("/K/x", "letter a=x"), ("http://h/users", "users"),
             ("http://h", "root"),
         ].map { ($0.0.replacing("{a}", with: "%7Ba%7D"), $0.1) })
     func found(_ target: String, _ expected: String) async throws {
@@ -52,6 +56,8 @@ struct RouterTests {
             "/Users", "/users/", "//users", "/users//", "/users/7/", "/users//keys/8", "/users/7/keys",
             "/users/7/keys/",
             "/user", "/users/7/keys/8/9", "/nothing",
+            // The Kelvin sign: Swift's strings take it for the letter.
+            "/%E2%84%AA/x",
         ])
     func notFound(_ target: String) async throws {
         let error = await #expect(throws: HTTPError.self) { try await text(.get, target) }

@@ -66,7 +66,7 @@ struct DescriptorTests {
         }
     }
 
-    @Test("A stopped server leaves no descriptor, also of its loops, whatever became of its connections")
+    @Test("A stopped server leaves no descriptor, also of its loops, after it took, refused and dropped connections")
     func nothingLeftOfServers() async {
         await #expect(processExitsWith: .success) {
             func serve() async throws {
