@@ -37,6 +37,9 @@ struct StepTimes: Sendable {
         return now
     }
 
+    /// Nanoseconds since the sign-in began.
+    var elapsed: UInt64 { stopwatch.nanoseconds }
+
     /// Adds `token_ms` and so on for the steps, and `ms` for the whole sign-in.
     func write(to metadata: inout Logger.Metadata, all nanoseconds: UInt64) {
         for time in steps {

@@ -6,21 +6,40 @@ import Synchronization
 /// Gives callers' work to one or a few connections, in batches, on the connections' own queues: nothing blocks the
 /// cooperative threads.
 ///
-/// An idle connection is woken for the first work and runs it at once. Work that arrives while all are busy waits and
-/// forms the next batch: one wake-up and one lock for many callers.
+/// An idle connection is woken for the first work and runs it at once, unless the work allows a delay
+/// (``CommitDelay``). Work that arrives while all are busy waits and forms the next batch: one wake-up and one lock for
+/// many callers.
 ///
 /// A call waits for a connection for a bounded time, whatever the connections do. Then it is refused, and its work is
-/// never run. The time is measured in ticks, so that a call takes no timer and no look at the clock.
+/// never run. The time is measured in ticks, so that a call takes no timer and, if it allows no delay, no look at the
+/// clock.
 package final class WorkQueue: Sendable {
     private struct State {
         var waiting: [any DatabaseWork] = []
         var idle: [any ConnectionExecutor]
+        /// Whether the connection waits for more work before it runs what waits.
+        var isDelaying = false
+        var delay = CommitDelay()
         var isClosed = false
         var awaitingRest: [CheckedContinuation<Void, Never>] = []
         var batches = 0
         /// How many of the first waiting calls have waited for one tick, for two, and so on.
         var waitedTicks = Array(repeating: 0, count: WorkQueue.ticks)
         var isTicking = false
+    }
+
+    private enum Admission {
+        case waits
+        case wakes(any ConnectionExecutor)
+        case endsDelay
+        case refused(StorageError)
+    }
+
+    private enum Next {
+        case batch([any DatabaseWork])
+        case delay(nanoseconds: UInt64)
+        /// The connection is idle; these wait until all are.
+        case rest([CheckedContinuation<Void, Never>])
     }
 
     /// A call is refused at the tick after so many, which is after more than 4/5 of the maximum and not after more
@@ -34,14 +53,17 @@ package final class WorkQueue: Sendable {
     private let maximumBatch: Int
     private let maximumWaiting: Int
     private let tick: Duration
+    private let timer: (any CommitTimer)?
     private let state: Mutex<State>
 
+    /// - Parameter timer: Delays works that allow it, in a queue with one connection; nil if none is ever delayed.
     init(
         _ kind: StoreCall.Kind, executors: [any ConnectionExecutor], maximumBatch: Int, maximumWaiting: Int,
-        maximumWait: Duration, _ hooks: StoreHooks
+        maximumWait: Duration, _ hooks: StoreHooks, delayingBy timer: (any CommitTimer)? = nil
     ) {
         self.kind = kind
         self.hooks = hooks
+        self.timer = timer
         executorCount = executors.count
         self.maximumBatch = max(1, maximumBatch)
         self.maximumWaiting = max(1, maximumWaiting)
@@ -56,12 +78,16 @@ package final class WorkQueue: Sendable {
     package var batchCount: Int { state.withLock { $0.batches } }
 
     /// Runs `body` on a connection and returns its result. Cancelling the calling task does not stop it.
+    /// - Parameter delay: For how long it may be delayed for others that share its commit, in nanoseconds.
     package func submit<Success: Sendable>(
-        as operation: StaticString = #function, _ body: @escaping @Sendable (SQLSession) throws -> Success
+        as operation: StaticString = #function, allowing delay: UInt64 = 0,
+        _ body: @escaping @Sendable (SQLSession) throws -> Success
     ) async throws(StorageError) -> Success {
         try await hooks.interceptor?(operation, kind, .before)
         let stopwatch = Stopwatch()
-        let result = await withCheckedContinuation { caller in admit(AwaitedWork(for: caller, body)) }
+        let result = await withCheckedContinuation { caller in
+            admit(AwaitedWork(for: caller, body), allowing: delay)
+        }
         if let observer = hooks.observer {
             observer(StoreCall(kind: kind, nanoseconds: stopwatch.nanoseconds, failure: result.failure?.code))
         }
@@ -73,36 +99,41 @@ package final class WorkQueue: Sendable {
     /// Refuses further work, and returns when all admitted work is done and every connection is idle.
     func drain() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let hasToWait = state.withLock { state in
+            let (hasToWait, wasDelaying) = state.withLock { state in
                 state.isClosed = true
-                guard !isAtRest(state) else { return false }
+                guard !isAtRest(state) else { return (false, false) }
                 state.awaitingRest.append(continuation)
-                return true
+                state.delay.cancel()
+                return (true, state.isDelaying)
             }
+            if wasDelaying { timer?.end() }
             if !hasToWait { continuation.resume() }
         }
     }
 
-    private func admit(_ work: any DatabaseWork) {
+    func admit(_ work: any DatabaseWork, allowing delay: UInt64) {
+        let now = delay > 0 ? timer?.nanoseconds : nil
         var mustTick = false
-        let woken = state.withLock { state -> Result<(any ConnectionExecutor)?, StorageError> in
-            if state.isClosed { return .failure(StorageError(.closed, reason: "the store has been closed")) }
+        let admission = state.withLock { state -> Admission in
+            if state.isClosed { return .refused(StorageError(.closed, reason: "the store has been closed")) }
             guard state.waiting.count < maximumWaiting else {
-                return .failure(StorageError(.overloaded, reason: "\(maximumWaiting) calls are waiting already"))
+                return .refused(StorageError(.overloaded, reason: "\(maximumWaiting) calls are waiting already"))
             }
+            state.delay.admit(allowing: now == nil ? 0 : delay, at: now ?? 0, isFirst: state.waiting.isEmpty)
             state.waiting.append(work)
-            let executor = state.idle.popLast()
-            if executor == nil, !state.isTicking {
-                state.isTicking = true
-                mustTick = true
-            }
-            return .success(executor)
+            if let executor = state.idle.popLast() { return .wakes(executor) }
+            mustTick = !state.isTicking
+            state.isTicking = true
+            guard state.isDelaying, state.delay.isOver(waiting: state.waiting.count) else { return .waits }
+            state.isDelaying = false
+            return .endsDelay
         }
         if mustTick { scheduleTick() }
-        switch woken {
-        case .success(nil): break
-        case .success(let executor?): executor.enqueue { run in self.serve(executor, run) }
-        case .failure(let error): work.fail(error)
+        switch admission {
+        case .waits: break
+        case .wakes(let executor): executor.enqueue { run in self.serve(executor, run) }
+        case .endsDelay: timer?.end()
+        case .refused(let error): work.fail(error)
         }
     }
 
@@ -132,23 +163,37 @@ package final class WorkQueue: Sendable {
 
     /// Runs batch after batch until nothing waits.
     private func serve(_ executor: any ConnectionExecutor, _ run: ([any DatabaseWork]) -> Void) {
-        while let batch = nextBatch(for: executor) { run(batch) }
+        while true {
+            switch next(for: executor) {
+            case .batch(let batch): run(batch)
+            case .delay(let nanoseconds): timer?.wait(nanoseconds: nanoseconds)
+            case .rest(let awaiting):
+                for continuation in awaiting { continuation.resume() }
+                return
+            }
+        }
     }
 
-    /// The waiting work, up to a batch; nil if there is none: then the connection becomes idle.
-    private func nextBatch(for executor: any ConnectionExecutor) -> [any DatabaseWork]? {
-        let (batch, resting) = state.withLock { state -> ([any DatabaseWork]?, [CheckedContinuation<Void, Never>]) in
-            guard state.waiting.isEmpty else {
-                state.batches += 1
-                return (takeBatch(from: &state), [])
+    /// What a connection does next. If nothing waits, it becomes idle.
+    private func next(for executor: any ConnectionExecutor) -> Next {
+        state.withLock { state in
+            state.isDelaying = false
+            guard !state.waiting.isEmpty else {
+                state.idle.append(executor)
+                guard isAtRest(state) else { return .rest([]) }
+                defer { state.awaitingRest = [] }
+                return .rest(state.awaitingRest)
             }
-            state.idle.append(executor)
-            guard isAtRest(state) else { return (nil, []) }
-            defer { state.awaitingRest = [] }
-            return (nil, state.awaitingRest)
+            if let timer {
+                let rest = state.delay.rest(waiting: state.waiting.count) { timer.nanoseconds }
+                if rest > 0 {
+                    state.isDelaying = true
+                    return .delay(nanoseconds: rest)
+                }
+            }
+            state.batches += 1
+            return .batch(takeBatch(from: &state))
         }
-        for continuation in resting { continuation.resume() }
-        return batch
     }
 
     private func takeBatch(from state: inout State) -> [any DatabaseWork] {

@@ -3,7 +3,8 @@ import StorageModel
 /// Writes the work of many callers in one transaction, and resumes them when it is on disk.
 ///
 /// The cost of a commit is the flush to disk and the pages written twice, not the rows: sixteen sign-ins in one commit
-/// cost little more than one. No work waits for more: the work that arrived during the last commit is the next batch.
+/// cost little more than one. The work that arrived during the last commit is the next batch; ``CommitDelay`` says when
+/// work waits for more.
 enum GroupCommit {
     private enum Failure {
         /// The transaction could not begin: other work would fail, too.

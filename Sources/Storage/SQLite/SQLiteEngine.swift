@@ -23,7 +23,8 @@ struct SQLiteEngine: StoreEngine {
         threads = [writer] + readers
         writes = WorkQueue(
             .write, executors: [writer], maximumBatch: configuration.maximumBatch,
-            maximumWaiting: configuration.maximumWaiting, maximumWait: configuration.maximumWait, hooks)
+            maximumWaiting: configuration.maximumWaiting, maximumWait: configuration.maximumWait, hooks,
+            delayingBy: SystemCommitTimer())
         reads = WorkQueue(
             .read, executors: readers, maximumBatch: 16, maximumWaiting: configuration.maximumWaiting,
             maximumWait: configuration.maximumWait, hooks)

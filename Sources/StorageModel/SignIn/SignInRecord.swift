@@ -34,6 +34,9 @@ package struct SignInRecord: Sendable {
     package var operatorTokenUse: OneTimeRecord?
     /// Set where the same sign-in may be sent again.
     package var idempotency: IdempotencyRecord?
+    /// For how long the store may delay the commit for other sign-ins that share it, in nanoseconds. PostgreSQL does
+    /// not: there, sign-ins that arrive together have connections of their own.
+    package var commitDelay: UInt64 = 0
 
     package init(
         identity: Identity, profile: Profile?, session: NewSession, newcomers: Newcomers,

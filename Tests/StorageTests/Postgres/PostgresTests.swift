@@ -113,6 +113,16 @@ struct PostgresTests {
         withExtendedLifetime(peer) {}
     }
 
+    @Test("A sign-in that allows a delay is committed at once")
+    func undelayed() async throws {
+        let store = try open()
+        let stopwatch = Stopwatch()
+        // The second one comes so soon that it would wait for others, for a minute.
+        for _ in 0..<2 { #expect(try await store.signIn(Records.delayedSignIn())?.isNew == true) }
+        #expect(stopwatch.nanoseconds < 50_000_000_000)
+        try await store.close()
+    }
+
     @Test("An error contains the statement and no value")
     func noValues() async throws {
         let store = try open()

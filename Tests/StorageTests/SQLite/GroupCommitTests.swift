@@ -59,6 +59,24 @@ struct GroupCommitTests {
         try await store.close()
     }
 
+    @Test("Sign-ins that allow a delay share a commit, and a write that allows none ends it")
+    func delayedCommit() async throws {
+        let store = try open()
+        // The first one ever does not wait.
+        _ = try await store.signIn(Records.delayedSignIn())
+        let before = store.writes.batchCount
+        async let signedIn = withThrowingTaskGroup(of: Bool?.self) { group in
+            for _ in 1..<CommitDelay.enough { group.addTask { try await store.signIn(Records.delayedSignIn())?.isNew } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        while store.writes.waitingCount < CommitDelay.enough - 1 { await Task.yield() }
+        #expect(store.writes.batchCount == before)
+        _ = try await store.takeIssuedNonce(nonce: Records.hash(), provider: "zenkey", at: Records.now)
+        #expect(try await signedIn == Array(repeating: true, count: CommitDelay.enough - 1))
+        #expect(store.writes.batchCount == before + 1)
+        try await store.close()
+    }
+
     @Test("A write that cannot be stored fails alone; the others of its batch are stored once")
     func oneBadWrite() async throws {
         let store = try open()

@@ -52,6 +52,13 @@ enum Records {
         return record
     }
 
+    /// A sign-in that lets its commit wait for a minute.
+    static func delayedSignIn() throws -> SignInRecord {
+        var record = try signIn()
+        record.commitDelay = 60_000_000_000
+        return record
+    }
+
     /// An idempotency record of a minute.
     static func idempotency() -> IdempotencyRecord {
         IdempotencyRecord(key: RandomSource.system.bytes(16), endsAt: now.advanced(bySeconds: 61))
