@@ -29,7 +29,7 @@ final class StoreMetrics: Sendable {
             durations, failures,
             SampledMetric(
                 MetricDescription(
-                    "latchkey_store_calls_waiting", .gauge, "Calls that wait for a connection to the store.",
+                    "latchkey_store_calls_waiting", .gauge, "Calls that wait for a connection or for a shared commit.",
                     labels: [.init("kind", "whether the call reads or writes")])
             ) {
                 let now = statistics()

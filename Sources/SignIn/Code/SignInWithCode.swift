@@ -199,7 +199,7 @@ package struct SignInWithCode: Sendable {
         record.operatorTokenUse = verified.operatorTokenUse
         record.providerSession = verified.providerSession
         record.idempotency = turn.record(at: clock.now())
-        record.commitDelay = CommitDelay.allowed(after: log.stepTimes.elapsed)
+        record.commitDelay = AllowedCommitDelay.nanoseconds(after: log.stepTimes.elapsed)
         let signedIn = try await stored(await store.signIn(record))
         // Nil: the store has created no session. The operator token was used before, or the user must register, has
         // signed out since, or was moved.

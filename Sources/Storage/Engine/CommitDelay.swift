@@ -6,15 +6,20 @@
 ///
 /// Times are in nanoseconds of one monotonic clock.
 struct CommitDelay {
-    /// Once so many works wait, they are committed at once: more would save little.
-    static let enough = 32
+    /// More than so many works in a commit would save little.
+    static let usualEnough = 32
     /// How many arrivals the average of their distances remembers, roughly.
     private static let memory: UInt64 = 16
 
+    /// Once so many works wait, they are committed at once.
+    private let enough: Int
     private var due: UInt64 = 0
     private var lastArrival: UInt64?
     /// The average time between two works that allow a delay; nil before the second one.
     private var averageGap: UInt64?
+    private var longestDelay: UInt64 = 0
+
+    init(enough: Int = usualEnough) { self.enough = enough }
 
     /// A work has begun to wait.
     /// - Parameters:
@@ -29,7 +34,7 @@ struct CommitDelay {
     mutating func cancel() { due = 0 }
 
     /// Whether the works are to be committed now, whatever the time.
-    func isOver(waiting count: Int) -> Bool { due == 0 || count >= Self.enough }
+    func isOver(waiting count: Int) -> Bool { due == 0 || count >= enough }
 
     /// For how long the works wait on; 0 if they are to be committed now.
     func rest(waiting count: Int, clock: () -> UInt64) -> UInt64 {
@@ -42,11 +47,13 @@ struct CommitDelay {
     private mutating func isLikelyShared(within delay: UInt64, at now: UInt64) -> Bool {
         defer { lastArrival = now }
         guard let lastArrival else { return false }
-        // A long silence counts as a few delays only, or the average would remember it for too long.
-        let longest = delay.multipliedReportingOverflow(by: 4)
-        let gap = min(now > lastArrival ? now - lastArrival : 0, longest.overflow ? .max : longest.partialValue)
+        longestDelay = max(longestDelay, delay)
+        // A silence counts as a few delays only, or the average would remember it for too long.
+        let (product, overflow) = longestDelay.multipliedReportingOverflow(by: 4)
+        let silence = overflow ? .max : product
+        let gap = min(now > lastArrival ? now - lastArrival : 0, silence)
         let average = averageGap.map { $0 - $0 / Self.memory + gap / Self.memory } ?? gap
         averageGap = average
-        return average < delay
+        return average < delay && gap < silence
     }
 }

@@ -35,10 +35,14 @@ package final class SQLStore: Sendable {
     }
 
     /// Opens an SQLite database for a test that intercepts its calls.
+    /// - Parameter timer: Delays commits; nil for the system's.
     package convenience init(
-        configuration: SQLiteConfiguration, isShared: Bool, interceptor: @escaping StoreInterceptor
+        configuration: SQLiteConfiguration, isShared: Bool, delayingBy timer: (any CommitTimer)? = nil,
+        interceptor: @escaping StoreInterceptor
     ) throws(StorageError) {
-        self.init(try SQLiteEngine(configuration, StoreHooks(interceptor: interceptor)), isShared: isShared)
+        let hooks = StoreHooks(interceptor: interceptor)
+        self.init(
+            try SQLiteEngine(configuration, hooks, delayingBy: timer ?? SystemCommitTimer()), isShared: isShared)
     }
 
     /// Connects to a PostgreSQL server and migrates the tables. Blocks.

@@ -19,7 +19,7 @@ package final class WorkQueue: Sendable {
         var idle: [any ConnectionExecutor]
         /// Whether the connection waits for more work before it runs what waits.
         var isDelaying = false
-        var delay = CommitDelay()
+        var delay: CommitDelay
         var isClosed = false
         var awaitingRest: [CheckedContinuation<Void, Never>] = []
         var batches = 0
@@ -63,12 +63,14 @@ package final class WorkQueue: Sendable {
     ) {
         self.kind = kind
         self.hooks = hooks
+        precondition(timer == nil || executors.count == 1, "works are delayed by one connection only")
         self.timer = timer
         executorCount = executors.count
         self.maximumBatch = max(1, maximumBatch)
         self.maximumWaiting = max(1, maximumWaiting)
         tick = max(maximumWait, .milliseconds(1)) / (Self.ticks + 1)
-        state = Mutex(State(idle: executors))
+        let delay = CommitDelay(enough: min(CommitDelay.usualEnough, self.maximumBatch, self.maximumWaiting))
+        state = Mutex(State(idle: executors, delay: delay))
     }
 
     /// How many callers wait for a connection.

@@ -8,7 +8,10 @@ struct SQLiteEngine: StoreEngine {
     private let threads: [SQLiteThread]
 
     /// Opens the database, makes it if it is missing, and migrates its tables. Blocks.
-    init(_ configuration: SQLiteConfiguration, _ hooks: StoreHooks) throws(StorageError) {
+    init(
+        _ configuration: SQLiteConfiguration, _ hooks: StoreHooks,
+        delayingBy timer: any CommitTimer = SystemCommitTimer()
+    ) throws(StorageError) {
         connections = try SQLiteConnections(configuration)
         let settlement = connections.logSettlement
         let checkpointer = WALCheckpointer()
@@ -24,7 +27,7 @@ struct SQLiteEngine: StoreEngine {
         writes = WorkQueue(
             .write, executors: [writer], maximumBatch: configuration.maximumBatch,
             maximumWaiting: configuration.maximumWaiting, maximumWait: configuration.maximumWait, hooks,
-            delayingBy: SystemCommitTimer())
+            delayingBy: timer)
         reads = WorkQueue(
             .read, executors: readers, maximumBatch: 16, maximumWaiting: configuration.maximumWaiting,
             maximumWait: configuration.maximumWait, hooks)

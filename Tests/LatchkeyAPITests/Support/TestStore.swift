@@ -11,12 +11,14 @@ struct TestStore: Sendable {
     let script = StoreScript()
     private let directory: TemporaryDirectory
 
-    /// - Parameter isShared: Whether it claims to have other processes, as PostgreSQL does.
-    init(isShared: Bool = false) throws {
+    /// - Parameters:
+    ///   - isShared: Whether it claims to have other processes, as PostgreSQL does.
+    ///   - timer: Delays commits; nil for the system's.
+    init(isShared: Bool = false, delayingBy timer: (any CommitTimer)? = nil) throws {
         directory = try TemporaryDirectory()
         var configuration = SQLiteConfiguration(path: directory.path + "/test.db")
         configuration.synchronous = .normal
-        store = try SQLStore(configuration: configuration, isShared: isShared) {
+        store = try SQLStore(configuration: configuration, isShared: isShared, delayingBy: timer) {
             [script] (operation, kind, moment) async throws(StorageError) in
             // A check reads and writes; it counts once.
             guard let call = StoreScript.Call(rawValue: operation.description), call != .check || kind == .read else {

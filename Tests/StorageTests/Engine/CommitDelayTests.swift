@@ -35,14 +35,30 @@ struct CommitDelayTests {
         #expect(delay.isOver(waiting: 1))
     }
 
-    @Test("After a long silence, a few works at short distances are enough to wait for more again")
-    func silence() {
-        var (delay, now) = afterArrivals(every: 0, allowing: Self.millisecond)
+    @Test(
+        "After a silence, the first work does not wait; how many follow until one waits depends on those before",
+        arguments: [(0, 1), (1_000, 22)] as [(UInt64, Int)])
+    func silence(formerGap: UInt64, expected: Int) {
+        var (delay, now) = afterArrivals(every: formerGap * Self.millisecond, allowing: Self.millisecond)
         now += 3_600_000 * Self.millisecond
-        for _ in 0..<20 {
+        var followers = -1
+        repeat {
+            delay.admit(allowing: Self.millisecond, at: now, isFirst: true)
+            followers += 1
+        } while delay.isOver(waiting: 1) && followers < 100
+        #expect(followers == expected)
+    }
+
+    @Test("A work that allows more than those before it does not wait if they come less often")
+    func differentDelays() {
+        var (delay, now) = afterArrivals(every: 0, allowing: 5 * Self.millisecond)
+        for _ in 0..<200 {
+            now += 12 * Self.millisecond
             delay.admit(allowing: Self.millisecond, at: now, isFirst: true)
         }
-        #expect(!delay.isOver(waiting: 1))
+        now += 12 * Self.millisecond
+        delay.admit(allowing: 5 * Self.millisecond, at: now, isFirst: true)
+        #expect(delay.isOver(waiting: 1))
     }
 
     @Test("The work whose time ends first ends the delay of all", arguments: [(5, 1), (1, 5)] as [(UInt64, UInt64)])
@@ -69,8 +85,8 @@ struct CommitDelayTests {
     @Test("Works do not wait once there are enough, or after their time")
     func end() {
         let (delay, now) = afterArrivals(every: 0, allowing: Self.millisecond)
-        #expect(!delay.isOver(waiting: CommitDelay.enough - 1))
-        #expect(delay.isOver(waiting: CommitDelay.enough))
+        #expect(!delay.isOver(waiting: CommitDelay.usualEnough - 1))
+        #expect(delay.isOver(waiting: CommitDelay.usualEnough))
         #expect(delay.rest(waiting: 1) { now + Self.millisecond - 1 } == 1)
         #expect(delay.rest(waiting: 1) { now + Self.millisecond } == 0)
         #expect(delay.rest(waiting: 1) { .max } == 0)

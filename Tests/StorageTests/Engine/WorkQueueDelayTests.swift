@@ -1,6 +1,7 @@
 import Dispatch
 import StorageModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Storage
@@ -63,9 +64,13 @@ struct WorkQueueDelayTests {
         var ends: Int { state.withLock { $0.ends } }
 
         func wait(nanoseconds: UInt64) {
-            let event = state.withLock { state in
+            let event = state.withLock { state -> (@Sendable () -> Void)? in
                 state.waits.append(nanoseconds)
-                return state.events.removeFirst()
+                return state.events.isEmpty ? nil : state.events.removeFirst()
+            }
+            guard let event else {
+                Issue.record("an unexpected wait")
+                return advance(by: nanoseconds)
             }
             event()
         }
@@ -134,7 +139,7 @@ struct WorkQueueDelayTests {
         "A work that allows no delay ends the wait, and so does the work that makes enough", arguments: [false, true])
     func endedWait(hasEnough: Bool) {
         let queue = makeQueue()
-        let count = hasEnough ? CommitDelay.enough : 2
+        let count = hasEnough ? CommitDelay.usualEnough : 2
         queue.admit(Work(), allowing: delay)
         timer.during { [timer, delay] in
             for number in 1..<count {
@@ -156,26 +161,46 @@ struct WorkQueueDelayTests {
         #expect(executor.batches == [1, 1, 1])
     }
 
-    @Test("Works beyond the largest batch follow in the next ones")
+    @Test("A full batch ends the wait, and the works beyond it wait for their own time")
     func largestBatch() {
         let queue = makeQueue(maximumBatch: 3)
         queue.admit(Work(), allowing: delay)
-        timer.during { [timer, delay] in
-            for _ in 1..<7 { queue.admit(Work(), allowing: delay) }
-            timer.advance(by: delay)
-        }
+        timer.during(
+            { [timer, delay] in
+                queue.admit(Work(), allowing: delay)
+                #expect(timer.ends == 0)
+                for _ in 2..<4 { queue.admit(Work(), allowing: delay) }
+                #expect(timer.ends == 1)
+            }, { [timer, delay] in timer.advance(by: delay) })
         executor.run()
-        #expect(executor.batches == [1, 1, 3, 3, 1])
+        #expect(executor.batches == [1, 1, 3, 1])
+    }
+
+    @Test("The system's timer waits for its time, and not if it was ended before")
+    func systemTimer() {
+        let timer = SystemCommitTimer()
+        let start = timer.nanoseconds
+        timer.wait(nanoseconds: 30_000_000)
+        #expect(timer.nanoseconds - start >= 30_000_000)
+        timer.end()
+        timer.wait(nanoseconds: 60_000_000_000)
+        #expect(timer.nanoseconds - start < 50_000_000_000)
+        // The end was for one wait.
+        let later = timer.nanoseconds
+        timer.wait(nanoseconds: 1_000_000)
+        #expect(timer.nanoseconds - later >= 1_000_000)
+        DispatchQueue(label: "end").asyncAfter(deadline: .now() + .milliseconds(20)) { timer.end() }
+        timer.wait(nanoseconds: .max)
     }
 
     @Test("A queue that is drained ends the wait, and refuses what comes later")
-    func drained() async {
+    func drained() async throws {
         let queue = makeQueue()
         let work = Work()
         queue.admit(work, allowing: delay)
         timer.during { [timer] in timer.waitForEnd() }
         DispatchQueue(label: "connection").async { [executor] in executor.run() }
-        while timer.waits.count == 1 { await Task.yield() }
+        try await until { timer.waits.count == 2 }
         await queue.drain()
         #expect(timer.ends == 1)
         #expect(work.hasSucceeded == true)
