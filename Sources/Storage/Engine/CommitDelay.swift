@@ -1,8 +1,10 @@
 /// Until when the works that wait for a commit wait for others that share it.
 ///
 /// A flush costs the same for one work as for many. A caller whose work took long anyway allows its commit a short
-/// delay. The delay is used only while such works arrive so often that another one is likely within it. PostgreSQL's
-/// `commit_delay` and `commit_siblings`, and MySQL's `binlog_group_commit_sync_delay`, do the same in a server.
+/// delay. The delay is used only while such works arrive so often that another one is likely within it. What counts is
+/// the average distance of the last ones: works arrive in bursts, and the first one of a burst has a silence before it.
+/// PostgreSQL's `commit_delay` and `commit_siblings`, and MySQL's `binlog_group_commit_sync_delay`, do the same in a
+/// server.
 ///
 /// Times are in nanoseconds of one monotonic clock.
 struct CommitDelay {
@@ -54,6 +56,6 @@ struct CommitDelay {
         let gap = min(now > lastArrival ? now - lastArrival : 0, silence)
         let average = averageGap.map { $0 - $0 / Self.memory + gap / Self.memory } ?? gap
         averageGap = average
-        return average < delay && gap < silence
+        return average < delay
     }
 }
