@@ -15,10 +15,12 @@ struct CommitDelay {
 
     /// Once so many works wait, they are committed at once.
     private let enough: Int
+    /// When the works that wait are to be committed at the latest; 0 for at once.
     private var due: UInt64 = 0
     private var lastArrival: UInt64?
     /// The average time between two works that allow a delay; nil before the second one.
     private var averageGap: UInt64?
+    /// The longest delay that a work has allowed so far.
     private var longestDelay: UInt64 = 0
 
     init(enough: Int = usualEnough) { self.enough = enough }
@@ -39,7 +41,7 @@ struct CommitDelay {
     func isOver(waiting count: Int) -> Bool { due == 0 || count >= enough }
 
     /// For how long the works wait on; 0 if they are to be committed now.
-    func rest(waiting count: Int, clock: () -> UInt64) -> UInt64 {
+    func remaining(waiting count: Int, clock: () -> UInt64) -> UInt64 {
         guard !isOver(waiting: count) else { return 0 }
         let now = clock()
         return due > now ? due - now : 0

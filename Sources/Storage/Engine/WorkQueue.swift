@@ -73,7 +73,7 @@ package final class WorkQueue: Sendable {
         state = Mutex(State(idle: executors, delay: delay))
     }
 
-    /// How many callers wait for a connection.
+    /// How many callers wait for a connection, or for others that share their commit.
     package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// How many batches have begun.
@@ -113,6 +113,8 @@ package final class WorkQueue: Sendable {
         }
     }
 
+    /// Has the work run soon, or fails it at once.
+    /// - Parameter delay: For how long its commit may be delayed, in nanoseconds.
     func admit(_ work: any DatabaseWork, allowing delay: UInt64) {
         let now = delay > 0 ? timer?.nanoseconds : nil
         var mustTick = false
@@ -187,10 +189,10 @@ package final class WorkQueue: Sendable {
                 return .rest(state.awaitingRest)
             }
             if let timer {
-                let rest = state.delay.rest(waiting: state.waiting.count) { timer.nanoseconds }
-                if rest > 0 {
+                let remaining = state.delay.remaining(waiting: state.waiting.count) { timer.nanoseconds }
+                if remaining > 0 {
                     state.isDelaying = true
-                    return .delay(nanoseconds: rest)
+                    return .delay(nanoseconds: remaining)
                 }
             }
             state.batches += 1

@@ -25,7 +25,7 @@ struct CommitDelayTests {
         ] as [(UInt64, UInt64, UInt64)])
     func likelihood(gap: UInt64, allowed: UInt64, expected: UInt64) {
         let (delay, now) = afterArrivals(every: gap * Self.millisecond, allowing: allowed * Self.millisecond)
-        #expect(delay.rest(waiting: 1) { now } == expected * Self.millisecond)
+        #expect(delay.remaining(waiting: 1) { now } == expected * Self.millisecond)
     }
 
     @Test("The first works do not wait, before anything is known of others")
@@ -66,7 +66,7 @@ struct CommitDelayTests {
         var (delay, now) = afterArrivals(every: 0, allowing: Self.millisecond)
         delay.admit(allowing: former * Self.millisecond, at: now, isFirst: true)
         delay.admit(allowing: latter * Self.millisecond, at: now, isFirst: false)
-        #expect(delay.rest(waiting: 2) { now } == Self.millisecond)
+        #expect(delay.remaining(waiting: 2) { now } == Self.millisecond)
     }
 
     @Test("A work that allows no delay ends that of all, also of works that arrive after it")
@@ -87,9 +87,9 @@ struct CommitDelayTests {
         let (delay, now) = afterArrivals(every: 0, allowing: Self.millisecond)
         #expect(!delay.isOver(waiting: CommitDelay.usualEnough - 1))
         #expect(delay.isOver(waiting: CommitDelay.usualEnough))
-        #expect(delay.rest(waiting: 1) { now + Self.millisecond - 1 } == 1)
-        #expect(delay.rest(waiting: 1) { now + Self.millisecond } == 0)
-        #expect(delay.rest(waiting: 1) { .max } == 0)
+        #expect(delay.remaining(waiting: 1) { now + Self.millisecond - 1 } == 1)
+        #expect(delay.remaining(waiting: 1) { now + Self.millisecond } == 0)
+        #expect(delay.remaining(waiting: 1) { .max } == 0)
     }
 
     @Test("Delays and times at the ends of their range are no fault", arguments: [0, 1, UInt64.max - 1, .max])
@@ -99,6 +99,6 @@ struct CommitDelayTests {
             delay.admit(allowing: allowed, at: time, isFirst: true)
             delay.admit(allowing: allowed, at: 0, isFirst: false)
         }
-        _ = delay.rest(waiting: 1) { time }
+        _ = delay.remaining(waiting: 1) { time }
     }
 }
