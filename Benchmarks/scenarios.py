@@ -28,7 +28,7 @@ class Settings:
 
     def new_per_second(self, level):
         """New users that a second of a load may use up; the carrier signs their tokens in advance."""
-        return 1_500 if level == 1 else 3_000 if self.is_quick else 6_000
+        return 2_500 if level == 1 else 3_000 if self.is_quick else 14_000
 
     def new_users(self, loads, levels, seconds=None):
         """New users that sign-ins of these loads may use up, with those of the windows that count."""
