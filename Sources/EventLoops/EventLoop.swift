@@ -65,7 +65,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     @exclusivity(unchecked) private var work: [Work] = []
     @exclusivity(unchecked) private var workStart = 0
     /// Whether the present turn began with more than one event or piece of work. What is written in such a turn can
-    /// wait for the rest of it.
+    /// wait for the rest of it. The event by which another thread wakes the loop counts, too.
     package private(set) var servesSeveral = false
 
     /// The most loops of a process: enough for two servers with 64 each, and for outbound clients. Each takes a worker

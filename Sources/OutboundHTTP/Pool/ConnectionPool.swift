@@ -12,6 +12,10 @@ final class ConnectionPool: @unchecked Sendable {
     private var timer: DeadlineTimer?
     private var connections: [OutboundConnection] = []
     private var connectors: [Connector] = []
+    /// Exchanges that start at the end of the loop's turn.
+    private var starting: [Exchange] = []
+    /// More do not wait, so that the first of them does not wait long.
+    private static let mostStarting = 32
     /// By host, the one that was used last at the end. Empty ones are removed now and then.
     private var idle: [HostKey: [OutboundConnection]] = [:]
     /// Hosts whose exchanges have ended, and whose waiting exchanges may start.
@@ -37,12 +41,33 @@ final class ConnectionPool: @unchecked Sendable {
                 .failure(exchange.error(.malformed, "a header field of the request is not valid")))
         }
         switch shared.limits.admit(exchange, of: self) {
-        case .start: start(exchange)
+        case .start: startLater(exchange)
         case .wait: arm(exchange.deadline)
         case .overloaded:
             exchange.finish(
                 .failure(exchange.error(.overloaded, "too many requests are waiting for this host")))
         }
+    }
+
+    /// Starts an exchange that the limits have admitted, once the loop has served the other events of its turn.
+    ///
+    /// So the requests of a turn leave one after the other. A server on the same machine wakes up for each that finds
+    /// it asleep, and then takes the processor from the loop.
+    private func startLater(_ exchange: Exchange) {
+        guard loop.servesSeveral else { return start(exchange) }
+        starting.append(exchange)
+        if starting.count == 1 { loop.execute { self.startWaiting() } }
+        if starting.count == ConnectionPool.mostStarting { startWaiting() }
+    }
+
+    private func startWaiting() {
+        var exchanges: [Exchange] = []
+        swap(&exchanges, &starting)
+        for exchange in exchanges { start(exchange) }
+        // The next turn needs no new memory, unless one has failed at once and let another start.
+        guard starting.isEmpty else { return }
+        exchanges.removeAll(keepingCapacity: true)
+        starting = exchanges
     }
 
     /// Starts an exchange that the limits have admitted.
@@ -85,9 +110,9 @@ final class ConnectionPool: @unchecked Sendable {
         while let host = released.popLast() {
             guard let next = shared.limits.leave(host) else { continue }
             if next.pool === self {
-                start(next.exchange)
+                startLater(next.exchange)
             } else {
-                next.pool.loop.execute { next.pool.start(next.exchange) }
+                next.pool.loop.execute { next.pool.startLater(next.exchange) }
             }
         }
     }
