@@ -25,7 +25,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // Functions and macros of C libraries that Swift cannot import. C modules cannot be aliased, hence the prefix.
@@ -205,7 +204,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "CLatchkeySystem", "OpenIDConnect", "Primitives",
+                "CLatchkeySQLite", "CLatchkeySystem", "OpenIDConnect", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -234,10 +233,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "StorageTests",
-            dependencies: [
-                "CLatchkeySQLite", "Storage", "StorageModel", "Primitives", "TestSupport",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ]),
+            dependencies: ["CLatchkeySQLite", "Storage", "StorageModel", "Primitives", "TestSupport"]),
         .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
@@ -288,7 +284,6 @@ let package = Package(
                 "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "latchkey",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),

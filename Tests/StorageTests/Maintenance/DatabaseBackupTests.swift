@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Primitives
 import Storage
 import StorageModel
@@ -55,12 +54,7 @@ struct DatabaseBackupTests {
         let rights = try FileManager.default.attributesOfItem(atPath: directory.file("copy.db"))[.posixPermissions]
         #expect(rights as? Int == 0o600)
         #expect(try await holds(session, in: "copy.db"))
-        let check = try await DatabaseQueue(path: directory.file("copy.db")).read { db in
-            try (
-                String.fetchOne(db, sql: "PRAGMA integrity_check"), String.fetchOne(db, sql: "PRAGMA journal_mode")
-            )
-        }
-        #expect(check.0 == "ok")
+        #expect(try DatabaseProbe(path: directory.file("copy.db")).texts("PRAGMA integrity_check") == ["ok"])
     }
 
     @Test("A backup of a database in use is of one moment, and delays no write")
@@ -90,12 +84,9 @@ struct DatabaseBackupTests {
         #expect(count > 0)
         try await store.close()
         for round in 0..<5 {
-            let (users, sessions) = try await DatabaseQueue(path: directory.file("copy-\(round).db")).read { db in
-                (
-                    try Int.fetchOne(db, sql: "SELECT count(*) FROM users") ?? 0,
-                    try Int.fetchOne(db, sql: "SELECT count(*) FROM sessions") ?? 0
-                )
-            }
+            let copy = DatabaseProbe(path: directory.file("copy-\(round).db"))
+            let users = try Int(copy.number("SELECT count(*) FROM users"))
+            let sessions = try Int(copy.number("SELECT count(*) FROM sessions"))
             // A sign-in makes both in one transaction.
             #expect(users == sessions)
             #expect((50...50 + count).contains(users))
@@ -135,7 +126,7 @@ struct DatabaseBackupTests {
         #expect(error.reason.contains("directory does not exist"))
         try directory.overwrite("latchkey.db", from: 8192, with: 0x5A)
         #expect(throws: StorageError.self) { try back() }
-        try await DatabaseQueue(path: directory.file("theirs.db")).write { try $0.execute(sql: "CREATE TABLE t (x)") }
+        try DatabaseProbe(path: directory.file("theirs.db")).change("CREATE TABLE t (x)")
         let theirs = SQLiteConfiguration(path: directory.file("theirs.db"))
         #expect(throws: StorageError.self) {
             try DatabaseBackup.make(of: theirs, at: directory.file("copy.db"), replaces: false)
@@ -230,17 +221,14 @@ struct DatabaseRestoreTests {
     func overNewer() async throws {
         let session = try await signIn()
         try back()
-        let queue = try DatabaseQueue(path: configuration.path)
-        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of the future')") }
-        try queue.close()
+        try DatabaseProbe(path: configuration.path).change("INSERT INTO grdb_migrations VALUES ('of the future')")
         #expect(throws: StorageError.self) { try SQLStore(configuration: configuration) }
         let restored = try restore()
         #expect(restored.steps == restored.allSteps)
         #expect(try await holds(session))
-        let former = try DatabaseQueue(path: try #require(restored.former))
+        let former = DatabaseProbe(path: try #require(restored.former))
         let marks = "SELECT count(*) FROM grdb_migrations WHERE identifier = 'of the future'"
-        #expect(try await former.read { try Int.fetchOne($0, sql: marks) } == 1)
-        try former.close()
+        #expect(try former.number(marks) == 1)
     }
 
     @Test("While the database is open, no restore runs, whether it is busy or idle")
@@ -317,11 +305,9 @@ struct DatabaseRestoreTests {
     ]
 
     private static func change(_ directory: TemporaryDirectory, _ sql: String) throws {
-        var settings = GRDB.Configuration()
-        settings.foreignKeysEnabled = false
-        let queue = try DatabaseQueue(path: directory.file("copy.db"), configuration: settings)
-        try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
-        try queue.close()
+        let connection = try DatabaseProbe(path: directory.file("copy.db")).connect(withForeignKeys: false)
+        defer { connection.close() }
+        try connection.execute(sql)
     }
 
     @Test("An invalid backup is refused with the reason, and the database is not changed")

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Storage
 import StorageModel
 import TestSupport
@@ -31,19 +30,15 @@ struct DatabaseExaminationTests {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("latchkey.db"))
         try await SQLStore(configuration: configuration).close()
-        let queue = try DatabaseQueue(path: configuration.path)
-        let steps = try await queue.read { db in
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM grdb_migrations") ?? 0
-        }
-        try await queue.write { db in
-            try db.execute(sql: "DELETE FROM grdb_migrations WHERE rowid = (SELECT max(rowid) FROM grdb_migrations)")
-        }
+        let database = DatabaseProbe(path: configuration.path)
+        let steps = try Int(database.number("SELECT count(*) FROM grdb_migrations"))
+        try database.change("DELETE FROM grdb_migrations WHERE rowid = (SELECT max(rowid) FROM grdb_migrations)")
         #expect(try DatabaseExamination(configuration).steps == steps - 1)
         #expect(DatabaseExamination.allSteps == steps)
-        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of the future')") }
+        try database.change("INSERT INTO grdb_migrations VALUES ('of the future')")
         #expect(throws: StorageError.self) { try DatabaseExamination(configuration) }
         let other = SQLiteConfiguration(path: directory.file("other.db"))
-        try await DatabaseQueue(path: other.path).write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
+        try DatabaseProbe(path: other.path).change("CREATE TABLE theirs (x)")
         #expect(throws: StorageError.self) { try DatabaseExamination(other) }
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Primitives
 import StorageModel
 import Synchronization
@@ -42,26 +41,20 @@ struct DatabaseTransferTests {
     /// Makes a file with rows in every table.
     private func make(_ name: String, rows: Int) async throws {
         try await open(sqlite(name)).close()
-        let queue = try DatabaseQueue(path: directory.file(name))
-        try await queue.write { db in try SampleRows.fill(db, rows: rows) }
-        try queue.close()
+        try SampleRows.fill(DatabaseProbe(path: directory.file(name)), rows: rows)
     }
 
     /// The whole content of a file, by table, as text: the type and the bytes of each value.
     private func content(_ name: String) throws -> [String: [String]] {
-        let queue = try DatabaseQueue(path: directory.file(name))
-        defer { try? queue.close() }
-        return try queue.read { db in
-            var content: [String: [String]] = [:]
-            for shape in try TableShape.all() {
-                let columns = shape.columns.map { "iif(\($0.name) IS NULL, 'NULL', hex(\($0.name)) || '\($0.kind)')" }
-                content[shape.name] = try String.fetchAll(
-                    db, sql: "SELECT \(columns.joined(separator: " || '|' || ")) FROM \(shape.name) ORDER BY 1")
-            }
-            content["sqlite_sequence"] = try String.fetchAll(
-                db, sql: "SELECT name || seq FROM sqlite_sequence ORDER BY name")
-            return content
+        let database = DatabaseProbe(path: directory.file(name))
+        var content: [String: [String]] = [:]
+        for shape in try TableShape.all() {
+            let columns = shape.columns.map { "iif(\($0.name) IS NULL, 'NULL', hex(\($0.name)) || '\($0.kind)')" }
+            content[shape.name] = try database.texts(
+                "SELECT \(columns.joined(separator: " || '|' || ")) FROM \(shape.name) ORDER BY 1")
         }
+        content["sqlite_sequence"] = try database.texts("SELECT name || seq FROM sqlite_sequence ORDER BY name")
+        return content
     }
 
     /// The same for PostgreSQL, read with psql. Texts are in the form of ``PostgresText``.
@@ -87,12 +80,11 @@ struct DatabaseTransferTests {
     @Test("Every value of every table survives a copy to PostgreSQL and back, and the numbering continues")
     func everything() async throws {
         try await make("first.db", rows: 510)
-        let queue = try DatabaseQueue(path: directory.file("first.db"))
-        try await queue.write { db in
-            try db.execute(sql: "INSERT INTO users (id, public_id, created_at) VALUES (2305843009213693952, 'x', 1)")
-            try db.execute(sql: "DELETE FROM users WHERE public_id = 'x'")
-        }
-        try queue.close()
+        try DatabaseProbe(path: directory.file("first.db")).change(
+            """
+            INSERT INTO users (id, public_id, created_at) VALUES (2305843009213693952, 'x', 1);
+            DELETE FROM users WHERE public_id = 'x'
+            """)
         let before = try content("first.db")
         let transfer = try DatabaseTransfer.run(from: sqlite("first.db"), to: postgres)
         let shapes = try TableShape.all()
@@ -291,9 +283,8 @@ struct DatabaseTransferTests {
     @Test("A text that is not UTF-8 is refused with its column and without its content")
     func notUTF8() async throws {
         try await make("first.db", rows: 2)
-        let queue = try DatabaseQueue(path: directory.file("first.db"))
-        try await queue.write { try $0.execute(sql: "UPDATE users SET email = CAST(x'6d65ff' AS TEXT) WHERE id = 1") }
-        try queue.close()
+        try DatabaseProbe(path: directory.file("first.db")).change(
+            "UPDATE users SET email = CAST(x'6d65ff' AS TEXT) WHERE id = 1")
         let reason = try refusal(sqlite("first.db"), postgres)
         #expect(reason.contains("a text in the column email of the table users is not UTF-8"), "\(reason)")
         #expect(try cluster.execute("SELECT count(*) FROM users", on: url) == "0")
@@ -339,8 +330,8 @@ struct DatabaseTransferTests {
                         try cluster.execute("SET lock_timeout = 50; \(statement)", on: url)
                     }
                 } else {
-                    #expect(throws: DatabaseError.self) {
-                        try DatabaseQueue(path: file).write { try $0.execute(sql: statement) }
+                    #expect(throws: DatabaseProbe.Refusal.self) {
+                        try DatabaseProbe(path: file).connect(waiting: false).execute(statement)
                     }
                 }
             })

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 import StorageModel
 import TestSupport
@@ -58,10 +57,7 @@ struct UpgradeTests {
 
         func execute(_ sql: String) throws {
             switch engine {
-            case .sqlite:
-                let queue = try DatabaseQueue(path: path)
-                try queue.write { db in try db.execute(sql: sql) }
-                try queue.close()
+            case .sqlite: try DatabaseProbe(path: path).change(sql)
             case .postgres: try PostgresCluster.shared().execute(sql, on: url)
             }
         }
@@ -118,10 +114,10 @@ struct UpgradeTests {
         try await next.close()
     }
 
-    private func counts(_ db: GRDB.Database, _ shapes: [TableShape]) throws -> [String: Int] {
+    private func counts(_ database: DatabaseProbe, _ shapes: [TableShape]) throws -> [String: Int64] {
         try Dictionary(
             uniqueKeysWithValues: shapes.map { shape in
-                (shape.name, try Int.fetchOne(db, sql: "SELECT count(*) FROM \(shape.name)") ?? -1)
+                (shape.name, try database.number("SELECT count(*) FROM \(shape.name)"))
             })
     }
 
@@ -129,15 +125,11 @@ struct UpgradeTests {
     func kept(version: Int) async throws {
         let database = try Database(.sqlite, version: version)
         let shapes = try database.shapes()
-        let queue = try DatabaseQueue(path: database.path)
-        let before = try await queue.write { db in
-            try SampleRows.fill(db, rows: 6, shapes: shapes)
-            return try counts(db, shapes)
-        }
-        try queue.close()
+        let probe = DatabaseProbe(path: database.path)
+        try SampleRows.fill(probe, rows: 6, shapes: shapes)
+        let before = try counts(probe, shapes)
         try await database.open().close()
-        let after = try await DatabaseQueue(path: database.path).read { db in try counts(db, shapes) }
-        #expect(after == before)
+        #expect(try counts(probe, shapes) == before)
         #expect(before.values.allSatisfy { $0 == 6 })
     }
 
@@ -148,9 +140,7 @@ struct UpgradeTests {
             try Database(.sqlite, version: version), try Database(.sqlite, version: Schema.migrations.count)
         )
         let shapes = try former.shapes()
-        try await DatabaseQueue(path: database.path).write { db in
-            try SampleRows.fill(db, rows: 6, shapes: shapes)
-        }
+        try SampleRows.fill(DatabaseProbe(path: database.path), rows: 6, shapes: shapes)
     }
 
     @Test("What the first version writes beside this one is served", arguments: Engine.allCases)

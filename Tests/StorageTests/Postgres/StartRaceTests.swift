@@ -1,5 +1,4 @@
 import CLatchkeySQLite
-import GRDB
 import Primitives
 import StorageModel
 import TestSupport
@@ -50,9 +49,8 @@ struct StartRaceTests {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("store.db"))
         // An empty database, as an instance that has just started leaves it.
-        try await DatabaseQueue(path: configuration.path).writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA user_version = 0")
-        }
+        try DatabaseProbe(path: configuration.path).connect().execute(
+            "PRAGMA journal_mode = WAL; PRAGMA user_version = 0")
         let interruption = Interruption(before: question) { try? SQLStore(configuration: configuration) }
         try SQLiteConnections.read(configuration.path, configuration) { db in
             interruption.watch(db)

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 import StorageModel
 import TestSupport
@@ -42,8 +41,8 @@ struct GroupCommitTests {
         return await results
     }
 
-    private func count(_ table: String) throws -> Int {
-        try DatabaseQueue(path: path).read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? -1 }
+    private func count(_ table: String) throws -> Int64 {
+        try DatabaseProbe(path: path).number("SELECT count(*) FROM \(table)")
     }
 
     @Test("Calls that wait during a commit share the next one", arguments: [(256, 1), (16, 4)])

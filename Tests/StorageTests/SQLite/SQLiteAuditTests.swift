@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 import Storage
 import StorageModel
@@ -14,11 +13,9 @@ struct SQLiteAuditTests {
         let event = AuditEvent(at: Records.now, AuditEvent.Kind("test.done"), user: UserID(1), by: .user)
         try await store.addAuditEvent(event)
         try await store.close()
-        let database = try DatabaseQueue(path: directory.file("store.db"))
-        #expect(throws: DatabaseError.self) {
-            try database.write { db in try db.execute(sql: "UPDATE audit_events SET actor = 'nobody'") }
+        #expect(throws: DatabaseProbe.Refusal.self) {
+            try DatabaseProbe(path: directory.file("store.db")).change("UPDATE audit_events SET actor = 'nobody'")
         }
-        try database.close()
         let again = try SQLStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
         #expect(try await again.auditEvents(AuditQuery()).map(\.event) == [event])
         try await again.close()

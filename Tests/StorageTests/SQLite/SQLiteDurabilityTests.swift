@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Primitives
 import StorageModel
 import TestSupport
@@ -217,27 +216,17 @@ struct SQLiteDurabilityTests {
     func longReader() async throws {
         let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
         try await store.onSQLite { db in try db.execute("CREATE TABLE bulk (content BLOB)") }
-        let reader = try DatabaseQueue(path: path, configuration: Self.readerSettings)
-        try reader.inDatabase { db in
-            try db.execute(sql: "BEGIN")
-            _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM users")
-        }
+        let reader = try DatabaseProbe(path: path).connect()
+        try reader.execute("BEGIN; SELECT count(*) FROM users")
         for _ in 0..<5 { try await writeMuch(store) }
         let grown = try directory.size("store.db-wal")
         #expect(grown > 80_000_000)
-        try reader.inDatabase { db in try db.execute(sql: "COMMIT") }
-        try reader.close()
+        reader.close()
         try await writeMuch(store)
         try await writeMuch(store)
         // The log restarted and was truncated to its limit.
         #expect(try directory.size("store.db-wal") < grown)
         try await store.close()
-    }
-
-    private static var readerSettings: Configuration {
-        var settings = Configuration()
-        settings.allowsUnsafeTransactions = true
-        return settings
     }
 }
 

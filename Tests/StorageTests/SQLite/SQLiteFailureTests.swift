@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 import StorageModel
 import TestSupport
@@ -143,23 +142,17 @@ struct SQLiteFailureTests {
 
 /// Another connection that holds the write lock.
 private final class Holder: Sendable {
-    private let connection: DatabaseQueue
+    private let connection: DatabaseProbe.Connection
 
     init(path: String) throws {
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        connection = try DatabaseQueue(path: path, configuration: configuration)
+        connection = try DatabaseProbe(path: path).connect(waiting: false)
     }
 
     func begin() {
-        connection.inDatabase { db in
-            do { try db.beginTransaction(.immediate) } catch { Issue.record(error) }
-        }
+        do { try connection.execute("BEGIN IMMEDIATE") } catch { Issue.record(error) }
     }
 
     func end() {
-        connection.inDatabase { db in
-            do { try db.rollback() } catch { Issue.record(error) }
-        }
+        do { try connection.execute("ROLLBACK") } catch { Issue.record(error) }
     }
 }

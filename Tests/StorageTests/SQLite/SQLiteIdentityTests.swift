@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 import Storage
 import StorageModel
@@ -19,13 +18,7 @@ struct SQLiteIdentityTests {
     private func twofold() async throws -> (user: UserID, identities: [Identity]) {
         let identities = [Records.identity(), Records.identity()]
         let user = try #require(await store.signIn(Records.signIn(identities[0]))).user.id
-        try await DatabaseQueue(path: directory.file("store.db")).write { db in
-            try db.execute(
-                sql: "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)",
-                arguments: [
-                    identities[1].issuer, identities[1].subject, user.number, Records.now.secondsSinceEpoch + 1,
-                ])
-        }
+        try add(identities[1], to: user.number)
         return (user, identities)
     }
 
@@ -33,6 +26,15 @@ struct SQLiteIdentityTests {
         AuditEvent(
             at: Records.now, AuditEvent.Kind("identity.gone"), user: user, by: .user,
             details: AuditDetails { $0.add("identity", identity.fingerprint) })
+    }
+
+    private func add(_ identity: Identity, to user: Int64) throws {
+        try DatabaseProbe(path: directory.file("store.db")).change(
+            "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)",
+            [
+                .text(identity.issuer), .text(identity.subject), .integer(user),
+                .integer(Records.now.secondsSinceEpoch + 1),
+            ])
     }
 
     @Test("One of two identities is removed with an audit event; the last one cannot be removed")
@@ -74,11 +76,7 @@ struct SQLiteIdentityTests {
             SignInRecord(
                 identity: present, profile: nil, session: second, newcomers: .mustRegister, portedFrom: [ported]))
         let other = Records.identity()
-        try await DatabaseQueue(path: directory.file("store.db")).write { db in
-            try db.execute(
-                sql: "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?)",
-                arguments: [other.issuer, other.subject, user.number, Records.now.secondsSinceEpoch + 1])
-        }
+        try add(other, to: user.number)
         _ = try await store.signIn(
             SignInRecord(identity: other, profile: nil, session: third, newcomers: .mustRegister))
         let id = try #require(await store.identities(of: user).first { $0.issuer == present.issuer }).id

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 import Storage
 import StorageModel
@@ -140,7 +139,7 @@ struct SQLiteOpeningTests {
     }
 
     /// A database as a killed process leaves it, with a log; and a connection that reads the log.
-    private func interrupted() async throws -> (session: NewSession, reader: DatabaseQueue) {
+    private func interrupted() async throws -> (session: NewSession, reader: DatabaseProbe.Connection) {
         let session = try Records.session()
         let former = try open(directory.file("former.db"))
         _ = try await former.signIn(Records.signIn(session: session))
@@ -148,19 +147,9 @@ struct SQLiteOpeningTests {
             try FileManager.default.copyItem(atPath: directory.file("former.db" + end), toPath: path + end)
         }
         try await former.close()
-        var settings = Configuration()
-        settings.allowsUnsafeTransactions = true
-        let reader = try DatabaseQueue(path: path, configuration: settings)
-        try await reader.writeWithoutTransaction { db in
-            try db.execute(sql: "BEGIN")
-            _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM users")
-        }
+        let reader = try DatabaseProbe(path: path).connect()
+        try reader.execute("BEGIN; SELECT count(*) FROM users")
         return (session, reader)
-    }
-
-    private func endReading(_ reader: DatabaseQueue) throws {
-        try reader.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
-        try reader.close()
     }
 
     @Test("The start waits for a program that reads an earlier process's log, and then moves the log")
@@ -172,7 +161,7 @@ struct SQLiteOpeningTests {
         }.value
         // However long the start takes: the pause makes it likely that it has to wait.
         try await Task.sleep(for: .milliseconds(300))
-        try endReading(reader)
+        reader.close()
         let store = try await opened
         #expect(store.problemAtStart == nil)
         #expect(try directory.size("store.db-wal") == 0)
@@ -191,7 +180,7 @@ struct SQLiteOpeningTests {
         #expect(former > 0)
         _ = try await store.signIn(Records.signIn())
         #expect(try directory.size("store.db-wal") > former)
-        try endReading(reader)
+        reader.close()
         try await until {
             try await store.check()
             return try directory.size("store.db-wal") == 0
@@ -203,9 +192,7 @@ struct SQLiteOpeningTests {
     @Test("A newer version's database is refused and not changed")
     func newerVersion() async throws {
         try await open(path).close()
-        let other = try DatabaseQueue(path: path)
-        try await other.write { db in try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('9 from the future')") }
-        try other.close()
+        try DatabaseProbe(path: path).change("INSERT INTO grdb_migrations VALUES ('9 from the future')")
         let before = try content(path)
         let error = try refusal(path)
         #expect(error.code == .corrupt)
@@ -224,9 +211,7 @@ struct SQLiteOpeningTests {
 
     @Test("Another program's database is refused and not changed")
     func foreignDatabase() async throws {
-        let other = try DatabaseQueue(path: path)
-        try await other.write { db in try db.execute(sql: "CREATE TABLE recipes (name TEXT)") }
-        try other.close()
+        try DatabaseProbe(path: path).change("CREATE TABLE recipes (name TEXT)")
         let before = try content(path)
         let error = try refusal(path)
         #expect(error.code == .corrupt)
@@ -249,10 +234,8 @@ struct SQLiteOpeningTests {
             }
             try await group.waitForAll()
         }
-        let database = try DatabaseQueue(path: path)
-        let counts = try await database.read { db in
-            try ["users", "sessions"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? 0 }
-        }
+        let database = DatabaseProbe(path: path)
+        let counts = try ["users", "sessions"].map { try database.number("SELECT count(*) FROM \($0)") }
         #expect(counts == [4, 4])
     }
 }

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 import Storage
 import StorageModel
@@ -41,16 +40,12 @@ struct SQLiteSpaceTests {
         let again = try SQLStore(configuration: configuration)
         #expect(try await again.session(session.tokenHash, at: Records.now) != nil)
         try await again.close()
-        let check = try DatabaseQueue(path: configuration.path)
-        let result = try await check.read { db in try String.fetchOne(db, sql: "PRAGMA integrity_check") }
-        #expect(result == "ok")
+        #expect(try DatabaseProbe(path: configuration.path).texts("PRAGMA integrity_check") == ["ok"])
     }
 
     @Test("The file of a database from a former version keeps its length, and works as before")
     func former() async throws {
-        let queue = try DatabaseQueue(path: configuration.path)
-        try await queue.write { db in try db.execute(sql: "CREATE TABLE t (x); DROP TABLE t") }
-        try queue.close()
+        try DatabaseProbe(path: configuration.path).change("CREATE TABLE t (x); DROP TABLE t")
         let store = try SQLStore(configuration: configuration)
         try await fill(store)
         #expect(try await store.purgeExpired(at: Records.now, limit: 10_000) == 4_000)

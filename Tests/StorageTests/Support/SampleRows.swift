@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import StorageModel
+import TestSupport
 
 @testable import Storage
 
@@ -11,58 +11,63 @@ struct SampleRows {
         let column: String
     }
 
-    private let db: Database
+    private let db: DatabaseProbe.Connection
     private let references: [String: Reference]
 
     /// Fills a database with rows whose values all differ.
     /// - Parameter shapes: Of an earlier version, to write what that version writes.
-    static func fill(_ db: Database, rows: Int, shapes: [TableShape]? = nil) throws {
+    static func fill(_ database: DatabaseProbe, rows: Int, shapes: [TableShape]? = nil) throws {
+        let db = try database.connect()
+        defer { db.close() }
         let shapes = try shapes ?? TableShape.all()
         var references: [String: Reference] = [:]
         for shape in shapes {
-            let keys = try Row.fetchAll(
-                db, sql: "SELECT \"from\", \"table\", \"to\" FROM pragma_foreign_key_list(?)", arguments: [shape.name])
+            let keys = try db.rows(
+                "SELECT \"from\", \"table\", \"to\" FROM pragma_foreign_key_list(?)", [.text(shape.name)])
             for key in keys {
-                references["\(shape.name).\(key["from"] as String)"] = Reference(table: key["table"], column: key["to"])
+                guard case (.text(let column), .text(let parent), .text(let field)) = (key[0], key[1], key[2]) else {
+                    continue
+                }
+                references["\(shape.name).\(column)"] = Reference(table: parent, column: field)
             }
         }
         let sample = SampleRows(db: db, references: references)
+        try db.execute("BEGIN")
         for shape in shapes { try sample.fill(shape, rows) }
+        try db.execute("COMMIT")
     }
 
     private func fill(_ shape: TableShape, _ rows: Int) throws {
-        let required = try String.fetchSet(
-            db, sql: "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" OR pk", arguments: [shape.name])
-        // As bytes, because GRDB ends a text at its first NUL.
-        let marks = shape.columns.map { $0.kind == .text ? "CAST(? AS TEXT)" : "?" }.joined(separator: ", ")
+        let required = try db.texts(
+            "SELECT name FROM pragma_table_info(?) WHERE \"notnull\" OR pk", [.text(shape.name)])
+        let marks = shape.columns.map { _ in "?" }.joined(separator: ", ")
         for row in 0..<rows {
             // Every other row has all optional values, and one has all empty values.
-            let values = shape.columns.map { column -> (any DatabaseValueConvertible)? in
-                if !required.contains(column.name), row % 2 == 1 { return nil }
+            let values = shape.columns.map { column -> DatabaseProbe.Value in
+                if !required.contains(column.name), row % 2 == 1 { return .null }
                 return value(shape.name, column, row, isRequired: required.contains(column.name))
             }
-            try db.execute(
-                sql: "INSERT INTO \(shape.name) (\(shape.columnNames)) VALUES (\(marks))",
-                arguments: StatementArguments(values))
+            try db.rows("INSERT INTO \(shape.name) (\(shape.columnNames)) VALUES (\(marks))", values)
         }
     }
 
     private func value(
         _ table: String, _ column: TableShape.Column, _ row: Int, isRequired: Bool
-    ) -> any DatabaseValueConvertible {
+    ) -> DatabaseProbe.Value {
         if let reference = references["\(table).\(column.name)"] {
             let parent = TableShape.Column(name: reference.column, kind: column.kind)
             return value(reference.table, parent, row, isRequired: true)
         }
         switch column.kind {
-        case .integer: return Int64(row) * 3 + 1 + (row == 4 ? 1 << 60 : 0)
+        case .integer: return .integer(Int64(row) * 3 + 1 + (row == 4 ? 1 << 60 : 0))
         case .text:
-            if row == 2, !isRequired { return Data() }
-            return Data("\(table) \(column.name) \(row) \u{0} \u{E000}0 \u{E000} ü 🔑 '\"\\%?$1".utf8)
+            if row == 2, !isRequired { return .text("") }
+            return .text("\(table) \(column.name) \(row) \u{0} \u{E000}0 \u{E000} ü 🔑 '\"\\%?$1")
         case .blob:
-            if row == 2, !isRequired { return Data() }
-            return Data([0, 0xFF, UInt8(truncatingIfNeeded: row), UInt8(truncatingIfNeeded: row >> 8)])
-                + Data("\(table).\(column.name)".utf8)
+            if row == 2, !isRequired { return .blob(Data()) }
+            return .blob(
+                Data([0, 0xFF, UInt8(truncatingIfNeeded: row), UInt8(truncatingIfNeeded: row >> 8)])
+                    + Data("\(table).\(column.name)".utf8))
         }
     }
 }
