@@ -97,7 +97,9 @@ extension Doctor {
                 findings += examineDemands(
                     of: provider, known.id, configuration.relyingParty(of: known), of: known.clients,
                     responseMode: known.responseMode, requiresIssuer: known.requiresIssuer,
-                    profile: known.profile, key: "providers.\(known.id)")
+                    profile: known.profile,
+                    needsBrowsers: known.kind != .camara && known.backchannelTokenDelivery.mode == nil,
+                    key: "providers.\(known.id)")
                 findings += examineBackchannel(of: provider, known)
                 if let profile = known.profile {
                     findings.append(.ok(.metadata, known.id, "the settings meet the profile \(profile.rawValue)"))

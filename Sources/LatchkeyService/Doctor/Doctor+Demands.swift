@@ -11,19 +11,26 @@ extension Doctor {
     ///   - responseMode: As configured.
     ///   - requiresIssuer: As configured.
     ///   - profile: As configured: it refuses what contradicts it.
+    ///   - needsBrowsers: Whether users sign in by redirects only, as configured.
     ///   - key: Where the provider's settings are.
     func examineDemands(
         of provider: ProviderMetadata, _ subject: String, _ configured: RelyingParty.Configuration,
         of clients: [Configuration.Client], responseMode: AuthorizationResponseMode, requiresIssuer: Bool = false,
-        profile: SecurityProfile? = nil, key: String
+        profile: SecurityProfile? = nil, needsBrowsers: Bool = true, key: String
     ) -> [Finding] {
-        let demands = provider.demands
-        var findings = [
-            pushedRequests(of: provider, subject, configured.pushedAuthorizationRequests, profile, key: key),
-            boundTokens(of: provider, subject, configured, profile, key: key),
-        ].compactMap(\.self)
-        findings += signedRequests(of: provider, subject, configured.signedRequestObjects, clients, key: key)
+        var findings = [boundTokens(of: provider, subject, configured, profile, key: key)].compactMap(\.self)
         findings += mutualTLS(of: provider, subject, configured.mutualTLS, clients, profile, key: key)
+        findings += encryptedResponses(of: provider, subject, clients)
+        guard provider.authorizationEndpoint != nil else {
+            return findings + [withoutBrowsers(subject, areNeeded: needsBrowsers, key: key)]
+        }
+        if let pushed = pushedRequests(
+            of: provider, subject, configured.pushedAuthorizationRequests, profile, key: key)
+        {
+            findings.append(pushed)
+        }
+        findings += signedRequests(of: provider, subject, configured.signedRequestObjects, clients, key: key)
+        let demands = provider.demands
         if let modes = demands.responseModes, !responseMode.isSupported(by: modes) {
             let signsMessages = profile?.signsMessages ?? false
             let others = modes.filter { $0.isSigned || !signsMessages }.map(\.rawValue).sorted()
@@ -41,7 +48,6 @@ extension Doctor {
                         : "set response_mode of \(key) to \(others)"))
         }
         findings += signedResponses(of: provider, subject, responseMode, clients)
-        findings += encryptedResponses(of: provider, subject, clients)
         if requiresIssuer, !provider.namesIssuerInResponses, !responseMode.isSigned {
             findings.append(
                 .warning(
@@ -59,6 +65,18 @@ extension Doctor {
                     fix: "tell the provider"))
         }
         return findings
+    }
+
+    /// The provider has no endpoint for browsers (RFC 8414 section 2).
+    private func withoutBrowsers(_ subject: String, areNeeded: Bool, key: String) -> Finding {
+        let message = "the metadata has no authorization_endpoint: sign-ins by redirects fail"
+        guard areNeeded else {
+            return .ok(.metadata, subject, message + ", and those without a browser do not need it")
+        }
+        return .problem(
+            .metadata, subject, message,
+            fix: "set backchannel_token_delivery_mode of \(key) if the provider has registered the client for CIBA; "
+                + "otherwise ask the provider how its users sign in")
     }
 
     private func boundTokens(

@@ -19,6 +19,13 @@ struct MetadataReader {
         return url
     }
 
+    /// Required unless the provider supports no grant type that uses it (RFC 8414 section 2). Without a list, it
+    /// supports `authorization_code`.
+    func authorizationEndpoint() throws(OIDCError) -> EndpointURL? {
+        let isUsed = ["authorization_code", "implicit"].contains { mayList($0, in: "grant_types_supported") }
+        return isUsed ? try endpoint("authorization_endpoint") : try optionalEndpoint("authorization_endpoint")
+    }
+
     /// Nil if the field is absent or null.
     /// - Throws: ``OIDCError/Code/metadataRefused`` if it is there and not valid.
     func optionalEndpoint(_ name: StaticString) throws(OIDCError) -> EndpointURL? {

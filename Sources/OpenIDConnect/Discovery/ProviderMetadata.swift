@@ -9,8 +9,8 @@ import Primitives
 public final class ProviderMetadata: Sendable {
     /// As the provider spells it. An ID token's `iss` must be the same, byte for byte.
     public let issuer: String
-    /// Where browsers are sent to sign in.
-    public let authorizationEndpoint: EndpointURL
+    /// Where browsers are sent to sign in; nil if the provider signs users in without browsers only.
+    public let authorizationEndpoint: EndpointURL?
     /// Where codes are exchanged for tokens.
     public let tokenEndpoint: EndpointURL
     /// Where a user's attributes are; nil if the provider has none.
@@ -47,7 +47,7 @@ public final class ProviderMetadata: Sendable {
     public let mutualTLSAliases: EndpointAliases
 
     private init(
-        issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL,
+        issuer: String, authorizationEndpoint: EndpointURL?, tokenEndpoint: EndpointURL,
         userInfoEndpoint: EndpointURL? = nil, jwksURI: EndpointURL? = nil, userEndpoint: UserEndpoint? = nil,
         serverInitiatedAuthorizationEndpoint: EndpointURL? = nil,
         backchannelAuthentication: BackchannelAuthenticationMetadata? = nil,
@@ -135,7 +135,7 @@ extension ProviderMetadata {
         let reader = MetadataReader(document: document, requirements: requirements)
         self.init(
             issuer: try reader.issuer(),
-            authorizationEndpoint: try reader.endpoint("authorization_endpoint"),
+            authorizationEndpoint: try reader.authorizationEndpoint(),
             tokenEndpoint: try reader.endpoint("token_endpoint"),
             userInfoEndpoint: try reader.optionalEndpoint("userinfo_endpoint"),
             jwksURI: try reader.endpoint("jwks_uri"),
@@ -158,7 +158,7 @@ extension ProviderMetadata {
             // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
             endSessionEndpoint: network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil,
             mutualTLSAliases: EndpointAliases(reader))
-        try reader.checkList("response_types_supported", includes: "code")
+        if authorizationEndpoint != nil { try reader.checkList("response_types_supported", includes: "code") }
         if let network { try reader.checkNetwork(network) }
     }
 }
@@ -176,6 +176,17 @@ extension ProviderMetadata {
         guard let userInfoEndpoint else { return nil }
         return try mutualTLSAliases.userInfo.endpoint(
             "mtls_endpoint_aliases.userinfo_endpoint", insteadOf: userInfoEndpoint, presenting: clientTLS)
+    }
+
+    /// Where browsers are sent to sign in.
+    /// - Throws: ``OIDCError/Code/metadataRefused`` if there is no such endpoint.
+    package func endpointForBrowsers() throws(OIDCError) -> EndpointURL {
+        guard let authorizationEndpoint else {
+            throw OIDCError(
+                .metadataRefused,
+                reason: "The provider has no authorization_endpoint, so that no browser can sign in there.")
+        }
+        return authorizationEndpoint
     }
 
     /// Where requests are pushed.

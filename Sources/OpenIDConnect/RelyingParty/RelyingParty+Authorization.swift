@@ -37,20 +37,26 @@ extension RelyingParty {
     /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code;
     ///   ``OIDCError/Code/clientRefused`` without one if the provider's metadata does not list the client's
     ///   authentication method, or if the request cannot be signed, and nothing was sent;
-    ///   ``OIDCError/Code/metadataRefused`` if the provider has no acceptable endpoint;
+    ///   ``OIDCError/Code/metadataRefused`` if the provider has no endpoint for browsers or for pushed requests;
     ///   ``OIDCError/Code/unusableResponse``, or a transport code.
     public func destination(
         of request: AuthorizationRequest, client: ClientCredentials, signedWith key: ClientKey? = nil,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> AuthorizationDestination {
-        try check(client, at: provider, for: provider.authorizationEndpoint)
+        let browsersGoTo: EndpointURL
+        do throws(OIDCError) {
+            browsersGoTo = try provider.endpointForBrowsers()
+        } catch {
+            discovery.distrust(provider)
+            throw error.at(.init(to: provider.tokenEndpoint))
+        }
+        try check(client, at: provider, for: browsersGoTo)
         guard configuration.pushedAuthorizationRequests.apply(to: provider) else {
-            let endpoint = provider.authorizationEndpoint
-            guard let requestObject = try requestObject(of: request, signedWith: key, provider) else {
-                return AuthorizationDestination(url: request.url(at: endpoint), expiresIn: nil)
+            guard let requestObject = try requestObject(of: request, signedWith: key, provider, browsersGoTo) else {
+                return AuthorizationDestination(url: request.url(at: browsersGoTo), expiresIn: nil)
             }
             return AuthorizationDestination(
-                url: request.url(at: endpoint, signedAs: requestObject), expiresIn: RequestObject.lifetime)
+                url: request.url(at: browsersGoTo, signedAs: requestObject), expiresIn: RequestObject.lifetime)
         }
         let clientTLS = clientTLS(of: client, at: provider)
         let endpoint: EndpointURL
@@ -59,14 +65,14 @@ extension RelyingParty {
             try provider.check(client.authentication)
         } catch {
             discovery.distrust(provider)
-            throw error.at(.init(to: provider.authorizationEndpoint))
+            throw error.at(.init(to: browsersGoTo))
         }
         let response = try await send(
             "The pushed authorization request", provingPossessionOf: request.dpopKey, at: provider,
             codeMayBeSpent: false
         ) { () throws(OIDCError) in
             // A pushed request object is alone, but for the client (RFC 9126 section 3). The id of each is new.
-            let requestObject = try requestObject(of: request, signedWith: key, provider)
+            let requestObject = try requestObject(of: request, signedWith: key, provider, browsersGoTo)
             let items = requestObject.map { [("client_id", request.clientID.text), ("request", $0.exposed)] }
             var outbound = try client.request(
                 items ?? request.items, to: endpoint, presenting: clientTLS, step: .pushedAuthorization,
@@ -81,14 +87,15 @@ extension RelyingParty {
             }
         }
         return AuthorizationDestination(
-            url: request.url(at: provider.authorizationEndpoint, pushedAs: response.requestURI),
+            url: request.url(at: browsersGoTo, pushedAs: response.requestURI),
             expiresIn: configuration.signedRequestObjects.apply(to: provider)
                 ? min(response.expiresIn, RequestObject.lifetime) : response.expiresIn)
     }
 
     /// The signed request; nil if requests to the provider are not signed.
     private func requestObject(
-        of request: AuthorizationRequest, signedWith key: ClientKey?, _ provider: ProviderMetadata
+        of request: AuthorizationRequest, signedWith key: ClientKey?, _ provider: ProviderMetadata,
+        _ endpoint: EndpointURL
     ) throws(OIDCError) -> Secret? {
         guard configuration.signedRequestObjects.apply(to: provider) else { return nil }
         do throws(OIDCError) {
@@ -96,7 +103,7 @@ extension RelyingParty {
                 of: request, signedWith: key, provider: provider, id: random.token(bytes: 16), now: clock.now())
         } catch {
             discovery.distrust(provider)
-            throw error.at(.init(to: provider.authorizationEndpoint))
+            throw error.at(.init(to: endpoint))
         }
     }
 }

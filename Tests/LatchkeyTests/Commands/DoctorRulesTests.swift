@@ -347,6 +347,33 @@ struct DoctorRulesTests {
         #expect(row.says.isEmpty || text.contains(row.says), "\(text)")
     }
 
+    @Test(
+        "A provider without an authorization endpoint is a problem where users need browsers, and says so",
+        arguments: [(.off, .problem), (.poll, .ok)]
+            as [(BackchannelTokenDeliverySetting, DoctorReport.Finding.Severity)])
+    func withoutBrowsers(
+        _ delivery: BackchannelTokenDeliverySetting, _ severity: DoctorReport.Finding.Severity
+    ) async throws {
+        let ciba = "urn:openid:params:grant-type:ciba"
+        let http = ScriptedHTTPClient.provider(
+            #""grant_types_supported":["\#(ciba)"],"backchannel_token_delivery_modes_supported":["poll"],"#
+                + #""backchannel_authentication_endpoint":"https://op.example/ciba",\#(Self.requiresPushed)"#,
+            hasBrowsers: false)
+        let client = Configuration.Client(id: try #require(ClientID("client-1")), secret: Secret("s3cret"))
+        let issuer = try #require(EndpointURL("https://op.example", policy: .httpsOnly))
+        var provider = Configuration.Provider(id: "acme", issuer: issuer, clients: [client])
+        provider.backchannelTokenDelivery = delivery
+        var configuration = Configuration()
+        configuration.providers = [provider]
+        let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock
+        let report = await Doctor(configuration, networks: [], http: http, clock: clock).examine()
+        let found = report.findings.filter { $0.area == .metadata }
+        let browsers = found.filter { $0.message.contains("no authorization_endpoint") }
+        #expect(browsers.map(\.severity) == [severity], "\(found)")
+        #expect(browsers.allSatisfy { $0.message.contains("sign-ins by redirects fail") })
+        #expect(!found.contains { $0.message.contains("pushed") }, "\(found)")
+    }
+
     @Test("Without a database the issuers are verified as at a first start, and the report says so")
     func noDatabase() async throws {
         let none = try await findings(.metadata)

@@ -1,4 +1,5 @@
 import OpenIDConnect
+import Primitives
 import TestSupport
 import Testing
 
@@ -81,6 +82,34 @@ struct ProviderMetadataTests {
         for json in values {
             #expect(try await error(for: MetadataCase(field: field, json: json)) == nil, "\(field) \(json ?? "absent")")
         }
+    }
+
+    @Test(
+        "Only a provider that supports no grant type of the authorization endpoint may have none (RFC 8414 section 2)",
+        arguments: [
+            ("[\"urn:openid:params:grant-type:ciba\"]", nil, true),
+            ("[\"client_credentials\",\"urn:x\"]", "null", true), ("[]", nil, true),
+            ("[\"urn:openid:params:grant-type:ciba\"]", "\"https://evil.example/x\"", false),
+            ("[\"urn:openid:params:grant-type:ciba\"]", "\"\"", false),
+            ("[\"authorization_code\",\"urn:openid:params:grant-type:ciba\"]", nil, false),
+            ("[\"implicit\"]", nil, false), (nil, nil, false), ("7", nil, false),
+        ] as [(String?, String?, Bool)])
+    func withoutAuthorizationEndpoint(_ grantTypes: String?, _ json: String?, isAccepted: Bool) async throws {
+        let metadata = FakeCarrier.metadata.with("grant_types_supported", grantTypes)
+            .with("authorization_endpoint", json).with("response_types_supported", isAccepted ? "[]" : nil)
+        let carrier = FakeCarrier { $0.discovery = .json(metadata.text) }
+        let relyingParty = try carrier.relyingParty()
+        let subjects = try SignInSubjects()
+        guard isAccepted else {
+            let error = await failure { () throws(OIDCError) in try await relyingParty.provider(subjects) }
+            #expect(error?.code == .metadataRefused)
+            return
+        }
+        let provider = try await relyingParty.provider(subjects)
+        #expect(provider.authorizationEndpoint == nil)
+        let document = JSONValue.object(of: try #require(provider.document)).text
+        let again = FakeCarrier { $0.discovery = .json(document) }
+        #expect(try await again.relyingParty().provider(subjects) == provider, "\(document)")
     }
 
     @Test("A network with leading zeros may come as a number, which has none")

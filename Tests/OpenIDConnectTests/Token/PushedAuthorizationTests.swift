@@ -98,6 +98,19 @@ struct PushedAuthorizationTests {
         #expect(destination.expiresIn == (isPushed ? 60 : nil))
     }
 
+    @Test(
+        "No browser is sent to a provider without an authorization endpoint, and nothing is pushed",
+        arguments: PushedAuthorizationRequests.allCases)
+    func withoutBrowsers(_ setting: PushedAuthorizationRequests) async throws {
+        let metadata = Self.metadata.with("authorization_endpoint", nil)
+            .with("grant_types_supported", "[\"urn:openid:params:grant-type:ciba\"]")
+        let stage = try Stage(metadata) { $0.pushedAuthorizationRequests = setting }
+        let error = try await stage.error()
+        #expect(error?.code == .metadataRefused)
+        #expect(error?.reason.contains("no authorization_endpoint") == true)
+        #expect(stage.pushed.isEmpty)
+    }
+
     @Test("The browser brings client_id and request_uri, and no parameter of the request")
     func browser() async throws {
         let stage = try Stage()

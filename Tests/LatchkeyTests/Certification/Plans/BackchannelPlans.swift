@@ -60,6 +60,7 @@ extension CertificationPlan {
     }
 
     private static func demand(of client: Client, _ provider: inout CarrierSimulator.Carrier) {
+        provider.tampering.objects[.discovery, default: []].append(leaveOutBrowsers)
         provider.signingAlgorithm = .es256
         provider.authenticationMethods = [client == .certificate ? "tls_client_auth" : "private_key_jwt"]
         provider.faults = [.requestObjectRequired, .clientAssertionStrict]
@@ -68,6 +69,15 @@ extension CertificationPlan {
         } else {
             provider.bindsTokensToCertificates = true
         }
+    }
+
+    /// As the suite's provider: without an authorization endpoint, its grant type and its response types.
+    private static func leaveOutBrowsers(_ metadata: inout JSONMembers) {
+        metadata["authorization_endpoint"] = nil
+        metadata["response_types_supported"] = nil
+        metadata["grant_types_supported"] = [
+            "client_credentials", "refresh_token", "urn:openid:params:grant-type:ciba",
+        ]
     }
 
     private static let commonModules: [CertificationModule] =
