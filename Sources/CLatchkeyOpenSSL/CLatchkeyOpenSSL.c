@@ -438,8 +438,8 @@ static int set_client_rules(SSL_CTX *ssl) {
            SSL_CTX_set_alpn_protos(ssl, protocol, sizeof protocol - 1) == 0;
 }
 
-copenssl_context *copenssl_client_context_make(const char *authorities, const char *directory, const char *bundle,
-                                               copenssl_fault *fault, const char **reason) {
+copenssl_context *copenssl_client_context_make(const char *authorities, const char *more, const char *directory,
+                                               const char *bundle, copenssl_fault *fault, const char **reason) {
     *fault = COPENSSL_NO_MEMORY;
     *reason = NULL;
     copenssl_context *context = calloc(1, sizeof *context);
@@ -453,6 +453,9 @@ copenssl_context *copenssl_client_context_make(const char *authorities, const ch
             trust_places(context->ssl, directory != NULL ? directory : X509_get_default_cert_dir(),
                          directory != NULL ? bundle : system_bundle());
         } else if (SSL_CTX_load_verify_file(context->ssl, authorities) != 1) {
+            *fault = COPENSSL_AUTHORITIES_UNREADABLE;
+        }
+        if (*fault == COPENSSL_SOUND && more != NULL && SSL_CTX_load_verify_file(context->ssl, more) != 1) {
             *fault = COPENSSL_AUTHORITIES_UNREADABLE;
         }
     }

@@ -39,6 +39,7 @@ extension Configuration {
             allowLoopback: allowsLoopbackHTTP, allowPrivateNetworks: outbound.allowsPrivateNetworks)
         configuration.allowLoopbackHTTP = allowsLoopbackHTTP
         configuration.caBundle = outbound.certificateAuthorities
+        configuration.additionalCABundle = outbound.additionalAuthorities
         configuration.userAgent = "latchkey/\(LatchkeyVersion.text)"
         configuration.proxy = outbound.proxy?.exposed
         return configuration

@@ -19,6 +19,8 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     public var allowLoopbackHTTP = false
     /// The path of a PEM file with the only certificate authorities to trust; nil for the system's.
     public var caBundle: String?
+    /// The path of a PEM file with certificate authorities to trust besides the others; nil for none.
+    public var additionalCABundle: String?
     /// Where the system has its certificate authorities; nil for OpenSSL's own places.
     package var systemAuthorities: SystemAuthorities?
     /// The `User-Agent` field.
@@ -51,11 +53,11 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
 
 extension OutboundHTTPConfiguration {
     func check() throws(OutboundHTTPStartError) {
-        for text in [userAgent, proxy ?? "", caBundle ?? ""] where !text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
+        let bundles = [caBundle, additionalCABundle].compactMap(\.self)
+        for text in [userAgent, proxy ?? ""] + bundles where !text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
             throw OutboundHTTPStartError(.configuration, "user agent, proxy or CA bundle contains a control character")
         }
-        guard let caBundle, access(caBundle, R_OK) != 0 else { return }
-        throw OutboundHTTPStartError(.caBundle, caBundle)
+        for bundle in bundles where access(bundle, R_OK) != 0 { throw OutboundHTTPStartError(.caBundle, bundle) }
     }
 }
 

@@ -359,10 +359,10 @@ static void use_tls(void) {
     snprintf(path, sizeof path, "%s/chain.pem", folder);
     copenssl_fault fault;
     const char *reason;
-    copenssl_context *client = copenssl_client_context_make(path, NULL, NULL, &fault, &reason);
-    copenssl_context *strangers = copenssl_client_context_make(NULL, NULL, NULL, &fault, &reason);
+    copenssl_context *client = copenssl_client_context_make(path, path, NULL, NULL, &fault, &reason);
+    copenssl_context *strangers = copenssl_client_context_make(NULL, NULL, NULL, NULL, &fault, &reason);
     CHECK(client != NULL && strangers != NULL);
-    CHECK(copenssl_client_context_make("/nonexistent", NULL, NULL, &fault, &reason) == NULL);
+    CHECK(copenssl_client_context_make("/nonexistent", NULL, NULL, NULL, &fault, &reason) == NULL);
     for (int clients = COPENSSL_CLIENTS_UNASKED; clients <= COPENSSL_CLIENTS_REQUIRED; clients++) {
         copenssl_context *server = context(chain, key, chain, (copenssl_clients)clients);
         CHECK(server != NULL && copenssl_context_not_after(server) > copenssl_context_not_before(server));

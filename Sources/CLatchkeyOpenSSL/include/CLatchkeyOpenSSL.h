@@ -61,10 +61,11 @@ void copenssl_session_free(copenssl_session *session);
 
 /// Makes a context for clients: TLS 1.2 and 1.3 with ALPN http/1.1, and servers' certificates are verified.
 /// - authorities: the path of a PEM file with the only authorities to trust; null for the system's.
+/// - more: the path of a PEM file with more authorities to trust; null for none.
 /// - directory, bundle: where the system has its authorities; null for OpenSSL's own places.
 /// Returns null and the fault on failure; `reason` is then OpenSSL's text, or null.
-copenssl_context *copenssl_client_context_make(const char *authorities, const char *directory, const char *bundle,
-                                               copenssl_fault *fault, const char **reason);
+copenssl_context *copenssl_client_context_make(const char *authorities, const char *more, const char *directory,
+                                               const char *bundle, copenssl_fault *fault, const char **reason);
 
 /// Makes a context for clients that present a certificate (RFC 8705). It trusts what another one for clients trusts.
 /// - base: That context; null if the new one is not for connections.

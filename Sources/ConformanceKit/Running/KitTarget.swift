@@ -91,7 +91,7 @@ struct KitTarget: Sendable {
     static let replaced = [
         "database", "http", "tls", "api_keys", "providers (all others), with the issuer and endpoints",
         "the client's credentials and keys", "redirect_uris (with those of this run)", "outbound.proxy",
-        "outbound.ca_bundle", "rate_limits",
+        "outbound.ca_bundle", "outbound.additional_ca_bundle", "rate_limits",
         "metrics", "telemetry", "log", "files", "console",
     ]
 
@@ -170,6 +170,7 @@ struct KitTarget: Sendable {
         configuration.rateLimits = false
         configuration.outbound.proxy = nil
         configuration.outbound.certificateAuthorities = nil
+        configuration.outbound.additionalAuthorities = nil
         configuration.allowsLoopbackHTTP = true
         let client = try client()
         if let provider = settings.provider {

@@ -88,7 +88,8 @@ struct ConfigurationCheck {
             refuse(key, "is empty, so that no ID token could be accepted", "remove it, or list a type")
         }
         refuseSharedIssuers()
-        if let path = configuration.outbound.certificateAuthorities { refuseUnusableCertificates(path) }
+        refuseUnusableCertificates("outbound.ca_bundle", configuration.outbound.certificateAuthorities)
+        refuseUnusableCertificates("outbound.additional_ca_bundle", configuration.outbound.additionalAuthorities)
     }
 
     /// An oauth2 provider has no ID tokens that would show whose users are meant.
@@ -154,8 +155,8 @@ struct ConfigurationCheck {
         }
     }
 
-    private mutating func refuseUnusableCertificates(_ path: String) {
-        let key = "outbound.ca_bundle"
+    private mutating func refuseUnusableCertificates(_ key: String, _ path: String?) {
+        guard let path else { return }
         let remedy = "give the path of a readable file of PEM certificates"
         do throws(FileReader.Failure) {
             let contents = try context.files.contents(of: path, limit: 16 << 20)

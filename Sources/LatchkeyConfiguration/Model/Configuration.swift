@@ -176,6 +176,8 @@ extension Configuration {
         public var allowsPrivateNetworks = false
         /// A file of PEM certificates to trust instead of the system's.
         public var certificateAuthorities: String?
+        /// A file of PEM certificates to trust besides the others.
+        public var additionalAuthorities: String?
         /// The URL of a proxy; secret, because it may hold a password.
         public var proxy: Secret?
 

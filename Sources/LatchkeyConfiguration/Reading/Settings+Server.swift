@@ -141,6 +141,10 @@ extension Settings {
             "outbound.ca_bundle", .optional(.path), \.outbound.certificateAuthorities,
             "A file of PEM certificates to trust instead of the system's."),
         Setting(
+            "outbound.additional_ca_bundle", .optional(.path), \.outbound.additionalAuthorities,
+            "A file of PEM certificates to trust besides the system's, or besides those of ca_bundle: such as that of "
+                + "your own certificate authority."),
+        Setting(
             "outbound.proxy", .optional(.proxyURL), \.outbound.proxy, isSecret: true,
             "The http:// URL of a proxy for outbound requests; without a port, 1080. It may hold a user name and a "
                 + "password, percent-encoded."),

@@ -259,7 +259,8 @@ extension OutboundError.Code {
         case .addressRefused:
             "the address is private or special: set outbound.allow_private_networks if the carrier has a private "
                 + "address, or allow_loopback_http for development"
-        case .tls: "tell the operator of the host; if its certificate authority is your own, set outbound.ca_bundle"
+        case .tls: "tell the operator of the host; if its certificate authority is your own, set "
+            + "outbound.additional_ca_bundle"
         case .closed: "try again; if it persists, tell the operator of the host"
         case .malformed, .tooLarge: "check the URL; if it is right, tell the operator of the host"
         case .overloaded, .suspended, .shutDown: "try again"

@@ -26,7 +26,9 @@ final class ClientParts: Sendable {
                 throw OutboundHTTPStartError(.configuration, "the proxy \(error.rawValue)")
             }
         }
-        tls = try TLSContext(trusting: configuration.caBundle, system: configuration.systemAuthorities)
+        tls = try TLSContext(
+            trusting: configuration.caBundle, and: configuration.additionalCABundle,
+            system: configuration.systemAuthorities)
         limits = HostLimits(configuration)
         writer = RequestWriter(userAgent: configuration.userAgent, proxyAuthorization: proxy?.authorization)
     }

@@ -220,6 +220,16 @@ struct ConfigurationProblemTests {
                     + "[test.yaml line 1]"
             ),
             (
+                "outbound: {additional_ca_bundle: missing.pem}",
+                "outbound.additional_ca_bundle: the file does not exist; give the path of a readable file of PEM "
+                    + "certificates [test.yaml line 1]"
+            ),
+            (
+                "outbound: {additional_ca_bundle: test.yaml}",
+                "outbound.additional_ca_bundle: the file has no certificate; give the path of a readable file of PEM "
+                    + "certificates [test.yaml line 1]"
+            ),
+            (
                 "outbound: {proxy: 'proxy.example.com:3128'}",
                 "outbound.proxy: is not the URL of an http proxy; give one such as "
                     + "http://proxy.example.com:3128 [test.yaml line 1]"

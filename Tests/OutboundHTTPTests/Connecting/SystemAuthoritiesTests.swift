@@ -52,6 +52,32 @@ struct SystemAuthoritiesTests {
         }
     }
 
+    @Test(
+        "Additional authorities are trusted besides the system's, or besides those that replace the system's",
+        arguments: [(false, false), (false, true), (true, false), (true, true)])
+    func additional(isReplaced: Bool, isAdded: Bool) async throws {
+        let certificates = try await IssuedCertificates.make([.server, .selfSigned])
+        let peers = [
+            try await TLSPeer(
+                certificate: certificates.certificate(.server), key: certificates.key(.server),
+                newestVersion: "TLSv1_3"),
+            try await TLSPeer(
+                certificate: certificates.certificate(.selfSigned), key: certificates.key(.selfSigned),
+                newestVersion: "TLSv1_3"),
+        ]
+        defer { for peer in peers { peer.stop() } }
+        let own = try String(contentsOfFile: certificates.authority, encoding: .utf8)
+        let places = try TemporaryDirectory(files: ["certs/README": "no certificate", "bundle.pem": own])
+        try await withClient {
+            if isReplaced { $0.caBundle = certificates.authority }
+            if isAdded { $0.additionalCABundle = certificates.certificate(.selfSigned) }
+            $0.systemAuthorities = .init(directory: places.file("certs"), bundle: places.file("bundle.pem"))
+        } _: { client in
+            #expect(await client.failure(try .post(peers[0].url())) == nil)
+            #expect(await client.failure(try .post(peers[1].url()))?.code == (isAdded ? nil : .tls))
+        }
+    }
+
     @Test("A bundle that cannot be opened when it is needed is read the next time")
     func late() async throws {
         let certificates = try await IssuedCertificates.make([.server, .selfSigned])

@@ -176,6 +176,8 @@ struct TLSTests {
     @Test("Authorities that cannot be read, and texts that cannot be sent, are refused at the start")
     func start() {
         #expect(startError { $0.caBundle = "/nowhere/authorities.pem" }?.code == .caBundle)
+        #expect(startError { $0.additionalCABundle = "/nowhere/authorities.pem" }?.code == .caBundle)
+        #expect(startError { $0.additionalCABundle = "/proc/self/cmdline" }?.code == .caBundle)
         #expect(startError { $0.userAgent = "a\r\nInjected: yes" }?.code == .configuration)
         #expect(startError { $0.proxy = "http://proxy\n" }?.code == .configuration)
         #expect(startError { $0.userAgent = "other/2" } == nil)

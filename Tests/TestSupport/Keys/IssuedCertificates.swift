@@ -20,7 +20,7 @@ public struct IssuedCertificates: Sendable {
         case two
         /// The first client, with a certificate that has expired.
         case expired
-        /// A client whose certificate no authority has issued.
+        /// A client, or a server on 127.0.0.1, whose certificate no authority has issued.
         case selfSigned
 
         /// The subject, and what else a request for the certificate says.
@@ -33,7 +33,7 @@ public struct IssuedCertificates: Sendable {
             case .commonNameServer: "/CN=localhost"
             case .one, .expired: "/CN=one"
             case .two: "/CN=two"
-            case .selfSigned: "/CN=self"
+            case .selfSigned: "/CN=self -addext subjectAltName=IP:127.0.0.1"
             }
         }
 
