@@ -46,9 +46,9 @@ public struct SignInConfiguration: Sendable {
         public var name: String
         /// The `response_mode` of authorization requests.
         public var responseMode = AuthorizationResponseMode.query
-        /// Whether every authorization response must name its issuer (RFC 9207 section 2.4), also if the metadata does
-        /// not promise it.
-        public var requiresIssuer = false
+        /// Whether every authorization response must name its issuer (RFC 9207 section 2.4), whatever the metadata
+        /// says; nil if it must where the metadata promises it. One that is named must be right in any case.
+        public var requiresIssuer: Bool?
         /// Who may initiate sign-ins besides frontends; nil if nobody may.
         public var loginInitiation: LoginInitiationRules?
         /// How the provider delivers the tokens of backchannel authentications (CIBA Core section 5), as the clients'

@@ -18,7 +18,7 @@ extension KitCases {
         .refused(
             "response-issuer-missing", .redirect, .redirect, .fault(.authorizationMissingIssuer), rule: issuerRule,
             source: identification
-        ).excluded(\.withSignedResponse),
+        ).excluded(\.withSignedResponse).loosened(\.ignoredIssuer),
         .discouraged(
             "response-issuer-not-announced", .redirect, .redirect,
             .fault(.authorizationMissingIssuer, saying: "The authorization response has no iss."),

@@ -16,7 +16,7 @@ package struct KitSettings: Sendable {
     var responseMode: AuthorizationResponseMode { provider?.responseMode ?? .query }
     var isSignedResponse: Bool { responseMode.isSigned }
     var dpop: DPoPSetting { provider?.dpop ?? configuration.zenkey.dpop }
-    var requiresIssuer: Bool { provider?.requiresIssuer ?? false }
+    var requiresIssuer: Bool? { provider?.requiresIssuer }
 
     // The words of reports.
 
@@ -54,11 +54,12 @@ package struct KitSettings: Sendable {
         client.requiresCodeChallenge ? nil : "\(clientKey).require_code_challenge is false"
     }
     var optionalIssuer: String? {
-        guard !requiresIssuer else { return nil }
+        guard requiresIssuer == nil else { return ignoredIssuer }
         return provider == nil
             ? "no setting: for carriers, the metadata alone tells whether iss must be there"
             : "\(providerKey).require_iss is not set"
     }
+    var ignoredIssuer: String? { requiresIssuer == false ? "\(providerKey).require_iss is false" : nil }
     var optionalPKCE: String? { client.pkce == .optional ? "\(clientKey).pkce is optional" : nil }
 
     /// Why no sign-in by redirects can be examined.

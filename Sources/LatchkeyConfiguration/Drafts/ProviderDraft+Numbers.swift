@@ -110,7 +110,7 @@ extension ProviderDraft {
                 id: mobileOperator.key, kind: .camara, name: name ?? id, issuer: issuer, clients: [client])
             provider.mobileOperator = mobileOperator
             provider.telcoFinder = finder
-            provider.requiresIssuer = requiresIssuer ?? false
+            provider.requiresIssuer = requiresIssuer
             provider.pushedAuthorizationRequests = pushedAuthorizationRequests ?? .auto
             provider.dpop = dpop ?? .auto
             provider.signedRequestObjects = signedRequestObjects ?? .auto

@@ -44,7 +44,8 @@ extension ProviderDraft {
         Setting(
             "require_iss", .optional(.flag()), \.requiresIssuer,
             "Whether every authorization response must name its issuer (RFC 9207). By default it must if the "
-                + "provider's metadata says that it does."),
+                + "provider's metadata says that it does. With false it need not even then: for metadata that is "
+                + "wrong. An issuer that is named must be right."),
         Setting(
             "initiate_login_client", .optional(.clientID), \.loginInitiationClient,
             "The client whose sign-ins the provider or another site may initiate (OpenID Connect Core section 4). By "

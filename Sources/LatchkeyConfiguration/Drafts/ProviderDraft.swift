@@ -89,7 +89,7 @@ struct ProviderDraft: Sendable {
     private func setValues(of provider: inout Configuration.Provider) {
         provider.profile = profile
         provider.responseMode = responseMode ?? .query
-        provider.requiresIssuer = requiresIssuer ?? false
+        provider.requiresIssuer = requiresIssuer
         provider.loginInitiationClient = loginInitiationClient
         provider.storesTokens = storesTokens
         provider.resources = resources

@@ -124,8 +124,8 @@ extension Configuration {
         public var profile: SecurityProfile?
         /// How the provider sends the browser back.
         public var responseMode = AuthorizationResponseMode.query
-        /// Whether every authorization response must name its issuer, also if the metadata does not promise it.
-        public var requiresIssuer = false
+        /// Whether every authorization response must name its issuer; nil if it must where the metadata promises it.
+        public var requiresIssuer: Bool?
         /// The client whose sign-ins a third party may initiate (OpenID Connect Core section 4); nil if nobody may. For
         /// ``Kind/oidc`` only.
         public var loginInitiationClient: ClientID?

@@ -15,7 +15,7 @@ extension Doctor {
     ///   - key: Where the provider's settings are.
     func examineDemands(
         of provider: ProviderMetadata, _ subject: String, _ configured: RelyingParty.Configuration,
-        of clients: [Configuration.Client], responseMode: AuthorizationResponseMode, requiresIssuer: Bool = false,
+        of clients: [Configuration.Client], responseMode: AuthorizationResponseMode, requiresIssuer: Bool? = nil,
         profile: SecurityProfile? = nil, needsBrowsers: Bool = true, key: String
     ) -> [Finding] {
         var findings = [boundTokens(of: provider, subject, configured, profile, key: key)].compactMap(\.self)
@@ -48,7 +48,7 @@ extension Doctor {
                         : "set response_mode of \(key) to \(others)"))
         }
         findings += signedResponses(of: provider, subject, responseMode, clients)
-        if requiresIssuer, !provider.namesIssuerInResponses, !responseMode.isSigned {
+        if requiresIssuer == true, !provider.namesIssuerInResponses, !responseMode.isSigned {
             findings.append(
                 .warning(
                     .metadata, subject,
@@ -56,6 +56,14 @@ extension Doctor {
                         + "authorization_response_iss_parameter_supported: sign-ins by redirects fail unless the "
                         + "provider sends iss all the same",
                     fix: "ask the provider whether its authorization responses have iss (RFC 9207)"))
+        }
+        if requiresIssuer == false, provider.namesIssuerInResponses {
+            findings.append(
+                .warning(
+                    .metadata, subject,
+                    "require_iss is false, and the metadata has authorization_response_iss_parameter_supported: a "
+                        + "response without iss is accepted",
+                    fix: "remove require_iss of \(key), unless the provider leaves iss out all the same"))
         }
         if !demands.acceptsS256 {
             findings.append(

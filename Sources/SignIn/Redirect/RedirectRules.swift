@@ -99,14 +99,14 @@ struct RedirectRules: Sendable {
         try checkIssuer(response.issuer, of: provider, pending)
     }
 
-    /// The issuer is required by the configuration, or by metadata that says that responses always name it (RFC 9207
-    /// section 2.4).
+    /// The configuration says whether the issuer is required; otherwise the metadata does, which may say that responses
+    /// always name it (RFC 9207 section 2.4).
     private func checkIssuer(
         _ named: String?, of provider: ProviderMetadata, _ pending: PendingRedirect
     ) throws(SignInError) {
         guard let issuer = named else {
-            let isRequired = configuration.providers[pending.start.provider]?.requiresIssuer ?? false
-            guard isRequired || provider.namesIssuerInResponses else { return }
+            let setting = configuration.providers[pending.start.provider]?.requiresIssuer
+            guard setting ?? provider.namesIssuerInResponses else { return }
             throw .issuerNotNamed
         }
         guard provider.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }

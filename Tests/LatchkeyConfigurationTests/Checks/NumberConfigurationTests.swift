@@ -46,7 +46,7 @@ struct NumberConfigurationTests {
             #expect(provider.pushedAuthorizationRequests == .always)
             #expect(provider.dpop == .always)
             #expect(provider.signedRequestObjects == .always)
-            #expect(provider.requiresIssuer)
+            #expect(provider.requiresIssuer == true)
             #expect(!provider.storesTokens && !provider.backchannelLogout && !provider.idTokenHint)
             let client = try #require(provider.clients.first)
             #expect(client.redirectURIs == ["com.example.app://cb"])

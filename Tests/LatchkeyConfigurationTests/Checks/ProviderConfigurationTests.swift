@@ -237,7 +237,7 @@ struct ProviderConfigurationTests {
 
     @Test("Authorization responses may have to name their issuer")
     func requiredIssuer() throws {
-        for (text, isRequired) in [("", false), (", require_iss: false", false), (", require_iss: true", true)] {
+        for (text, isRequired) in [("", nil), (", require_iss: false", false), (", require_iss: true", true)] {
             for provider in [Self.acme, Self.oauth2 + ", clients: 'a:b'"] {
                 #expect(
                     try load("providers: {acme: {\(provider)\(text)}}").configuration.providers[0].requiresIssuer

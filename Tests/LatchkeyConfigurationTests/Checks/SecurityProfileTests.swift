@@ -45,7 +45,7 @@ struct SecurityProfileTests {
         #expect(provider.pushedAuthorizationRequests == .auto)
         #expect(provider.dpop == .auto)
         #expect(provider.signedRequestObjects == .auto)
-        #expect(!provider.requiresIssuer)
+        #expect(provider.requiresIssuer == nil)
         #expect(provider.clients[0].signingAlgorithms == SigningAlgorithm.standard)
     }
 
@@ -55,7 +55,7 @@ struct SecurityProfileTests {
         #expect(provider.profile == profile)
         #expect(provider.pushedAuthorizationRequests == .always)
         #expect(provider.dpop == .always)
-        #expect(provider.requiresIssuer)
+        #expect(provider.requiresIssuer == true)
         #expect(provider.signedRequestObjects == (profile == .fapi2 ? .auto : .always))
         #expect(provider.responseMode == (profile == .fapi2 ? .query : .jwt))
         let client = provider.clients[0]

@@ -150,7 +150,7 @@ struct DoctorRulesTests {
         var signed = SignedRequestObjects.auto
         /// Whether the client has a private key: of P-256.
         var hasKey = false
-        var requiresIssuer = false
+        var requiresIssuer: Bool?
         var profile: SecurityProfile?
         /// In how many days the client's certificate expires; nil if it has none.
         var certificateDays: Int64?
@@ -159,7 +159,7 @@ struct DoctorRulesTests {
         var isEncrypted = false
         var testDescription: String {
             "\(metadata) \(requests.rawValue) \(responseMode.rawValue) \(dpop.rawValue) \(signed.rawValue) \(hasKey) "
-                + "\(requiresIssuer) \(profile?.rawValue ?? "") \(mutualTLS.rawValue) \(certificateDays ?? 0) "
+                + "\(requiresIssuer ?? false) \(profile?.rawValue ?? "") \(mutualTLS.rawValue) \(certificateDays ?? 0) "
                 + "\(isEncrypted)"
         }
 
@@ -167,7 +167,7 @@ struct DoctorRulesTests {
             _ metadata: String, _ severity: DoctorReport.Finding.Severity?, _ says: String = "",
             par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
             dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false,
-            requiresIssuer: Bool = false, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
+            requiresIssuer: Bool? = nil, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
             mtls mutualTLS: MutualTLSSetting = .auto, isEncrypted: Bool = false
         ) {
             self.init(
@@ -180,7 +180,7 @@ struct DoctorRulesTests {
             _ metadata: String, _ severities: [DoctorReport.Finding.Severity], _ says: String,
             par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
             dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false,
-            requiresIssuer: Bool = false, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
+            requiresIssuer: Bool? = nil, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
             mtls mutualTLS: MutualTLSSetting = .auto, isEncrypted: Bool = false
         ) {
             self.certificateDays = certificateDays
@@ -291,6 +291,10 @@ struct DoctorRulesTests {
         Demand(none, .warning, "unless the provider sends iss all the same", requiresIssuer: true),
         Demand(none, .ok, "must be signed", .jwt, requiresIssuer: true),
         Demand(#""authorization_response_iss_parameter_supported":true"#, nil, requiresIssuer: true),
+        Demand(
+            #""authorization_response_iss_parameter_supported":true"#, .warning, "remove require_iss of providers.acme",
+            requiresIssuer: false),
+        Demand(none, nil, requiresIssuer: false),
         Demand(none, .ok, "the settings meet the profile fapi2", profile: .fapi2),
         Demand(#""code_challenge_methods_supported":["plain"]"#, .problem, "S256"),
         Demand(#""code_challenge_methods_supported":["plain","S256"]"#, nil),

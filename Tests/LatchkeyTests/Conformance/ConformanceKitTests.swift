@@ -179,6 +179,9 @@ import Testing
             name: "require_code_challenge", client: "require_code_challenge: true",
             lost: ["start-without-challenge"]),
         Row(name: "require_iss", provider: "require_iss: true", lost: ["response-issuer-not-announced"]),
+        Row(
+            name: "require_iss: false", provider: "require_iss: false", gained: ["response-issuer-missing"],
+            because: "providers[].require_iss is false", passes: false),
         Row(name: "response_mode: form_post", provider: "response_mode: form_post"),
         Row(name: "response_mode: jwt", provider: "response_mode: jwt", lost: ["response-issuer-not-announced"]),
         Row(name: "par: always", provider: "par: always"),

@@ -222,28 +222,30 @@ import Testing
         }
     }
 
-    @Test("A provider whose metadata does not promise iss must send it if the configuration says so, in errors too")
-    func requiredIssuer() async throws {
-        for isRequired in [true, false] {
-            for isError in [true, false] {
+    @Test(
+        "The configuration says whether iss must be there, otherwise the metadata does; a wrong one is always refused",
+        arguments: [(true, true), (true, false), (false, true), (false, false), (nil, true), (nil, false)]
+            as [(Bool?, Bool)])
+    func requiredIssuer(_ setting: Bool?, isPromised: Bool) async throws {
+        for isError in [true, false] {
+            for fault in [CarrierSimulator.Fault.authorizationMissingIssuer, .authorizationOtherIssuer] {
                 try await withHarness(configure: { configuration in
                     for index in configuration.providers.indices {
-                        configuration.providers[index].requiresIssuer = isRequired
+                        configuration.providers[index].requiresIssuer = setting
                     }
                 }) { harness in
                     harness.simulator.update("acme") {
                         $0.tampering.objects[.discovery, default: []].append {
-                            $0["authorization_response_iss_parameter_supported"] = nil
+                            $0["authorization_response_iss_parameter_supported"] = isPromised ? true : nil
                         }
                     }
                     let browser = Browser()
                     let page = try await start(browser, harness)
-                    harness.simulator.setFaults(
-                        isError ? [.authorizationMissingIssuer, .authorizationDenied] : [.authorizationMissingIssuer],
-                        for: "acme")
+                    harness.simulator.setFaults(isError ? [fault, .authorizationDenied] : [fault], for: "acme")
                     _ = try await browser.get(page.location)
                     let done = try await browser.get(try await approved(browser, page))
-                    let expected: String? = isRequired ? "carrier_error" : isError ? "access_denied" : nil
+                    let isRefused = fault == .authorizationOtherIssuer || setting ?? isPromised
+                    let expected: String? = isRefused ? "carrier_error" : isError ? "access_denied" : nil
                     #expect(done.parameters["error"] == expected, "\(done.location)")
                     #expect(harness.simulator.log.tokenPosts("acme") == (expected == nil ? 1 : 0))
                 }
