@@ -131,6 +131,7 @@ const CODES = {
   rate_limited: "Wait, and try again.",
   temporarily_unavailable: "Wait, and try again. You are still signed in.",
   invalid_id_token: "The message names the failed check; latchkey explain-token shows all checks.",
+  issuer_mismatch: "The response was not the provider’s. Start again.",
   access_denied: "Start again, and approve at the carrier.",
   not_on_mobile_network: "Use the mobile network, or another way to sign in.",
   sim_swapped: "Use another way to sign in.",

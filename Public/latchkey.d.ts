@@ -66,7 +66,8 @@ export interface Fallback extends Operator {
     | "carrier_timeout"
     | "temporarily_unavailable"
     | "access_denied"
-    | "invalid_grant";
+    | "invalid_grant"
+    | "issuer_mismatch";
   /** "operator-token" if only the network did not recognise the phone; "other" if the number cannot be used now. */
   next: "operator-token" | "other";
   error: LatchkeyError;

@@ -82,7 +82,7 @@ const MARGIN = 10_000;
 const FALLBACKS = {
   not_on_mobile_network: "operator-token", sim_swapped: "other", operator_unknown: "other", consent_required: "other",
   carrier_error: "other", carrier_timeout: "other", temporarily_unavailable: "other", access_denied: "other",
-  invalid_grant: "other",
+  invalid_grant: "other", issuer_mismatch: "other",
 };
 
 /** A failure, with the fields of Latchkey's error responses. */

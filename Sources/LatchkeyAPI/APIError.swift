@@ -154,8 +154,8 @@ extension SignInError.Code {
     var status: HTTPResponse.Status {
         switch self {
         case .invalidRequest, .expired, .operatorUnknown: .badRequest
-        case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .invalidGrant, .refusedByCarrier,
-            .notOnMobileNetwork:
+        case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .issuerMismatch, .invalidGrant,
+            .refusedByCarrier, .notOnMobileNetwork:
             .unauthorized
         case .emailDomainBlocked, .grantRevoked, .simSwapped: .forbidden
         case .notFound: .notFound

@@ -214,6 +214,9 @@ extension APIOperation {
         refusals: APIRefusal.ofCarriers + [
             .providerUnknown,
             APIRefusal(
+                .issuerMismatch, .unknownError,
+                "The authorization response names another issuer than the provider's. Start a new sign-in."),
+            APIRefusal(
                 .invalidRequest, .requestDenied,
                 "This sign-in was started in another browser, or cookies are off. Allow cookies and start a new "
                     + "sign-in here.", as: "other_browser"),

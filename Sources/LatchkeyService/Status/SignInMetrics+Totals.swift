@@ -11,8 +11,8 @@ extension SignInMetrics {
             case .signedUp: totals.signedUp &+= count
             case .mustRegister, .linked, .wasLinked, .authorized: totals.other &+= count
             case .denied: totals.denied &+= count
-            case .refused(.invalidIDToken), .refused(.carrierError), .refused(.carrierTimeout),
-                .refused(.temporarilyUnavailable), .refused(.serverError):
+            case .refused(.invalidIDToken), .refused(.issuerMismatch), .refused(.carrierError),
+                .refused(.carrierTimeout), .refused(.temporarilyUnavailable), .refused(.serverError):
                 totals.failed &+= count
             case .refused: totals.refused &+= count
             }

@@ -37,11 +37,15 @@ extension SignInError {
     static let codeOfAnotherSignIn = invalidGrant(
         "The authorization response has the code of another sign-in. Start a new sign-in.")
 
-    static let issuerMixedUp = carrierError(
+    static let issuerMixedUp = mixUp(
         "The authorization response names another issuer than the provider's. Start a new sign-in.")
 
-    static let issuerNotNamed = carrierError(
+    static let issuerNotNamed = mixUp(
         "The authorization response has no iss, which this provider must send. Start a new sign-in.")
+
+    private static func mixUp(_ description: String) -> SignInError {
+        SignInError(.issuerMismatch, .unknownError, description, fault: .carrier)
+    }
 
     static let responseNotSigned = invalidRequest(
         "The authorization response is not signed, and this provider's must be. Start a new sign-in.")

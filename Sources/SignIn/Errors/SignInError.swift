@@ -12,6 +12,8 @@ package struct SignInError: Error, Sendable, Hashable {
         /// The session's sign-in is too old for this request (RFC 9470 section 3).
         case insufficientUserAuthentication = "insufficient_user_authentication"
         case invalidIDToken = "invalid_id_token"
+        /// The authorization response is not the provider's (RFC 9207 section 2.4): a mix-up.
+        case issuerMismatch = "issuer_mismatch"
         /// A receipt that was redeemed before.
         case receiptRedeemed = "receipt_redeemed"
         /// The carrier refused the code: ``SignInError/carrierCode`` says why.

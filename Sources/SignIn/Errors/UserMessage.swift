@@ -13,7 +13,7 @@ package enum UserMessage {
         case "last_identity": "This is your only way to sign in, so it cannot be removed."
         case "invalid_token", "invalid_grant", "insufficient_user_authentication": "Please sign in again to continue."
         case "grant_missing", "grant_revoked": "Please sign in with this provider again to continue."
-        case "invalid_id_token": "Your sign-in could not be confirmed. Please try again."
+        case "invalid_id_token", "issuer_mismatch": "Your sign-in could not be confirmed. Please try again."
         case "not_on_mobile_network":
             "Your phone number could not be checked. Please turn on mobile data and try again, or sign in another way."
         case "sim_swapped":

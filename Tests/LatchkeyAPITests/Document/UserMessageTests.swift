@@ -28,8 +28,9 @@ struct UserMessageTests {
         RequestError.allCases.map(\.httpError.code) + CarrierErrorTable.rows.map(\.code) + [
             "carrier_error", "carrier_timeout", "email_domain_blocked", "expired_token", "grant_missing",
             "grant_revoked",
-            "insufficient_user_authentication", "invalid_api_key", "invalid_id_token", "invalid_token", "last_identity",
-            "method_not_allowed", "not_found", "receipt_redeemed", "unlinked_user",
+            "insufficient_user_authentication", "invalid_api_key", "invalid_id_token", "invalid_token",
+            "issuer_mismatch",
+            "last_identity", "method_not_allowed", "not_found", "receipt_redeemed", "unlinked_user",
             "unsupported_grant_type", "user_already_exists",
             "user_not_registered",
             "anything_of_the_carrier",

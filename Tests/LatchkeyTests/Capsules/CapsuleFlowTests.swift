@@ -47,7 +47,7 @@ import Testing
             way: .overWiFi, flow: "redirect", code: "not_on_mobile_network", step: nil,
             shows: #""authorization_response":{"state":"‹"#),
         OperatorRow(
-            way: .browser, fault: .operatorNeighbourIssuer, flow: "redirect", code: "carrier_error", step: nil,
+            way: .browser, fault: .operatorNeighbourIssuer, flow: "redirect", code: "issuer_mismatch", step: nil,
             shows: "names another issuer"),
         OperatorRow(
             way: .browser, fault: .operatorSIMSwapped, simSwap: "{if_swapped: refuse}", flow: "redirect",
@@ -62,7 +62,7 @@ import Testing
             way: .verification, fault: .operatorNumber500, flow: "phone_verification", code: "carrier_error",
             step: "number", shows: #""phone_number":"‹"#),
         OperatorRow(
-            way: .verification, fault: .operatorNeighbourIssuer, flow: "phone_verification", code: "carrier_error",
+            way: .verification, fault: .operatorNeighbourIssuer, flow: "phone_verification", code: "issuer_mismatch",
             step: nil, shows: "names another issuer"),
         OperatorRow(
             way: .choice, fault: .operatorFinder500, at: "harbor", finder: [], flow: "redirect", code: "carrier_error",

@@ -138,7 +138,7 @@ enum ExampleCapsules {
             "par_expiry.json", false,
             "now:  carrier_error, step par: The response of the pushed authorization request endpoint has no expires_in"
         ),
-        ("callback_issuer.json", false, "now:  carrier_error: The authorization response names another issuer"),
+        ("callback_issuer.json", false, "now:  issuer_mismatch: The authorization response names another issuer"),
         (
             "callback_state.json", true,
             "the failure itself: whether a sign-in with this state is under way, the database decides\n"

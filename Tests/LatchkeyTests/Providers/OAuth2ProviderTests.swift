@@ -146,7 +146,7 @@ import Testing
         "An error reaches the frontend, and no session is created",
         arguments: [
             Failure(fault: .authorizationDenied, error: "access_denied"),
-            Failure(fault: .authorizationOtherIssuer, error: "carrier_error"),
+            Failure(fault: .authorizationOtherIssuer, error: "issuer_mismatch"),
             Failure(fault: .tokenInvalidGrant, error: "invalid_grant"),
             Failure(fault: .token500, error: "carrier_error"),
             Failure(fault: .userInfo401, error: "carrier_error"),

@@ -157,8 +157,8 @@ import Testing
         arguments: [
             Failure(fault: .authorizationDenied, error: "access_denied", isPosted: false),
             Failure(fault: .authorizationServerError, error: "server_error", isPosted: false),
-            Failure(fault: .authorizationOtherIssuer, error: "carrier_error", isPosted: false),
-            Failure(fault: .authorizationMissingIssuer, error: "carrier_error", isPosted: false),
+            Failure(fault: .authorizationOtherIssuer, error: "issuer_mismatch", isPosted: false),
+            Failure(fault: .authorizationMissingIssuer, error: "issuer_mismatch", isPosted: false),
             Failure(fault: .tokenInvalidGrant, error: "invalid_grant"),
             Failure(fault: .token500, error: "carrier_error"),
             Failure(fault: .idTokenWrongNonce, error: "invalid_id_token"),
@@ -187,8 +187,8 @@ import Testing
     @Test(
         "An error of another issuer, or of none where one is promised, is not taken for the provider's",
         arguments: [
-            (CarrierSimulator.Fault.authorizationOtherIssuer, "carrier_error", "names another issuer"),
-            (.authorizationMissingIssuer, "carrier_error", "has no iss"),
+            (CarrierSimulator.Fault.authorizationOtherIssuer, "issuer_mismatch", "names another issuer"),
+            (.authorizationMissingIssuer, "issuer_mismatch", "has no iss"),
         ])
     func errorOfAnother(_ fault: CarrierSimulator.Fault, _ error: String, _ says: String) async throws {
         try await withHarness { harness in
@@ -245,7 +245,7 @@ import Testing
                     _ = try await browser.get(page.location)
                     let done = try await browser.get(try await approved(browser, page))
                     let isRefused = fault == .authorizationOtherIssuer || setting ?? isPromised
-                    let expected: String? = isRefused ? "carrier_error" : isError ? "access_denied" : nil
+                    let expected: String? = isRefused ? "issuer_mismatch" : isError ? "access_denied" : nil
                     #expect(done.parameters["error"] == expected, "\(done.location)")
                     #expect(harness.simulator.log.tokenPosts("acme") == (expected == nil ? 1 : 0))
                 }

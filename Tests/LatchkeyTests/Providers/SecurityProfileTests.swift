@@ -125,7 +125,8 @@ import Testing
         "What a provider does below the profile is refused",
         arguments: [
             Row(
-                testDescription: "a response without iss", faults: [.authorizationMissingIssuer], error: "carrier_error"
+                testDescription: "a response without iss", faults: [.authorizationMissingIssuer],
+                error: "issuer_mismatch"
             ),
             Row(testDescription: "a token that is not bound", faults: [.dpopBearer], error: "carrier_error"),
             Row(testDescription: "an ID token with RS256", isRS256: true, error: "invalid_id_token"),

@@ -252,7 +252,7 @@ import Testing
             #expect(try await walk.userID(owner) == owned)
             for (fault, error) in [
                 (CarrierSimulator.Fault.authorizationDenied, "access_denied"),
-                (.authorizationOtherIssuer, "carrier_error"), (.tokenInvalidGrant, "invalid_grant"),
+                (.authorizationOtherIssuer, "issuer_mismatch"), (.tokenInvalidGrant, "invalid_grant"),
                 (.idTokenWrongNonce, "invalid_id_token"),
             ] {
                 walk.harness.simulator.setFaults([fault], for: "globex")

@@ -181,8 +181,8 @@ import Testing
         arguments: [
             Failure(fault: .authorizationDenied, error: "access_denied"),
             Failure(fault: .authorizationServerError, error: "server_error"),
-            Failure(fault: .authorizationOtherIssuer, error: "carrier_error"),
-            Failure(fault: .authorizationMissingIssuer, error: "carrier_error"),
+            Failure(fault: .authorizationOtherIssuer, error: "issuer_mismatch"),
+            Failure(fault: .authorizationMissingIssuer, error: "issuer_mismatch"),
             Failure(fault: .tokenInvalidGrant, error: "invalid_grant"),
             Failure(fault: .token500, error: "carrier_error"),
             Failure(fault: .idTokenWrongNonce, error: "invalid_id_token"),
@@ -274,7 +274,8 @@ import Testing
                 let callback = try await approve(browser, asked).location
                 #expect(callback.contains("mccmnc=310410"))
                 let mixedUp = callback.replacing("mccmnc=310410", with: "mccmnc=\(named)")
-                #expect(try await browser.get(mixedUp).parameters["error"] == "carrier_error", "\(named)")
+                let error = try await browser.get(mixedUp).parameters["error"]
+                #expect(error == "issuer_mismatch", "\(named)")
                 #expect(harness.simulator.log.tokenPosts() == 0)
             }
         }

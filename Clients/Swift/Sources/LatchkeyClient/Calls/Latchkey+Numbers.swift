@@ -105,7 +105,7 @@ extension LatchkeyError {
 
     private static let ofOperators: Set<Code> = [
         .simSwapped, .operatorUnknown, .consentRequired, .accessDenied, .invalidGrant, .temporarilyUnavailable,
-        "carrier_error", "carrier_timeout",
+        "carrier_error", "carrier_timeout", "issuer_mismatch",
     ]
 }
 
