@@ -11,6 +11,8 @@ struct APIError: Error, Sendable {
     let errorType: ErrorType
     /// For developers: what was wrong and what to do.
     let description: String
+    /// For the person who uses the app.
+    let userMessage: String
     var correlationID: CorrelationID?
     /// Beside the fields of every error.
     var headers: HTTPFields = [:]
@@ -21,17 +23,15 @@ struct APIError: Error, Sendable {
 
     init(
         _ status: HTTPResponse.Status, _ code: String, _ errorType: ErrorType = .invalidRequest,
-        _ description: String, headers: HTTPFields = [:]
+        _ description: String, headers: HTTPFields = [:], userMessage: String? = nil
     ) {
         self.status = status
         self.code = code
         self.errorType = errorType
         self.description = description
+        self.userMessage = userMessage ?? UserMessage.text(code, errorType)
         self.headers = headers
     }
-
-    /// For the person who uses the app.
-    var userMessage: String { UserMessage.text(code, errorType) }
 
     /// - Parameter asProblem: Whether the client accepts problem details (RFC 9457): they have the same members, and
     ///   those of the RFC. `type` is `about:blank`, because `error` tells the kinds of errors apart.
@@ -121,7 +121,8 @@ extension APIError {
 
     /// The refusal of a use case.
     init(_ error: SignInError) {
-        self.init(error.code.status, error.codeText, error.errorType, error.description)
+        self.init(
+            error.code.status, error.codeText, error.errorType, error.description, userMessage: error.userMessage)
         correlationID = error.correlationID
         if let seconds = error.retryAfter { headers[.retryAfter] = String(seconds) }
         // RFC 9110 section 15.5.2: a 401 names a scheme.

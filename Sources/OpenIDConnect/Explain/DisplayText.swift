@@ -1,7 +1,7 @@
 import Primitives
 
 /// Values of a token as an explanation shows them: on one line, and cut off if they are long.
-enum DisplayText {
+package enum DisplayText {
     private static let maximumCharacters = 120
 
     /// A text between guillemets; the kind of any other value.
@@ -24,7 +24,7 @@ enum DisplayText {
     }
 
     /// A text without characters that could end the line or control a terminal.
-    static func line(_ text: String) -> String {
+    package static func line(_ text: String) -> String {
         var line = ""
         for scalar in text.unicodeScalars.prefix(maximumCharacters) {
             let category = scalar.properties.generalCategory

@@ -49,7 +49,9 @@ extension BackchannelAuthenticationContext {
         let network = MCCMNC(terms.network)
         guard let correlationID = CorrelationID(terms.correlationID) else { throw .internalFault }
         if provider.kind == .zenkey {
-            guard client.mayHaveNamed(terms.redirectURI) else { throw .redirectURINotRegistered }
+            guard client.mayHaveNamed(terms.redirectURI) else {
+                throw .redirectURINotRegistered(terms.redirectURI, among: client.redirectURIs)
+            }
             guard network != nil else { throw .internalFault }
         } else {
             guard provider.backchannelTokenDeliveryMode != nil else { throw .backchannelOff }

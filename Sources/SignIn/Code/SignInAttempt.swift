@@ -30,7 +30,7 @@ final class SignInAttempt: Sendable {
         else { throw .unknownProvider(in: configuration) }
         guard let client = provider.clients[request.clientID] else { throw .unknownClient }
         guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
-            throw .redirectURINotRegistered
+            throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
         }
         guard provider.kind != .camara || request.wasStartedHere || request.isOperatorToken else {
             throw .codeNotForNumbers

@@ -21,15 +21,25 @@ extension SignInError {
 
     static let targetNotRegistered = invalidRequest(
         field: "target_link_uri",
-        "is not one of the client's redirect_uris for web pages. Send a registered one, or none.")
+        "is not one of the client's redirect_uris for web pages. Send a registered one, or none.", .configurationError)
 
     static let unknownClient = invalidRequest(
         field: "client_id",
         "is not one of this provider's clients. Use the client_id that is registered for this app.")
 
-    static let redirectURINotRegistered = invalidRequest(
-        field: "redirect_uri",
-        "is not one of the client's registered redirect URIs. Send it exactly as it is registered.")
+    /// - Parameter sent: Is in the log only, without its query, beside the nearest of the registered ones.
+    static func redirectURINotRegistered(_ sent: String, among registered: [String]) -> SignInError {
+        var error = invalidRequest(
+            field: "redirect_uri",
+            "is not one of the client's registered redirect URIs. Send it exactly as it is registered.",
+            .configurationError)
+        let shown = AppRedirectURI.shown(sent)
+        error.cause =
+            AppRedirectURI.nearest(to: sent, among: registered).map {
+                "redirect_uri is \(shown), which is not registered; the nearest registered one is \($0)"
+            } ?? "redirect_uri is \(shown), and the client has no registered one"
+        return error
+    }
 
     static let codeVerifierMissing = invalidRequest(
         "code_verifier is missing. Send the verifier of the authorization request's code_challenge.")

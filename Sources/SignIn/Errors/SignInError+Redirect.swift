@@ -3,19 +3,23 @@ import OpenIDConnect
 /// Errors of redirect sign-ins.
 extension SignInError {
     static let redirectUnknown = invalidRequest(
-        "state is unknown, was used, or is older than ten minutes. Start a new sign-in.")
+        "state is unknown, was used, or is older than ten minutes. Start a new sign-in."
+    ).telling(.over)
 
     static let otherBrowser = SignInError(
         .invalidRequest, .requestDenied,
-        "The sign-in was started in another browser, or cookies are off. Start a new sign-in, with cookies on.")
+        "The sign-in was started in another browser, or cookies are off. Start a new sign-in, with cookies on."
+    ).telling(.elsewhere)
 
     static let clientNotNamed = invalidRequest(
         "client_id is missing, and the provider has more than one client. Send client_id.")
 
-    static let popupNeedsOrigin = invalidRequest(
+    static let popupNeedsOrigin = SignInError(
+        .invalidRequest, .configurationError,
         "A popup needs an http or https redirect_uri: its origin receives the outcome. Send such a redirect_uri.")
 
-    static let clientTypeNotAllowed = invalidRequest(
+    static let clientTypeNotAllowed = SignInError(
+        .invalidRequest, .configurationError,
         "redirect_uri is not for this client_type. Send the client_type of this frontend; for an app's https "
             + "redirect_uri, the operator must name it in client_types.")
 
@@ -48,10 +52,12 @@ extension SignInError {
     }
 
     static let responseNotSigned = invalidRequest(
-        "The authorization response is not signed, and this provider's must be. Start a new sign-in.")
+        "The authorization response is not signed, and this provider's must be. Start a new sign-in."
+    ).telling(.unconfirmed)
 
     static let responseSigned = invalidRequest(
-        "The authorization response is a JWT, which was not asked for. Start a new sign-in.")
+        "The authorization response is a JWT, which was not asked for. Start a new sign-in."
+    ).telling(.unconfirmed)
 
     /// A signed authorization response is not used.
     init(_ refusal: AuthorizationResponseRefusal) {
@@ -62,7 +68,7 @@ extension SignInError {
     }
 
     static func responseRefused(_ check: AuthorizationResponseCheck) -> SignInError {
-        invalidRequest("\(check.demand) (\(check.rawValue)) Start a new sign-in.")
+        invalidRequest("\(check.demand) (\(check.rawValue)) Start a new sign-in.").telling(.unconfirmed)
     }
 
     static let responseOfOtherClient = carrierError(

@@ -57,6 +57,7 @@ package struct SignInError: Error, Sendable, Hashable {
         var cause: String?
         var carrierError: String?
         var request: OIDCError.FailedRequest?
+        var situation: UserMessage.Situation?
         let retryAfter: Int64?
         let fault: Fault
         var codeMayBeSpent: Bool
@@ -121,6 +122,8 @@ package struct SignInError: Error, Sendable, Hashable {
         get { contents.value.request }
         set { contents.value.request = newValue }
     }
+    /// The text for the person who uses the app.
+    package var userMessage: String { contents.value.situation?.rawValue ?? UserMessage.text(codeText, errorType) }
     /// Seconds after which to try again; nil if a retry does not help.
     package var retryAfter: Int64? { contents.value.retryAfter }
     /// Who caused it. The client's errors are logged as info, the carrier's as warnings, the server's as errors.
@@ -145,8 +148,10 @@ package struct SignInError: Error, Sendable, Hashable {
     /// - Parameters:
     ///   - field: The field's name in RFC 6749.
     ///   - problem: The description without that name.
-    static func invalidRequest(field: String, _ problem: String) -> SignInError {
-        var error = invalidRequest("\(field) \(problem)")
+    static func invalidRequest(
+        field: String, _ problem: String, _ type: ErrorType = .invalidRequest
+    ) -> SignInError {
+        var error = SignInError(.invalidRequest, type, "\(field) \(problem)")
         error.field = field
         return error
     }
@@ -162,6 +167,13 @@ package struct SignInError: Error, Sendable, Hashable {
 
     static func invalidGrant(_ description: String) -> SignInError {
         SignInError(.refusedByCarrier, .requestDenied, description, carrierCode: "invalid_grant")
+    }
+
+    /// This error, with the text for a situation in place of the usual one for the person who uses the app.
+    func telling(_ situation: UserMessage.Situation) -> SignInError {
+        var error = self
+        error.contents.value.situation = situation
+        return error
     }
 
     static func carrierError(

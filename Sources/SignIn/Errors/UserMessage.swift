@@ -1,5 +1,12 @@
 /// The text of an error for the person who uses the app: short, and without technical terms.
 package enum UserMessage {
+    /// What a person is told where the code and the kind of an error say too little. The raw value is the text.
+    package enum Situation: String, Sendable, Hashable, CaseIterable {
+        case over = "This sign-in can no longer be finished. Please start it again."
+        case elsewhere = "This sign-in was not started in this browser, or cookies are off. Please start it again here."
+        case unconfirmed = "Your sign-in could not be confirmed. Please try again."
+    }
+
     /// - Parameters:
     ///   - code: The `error` of the response.
     ///   - type: Decides where the code alone says nothing to a person.
@@ -13,7 +20,7 @@ package enum UserMessage {
         case "last_identity": "This is your only way to sign in, so it cannot be removed."
         case "invalid_token", "invalid_grant", "insufficient_user_authentication": "Please sign in again to continue."
         case "grant_missing", "grant_revoked": "Please sign in with this provider again to continue."
-        case "invalid_id_token", "issuer_mismatch": "Your sign-in could not be confirmed. Please try again."
+        case "invalid_id_token", "issuer_mismatch": Situation.unconfirmed.rawValue
         case "not_on_mobile_network":
             "Your phone number could not be checked. Please turn on mobile data and try again, or sign in another way."
         case "sim_swapped":

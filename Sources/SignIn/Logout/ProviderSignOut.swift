@@ -45,7 +45,9 @@ package struct ProviderSignOut: Sendable {
         let clients = provider.clients.filter { session == nil || $0.key.text == session?.session.clientID }
         guard !clients.isEmpty else { throw .notOfThisProvider }
         let found = clients.filter { $0.value.mayReceiveBrowsers(at: redirectURI) }
-        guard let id = found.keys.min(by: { $0.text < $1.text }) else { throw .redirectURINotRegistered }
+        guard let id = found.keys.min(by: { $0.text < $1.text }) else {
+            throw .redirectURINotRegistered(redirectURI, among: clients.values.flatMap(\.redirectURIs))
+        }
         return Exit(
             provider: name, clientID: id, redirectURI: redirectURI, relyingParty: relyingParty,
             hint: provider.kind == .oidc && provider.keepsIDTokens ? try await hint(of: session) : nil)

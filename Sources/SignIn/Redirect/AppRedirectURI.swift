@@ -10,6 +10,24 @@ package enum AppRedirectURI {
         return registered.contains { $0.hasSameBytes(as: uri) || (loopback != nil && Loopback($0) == loopback) }
     }
 
+    /// The registered URI that has the most in common with one that is not registered, at its beginning and its end;
+    /// nil if there is none.
+    static func nearest(to uri: String, among registered: [String]) -> String? {
+        registered.max { common(uri, $0) < common(uri, $1) }
+    }
+
+    private static func common(_ left: String, _ right: String) -> Int {
+        let beginning = zip(left.utf8, right.utf8).prefix { $0 == $1 }.count
+        let ends = (left.utf8.dropFirst(beginning).reversed(), right.utf8.dropFirst(beginning).reversed())
+        return beginning + zip(ends.0, ends.1).prefix { $0 == $1 }.count
+    }
+
+    /// As logs show what a caller has sent: one line of limited length, without a query, which may have anything.
+    static func shown(_ uri: String) -> String {
+        let path = uri.prefix { $0 != "?" && $0 != "#" }
+        return DisplayText.line(String(path)) + (path.endIndex == uri.endIndex ? "" : "?…")
+    }
+
     /// The URI with more query parameters.
     static func appending(_ items: [(name: String, value: String)], to uri: String) -> String {
         let separator = uri.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"

@@ -48,7 +48,7 @@ package struct RedirectEnd: Sendable {
             action + [("status", "pending"), ("confirmation", confirmation.exposed)]
         case .failed(let error):
             action + [
-                ("status", "failure"), ("message", UserMessage.text(error.codeText, error.errorType)),
+                ("status", "failure"), ("message", error.userMessage),
                 ("error", error.codeText), ("error_description", error.description),
                 ("correlation_id", correlationID.text),
             ]

@@ -1,3 +1,4 @@
+import Logging
 import OpenIDConnect
 package import Primitives
 package import StorageModel
@@ -16,8 +17,18 @@ extension RedirectSignIn {
                 nil
             }
         } catch {
+            logStart(error, at: request.provider, correlationID)
             throw error.with(correlationID)
         }
+    }
+
+    /// Logs that a redirect URI is not registered: no frontend is told, and no sign-in has begun that would have a
+    /// line. Anyone can send such a start.
+    func logStart(_ error: SignInError, at provider: String?, _ correlationID: CorrelationID) {
+        guard error.field == "redirect_uri", let cause = error.cause else { return }
+        var metadata: Logger.Metadata = ["correlation_id": "\(correlationID)", "cause": "\(cause)"]
+        if let provider { metadata["provider"] = "\(provider)" }
+        refusedStarts.log(error, "start refused", metadata, to: signIn.logger, at: clock.now())
     }
 
     private func begin(
@@ -84,7 +95,9 @@ extension RedirectSignIn {
         guard let client = provider.client(request.clientID) else {
             throw request.clientID == nil ? .clientNotNamed : .unknownClient
         }
-        guard client.mayReceiveBrowsers(at: request.redirectURI) else { throw .redirectURINotRegistered }
+        guard client.mayReceiveBrowsers(at: request.redirectURI) else {
+            throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
+        }
         guard
             provider.kind != .oauth2
                 || (request.acrValues.isEmpty && request.context == nil && request.maximumAge == nil)

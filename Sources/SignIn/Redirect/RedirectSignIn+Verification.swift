@@ -33,6 +33,7 @@ extension RedirectSignIn {
                 nil
             }
         } catch {
+            logStart(error, at: question.provider, correlationID)
             throw error.with(correlationID)
         }
     }
@@ -43,7 +44,9 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> StartedVerification {
         let inquiry = try await verifyPhoneNumber.inquiry(question, of: holder.user, correlationID)
         guard relyingParties[inquiry.key] != nil else { throw .unknownProvider(in: configuration) }
-        guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else { throw .redirectURINotRegistered }
+        guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else {
+            throw .redirectURINotRegistered(redirectURI, among: inquiry.client.redirectURIs)
+        }
         let id = Secret(random.token())
         let pending = pendingVerification(id, inquiry, redirectURI, publicURL, subnet, correlationID)
         // First, so that a browser that is sent away finds it when it comes back.

@@ -26,6 +26,7 @@ package struct RedirectSignIn: Sendable {
     let answeredCodes: OneTimeRecordQuota
     /// By provider, so that a flood at one does not hide the refused responses of another.
     let refusals: [String: LogSampler]
+    let refusedStarts = LogSampler()
     let clock: WallClock
     let random: RandomSource
 

@@ -40,4 +40,7 @@ struct UserMessageTests {
     func plain(_ code: String) {
         for type in ErrorType.allCases { Self.check(UserMessage.text(code, type)) }
     }
+
+    @Test("of a situation is, too", arguments: UserMessage.Situation.allCases)
+    func situation(_ situation: UserMessage.Situation) { Self.check(situation.rawValue) }
 }

@@ -130,6 +130,7 @@ import Testing
             let page = try await browser.get(try await walk.approved(browser, asked))
             #expect(page.status == 400)
             #expect(page.text.contains(says), "\(page.text)")
+            #expect(page.text.contains("could not be confirmed") && !page.text.contains("entered"), "\(page.text)")
             #expect(walk.harness.simulator.log.count(.token, "acme") == 0)
             walk.harness.simulator.setFaults([], for: "acme")
             let done = try await browser.get(try await walk.approved(browser, asked))
