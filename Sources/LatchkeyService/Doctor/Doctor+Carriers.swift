@@ -7,6 +7,11 @@ import StorageModel
 
 // The carriers' and providers' responses, by the rules of the relying party.
 extension Doctor {
+    /// Whom a finding is about: a mobile carrier of discovery, or any other provider.
+    enum Party: String {
+        case carrier, provider
+    }
+
     private struct Question {
         let network: MCCMNC
         let clientID: ClientID
@@ -44,10 +49,11 @@ extension Doctor {
                     of: configuration.zenkey.clients,
                     responseMode: .query, key: "zenkey")
                 findings += await examineKeys(
-                    of: provider, for: configuration.zenkey.clients, question.network.text, relyingParty, recorder)
+                    of: provider, at: .carrier, for: configuration.zenkey.clients, question.network.text, relyingParty,
+                    recorder)
                 findings += await reachEndpoints(of: provider, question.network.text, recorder)
             } catch {
-                findings.append(Self.finding(error, question.subject, recorder.exchanges.last))
+                findings.append(Self.finding(error, at: .carrier, question.subject, recorder.exchanges.last))
             }
         }
         return findings + examineHosts(recorder.exchanges)
@@ -106,12 +112,12 @@ extension Doctor {
                 }
                 if provider.jwksURI != nil {
                     findings += await examineKeys(
-                        of: provider, for: known.clients, known.id, relyingParty, recorder)
+                        of: provider, at: .provider, for: known.clients, known.id, relyingParty, recorder)
                 }
                 findings += await reachEndpoints(
                     of: provider, and: known.mobileOperator?.apis.root, known.id, recorder)
             } catch {
-                findings.append(Self.finding(error, known.id, recorder.exchanges.last))
+                findings.append(Self.finding(error, at: .provider, known.id, recorder.exchanges.last))
             }
         }
         for (provider, finder) in configuration.telcoFinders.sorted(by: { $0.key < $1.key }) {
@@ -135,7 +141,7 @@ extension Doctor {
             findings += examineAuthentication(of: client, at: provider, subject, key: nil)
             return findings + (await reachEndpoints(of: provider, and: finder.apiRoot, subject, recorder))
         } catch {
-            return [Self.finding(error, subject, recorder.exchanges.last)]
+            return [Self.finding(error, at: .provider, subject, recorder.exchanges.last)]
         }
     }
 
@@ -191,13 +197,15 @@ extension Doctor {
         }
     }
 
-    private static func finding(_ error: OIDCError, _ subject: String, _ last: ExchangeRecorder.Exchange?) -> Finding {
+    private static func finding(
+        _ error: OIDCError, at party: Party, _ subject: String, _ last: ExchangeRecorder.Exchange?
+    ) -> Finding {
         var message = error.reason
         if let code = error.carrierError { message += " (\(code))" }
         if let failure = last?.failure { message += " (\(failure.reason))" }
         if let status = last?.response?.status, status != 200 { message += " (HTTP status \(status))" }
         let area: Finding.Area = error.code == .metadataRefused ? .metadata : .discovery
-        let fix = last?.failure?.code.remedy ?? error.code.remedy
+        let fix = last?.failure?.code.remedy ?? error.code.remedy(at: party)
         return .problem(area, subject, message, fix: fix)
     }
 
@@ -230,21 +238,33 @@ extension Doctor {
 
 extension OIDCError.Code {
     /// The remedy for an operator.
-    fileprivate var remedy: String {
-        switch self {
-        case .unknownNetwork: "check the mccmnc, and that its carrier takes part"
-        case .discoveryRefused: "ask the operator of discovery what its error means"
-        case .clientRefused: "check that the client's id in zenkey.clients is the registered one"
-        case .metadataRefused:
-            "if a carrier's hosts are right, add them to zenkey.trusted_issuers, and the network's issuer to "
-                + "zenkey.issuers; if a provider's issuer is not spelled as in its metadata, correct it; otherwise "
-                + "tell the carrier or provider"
-        case .unusableResponse:
-            "check zenkey.discovery_url or the issuer; if it is right, tell the operator of discovery"
-        case .keysUnavailable, .invalidIDToken: "tell the carrier; sign-ins with it fail until it publishes usable keys"
-        case .carrierRefused, .apiRefused, .timedOut, .unreachable, .overloaded, .suspended, .storeUnavailable:
-            "check that this machine can reach the carrier; try again later"
+    fileprivate func remedy(at party: Doctor.Party) -> String {
+        switch (self, party) {
+        case (.unknownNetwork, _): "check the mccmnc, and that its carrier takes part"
+        case (.discoveryRefused, .carrier): "ask the operator of discovery what its error means"
+        case (.discoveryRefused, .provider): "ask the provider what its error means"
+        case (.clientRefused, .carrier): "check that the client's id in zenkey.clients is the registered one"
+        case (.clientRefused, .provider): "check that the client's id is the registered one"
+        case (.metadataRefused, .carrier):
+            "if the carrier's hosts are right, add them to zenkey.trusted_issuers, and the network's issuer to "
+                + "zenkey.issuers; otherwise tell the carrier"
+        case (.metadataRefused, .provider):
+            "if issuer is not spelled as in the provider's metadata, correct it; otherwise tell the provider"
+        case (.unusableResponse, .carrier):
+            "check zenkey.discovery_url; if it is right, tell the operator of discovery"
+        case (.unusableResponse, .provider): "check the issuer; if it is right, tell the provider"
+        case (.keysUnavailable, _), (.invalidIDToken, _): party.unusableKeysRemedy
+        case (.carrierRefused, _), (.apiRefused, _), (.timedOut, _), (.unreachable, _), (.overloaded, _),
+            (.suspended, _), (.storeUnavailable, _):
+            "check that this machine can reach the \(party.rawValue); try again later"
         }
+    }
+}
+
+extension Doctor.Party {
+    /// What to do about a key set without usable keys.
+    var unusableKeysRemedy: String {
+        "tell the \(rawValue): sign-ins with it fail until it publishes usable keys"
     }
 }
 
@@ -257,10 +277,11 @@ extension OutboundError.Code {
             "check that the name resolves and the firewall allows outbound requests; set outbound.proxy if a proxy is "
                 + "needed"
         case .addressRefused:
-            "the address is private or special: set outbound.allow_private_networks if the carrier has a private "
+            "the address is private or special: set outbound.allow_private_networks if the host has a private "
                 + "address, or allow_loopback_http for development"
-        case .tls: "tell the operator of the host; if its certificate authority is your own, set "
-            + "outbound.additional_ca_bundle"
+        case .tls:
+            "tell the operator of the host; if its certificate authority is your own, set "
+                + "outbound.additional_ca_bundle"
         case .closed: "try again; if it persists, tell the operator of the host"
         case .malformed, .tooLarge: "check the URL; if it is right, tell the operator of the host"
         case .overloaded, .suspended, .shutDown: "try again"

@@ -59,7 +59,7 @@ extension Doctor {
         let magnitude = Int64(clamping: skew.magnitude)
         guard magnitude > 1 else { return .ok(.clock, host, "agrees with this machine's clock") }
         let message = "is \(magnitude) s \(skew > 0 ? "ahead of" : "behind") this machine's clock"
-        let fix = "set this machine's clock with NTP; if it is right, tell the carrier"
+        let fix = "set this machine's clock with NTP; if it is right, tell the operator of the host"
         if magnitude > allowedSeconds {
             let refused = "\(message), more than id_token.clock_skew allows (\(allowedSeconds) s)"
             return .problem(.clock, host, refused, fix: fix)

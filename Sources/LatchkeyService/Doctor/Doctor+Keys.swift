@@ -2,10 +2,10 @@ import LatchkeyConfiguration
 import OpenIDConnect
 import SignIn
 
-// A carrier's signing keys: whether sign-ins can use them, and why not.
+// The signing keys of a carrier or provider: whether sign-ins can use them, and why not.
 extension Doctor {
     func examineKeys(
-        of provider: ProviderMetadata, for clients: [Configuration.Client], _ subject: String,
+        of provider: ProviderMetadata, at party: Party, for clients: [Configuration.Client], _ subject: String,
         _ relyingParty: RelyingParty, _ recorder: ExchangeRecorder
     ) async -> [Finding] {
         let failure: OIDCError?
@@ -24,18 +24,16 @@ extension Doctor {
             if let reason = exchange?.failure?.reason { message += " (\(reason))" }
             if let status = exchange?.response?.status, status != 200 { message += " (HTTP status \(status))" }
             findings.append(
-                .problem(
-                    .keys, subject, message,
-                    fix: fix ?? "tell the carrier: sign-ins with it fail until it publishes usable keys"))
+                .problem(.keys, subject, message, fix: fix ?? party.unusableKeysRemedy))
         } else {
-            findings += usable(entries, provider, clients, subject)
+            findings += usable(entries, provider, party, clients, subject)
         }
-        return findings + entries.compactMap { finding($0, subject) }
+        return findings + entries.compactMap { finding($0, party, subject) }
     }
 
     private func usable(
-        _ entries: [KeySetReport.Entry], _ provider: ProviderMetadata, _ clients: [Configuration.Client],
-        _ subject: String
+        _ entries: [KeySetReport.Entry], _ provider: ProviderMetadata, _ party: Party,
+        _ clients: [Configuration.Client], _ subject: String
     ) -> [Finding] {
         let usable = entries.filter { !$0.algorithms.isEmpty }
         let names = usable.map { "\($0.name) (\($0.algorithmNames), \($0.kind), \($0.bits ?? 0) bits)" }
@@ -56,7 +54,7 @@ extension Doctor {
             findings.append(
                 .problem(
                     .keys, subject, "no key is for the accepted algorithms (\(Names(listed).text))",
-                    fix: "tell the carrier: its metadata and its keys contradict each other"))
+                    fix: "tell the \(party.rawValue): its metadata and its keys contradict each other"))
         }
         for algorithm in there.sorted(by: { $0.rawValue < $1.rawValue }) {
             let nameless = usable.filter { $0.algorithms.contains(algorithm) && $0.keyID == nil }
@@ -65,17 +63,17 @@ extension Doctor {
                 .warning(
                     .keys, subject,
                     "\(nameless.count) keys for \(algorithm.rawValue) have no kid, so none is used",
-                    fix: "tell the carrier to name its keys"))
+                    fix: "tell the \(party.rawValue) to name its keys"))
         }
         return findings
     }
 
     /// Keys for other purposes and of other kinds are ignored.
-    private func finding(_ entry: KeySetReport.Entry, _ subject: String) -> Finding? {
+    private func finding(_ entry: KeySetReport.Entry, _ party: Party, _ subject: String) -> Finding? {
         guard let refusal = entry.refusal, let reason = refusal.reason(entry) else { return nil }
         return .warning(
             .keys, subject, "\(entry.name) is not used: \(reason)",
-            fix: "tell the carrier if it signs with the key: such tokens are refused")
+            fix: "tell the \(party.rawValue) if it signs with the key: such tokens are refused")
     }
 }
 

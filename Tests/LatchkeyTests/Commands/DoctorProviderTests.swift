@@ -102,4 +102,46 @@ import Testing
         let remedy = found.first?.remedy ?? ""
         #expect(remedy.contains("client_secret_basic_encoding to plain") == isWarned, "\(remedy)")
     }
+
+    /// What a provider does, and a part of the remedy.
+    private static let failures: [(metadata: String, keys: String, remedy: String)] = [
+        (#"{"issuer":"https://other.example"}"#, "", "if issuer is not spelled as in the provider's metadata"),
+        ("no JSON", "", "check the issuer; if it is right, tell the provider"),
+        (good, "{}", "tell the provider: sign-ins with it fail"), (good, #"{"keys":[]}"#, "tell the provider"),
+        (good, #"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#, "tell the provider"),
+        ("unreachable", "", "check that the name resolves"), ("private", "", "outbound.allow_private_networks"),
+        ("clock", "", "tell the operator of the host"),
+    ]
+    private static let good = #"""
+        {"issuer":"https://op.example","authorization_endpoint":"https://op.example/a",\#
+        "token_endpoint":"https://op.example/t","jwks_uri":"https://op.example/jwks"}
+        """#
+
+    @Test("The remedies for an OpenID provider speak of it, and of no carriers", arguments: 0..<failures.count)
+    func remedies(index: Int) async throws {
+        let row = Self.failures[index]
+        let http = ScriptedHTTPClient { request throws(OutboundError) in
+            switch row.metadata {
+            case "unreachable": throw OutboundError(.unreachable, mayHaveBeenSent: false, reason: "no address")
+            case "private": throw OutboundError(.addressRefused, mayHaveBeenSent: false, reason: "10.0.0.1")
+            case "clock":
+                var response = OutboundResponse.json(Self.good)
+                response.date = "Mon, 07 Nov 1994 08:49:37 GMT"
+                return response
+            default: return .json(request.url.text.hasSuffix("/jwks") ? row.keys : row.metadata)
+            }
+        }
+        let client = Configuration.Client(id: try #require(ClientID("client-1")), secret: Secret("s3cret"))
+        let issuer = try #require(EndpointURL("https://op.example", policy: .httpsOnly))
+        var configuration = Configuration()
+        configuration.providers = [.init(id: "acme", issuer: issuer, clients: [client])]
+        let report = await Doctor(
+            configuration, networks: [], http: http, clock: ManualClock(secondsSinceEpoch: 784_111_777).wallClock
+        ).examine()
+        let remedies = report.findings.filter { $0.severity != .ok }.compactMap(\.remedy)
+        #expect(remedies.contains { $0.contains(row.remedy) }, "\(report.text)")
+        for word in ["carrier", "zenkey"] {
+            #expect(!remedies.contains { $0.contains(word) }, "\(remedies)")
+        }
+    }
 }
