@@ -31,7 +31,7 @@ struct LogoutValidationContext: IssuedClaims {
     /// One audience only, as of an ID token.
     var hasAudience: Bool { client != nil }
 
-    private var client: ClientID? {
+    var client: ClientID? {
         guard let audience = claims.onlyAudience else { return nil }
         return requirements.clients.keys.first { audience.hasSameBytes(as: $0.text) }
     }

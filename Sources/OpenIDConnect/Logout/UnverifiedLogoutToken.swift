@@ -4,6 +4,8 @@ import Primitives
 struct UnverifiedLogoutToken: Sendable {
     let token: SignedToken
     let logout: LogoutToken
+    /// The client that the token is for.
+    let client: ClientID
 
     struct Requirements: Sendable {
         let issuer: String
@@ -29,9 +31,11 @@ struct UnverifiedLogoutToken: Sendable {
         let context = LogoutValidationContext(claims: claims, requirements: requirements)
         guard context.audienceAllows(token.algorithm) else { throw .failed(.algorithm) }
         for rule in LogoutValidationContext.logoutRules where !rule.isMet(context) { throw .failed(rule.check) }
-        // The rules make sure that neither is missing.
+        // The rules make sure that none is missing.
         guard let issuedAt = context.issuedAt else { throw .failed(.issuedAt) }
         guard let id = context.visibleText("jti") else { throw .failed(.tokenID) }
+        guard let client = context.client else { throw .failed(.audience) }
+        self.client = client
         // An expiry, which older providers leave out, can only make it earlier.
         logout = LogoutToken(
             issuer: requirements.issuer, subject: context.visibleText("sub"), sessionID: claims["sid"]?.sessionIDText,

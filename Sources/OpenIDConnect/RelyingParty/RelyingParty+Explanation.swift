@@ -28,7 +28,10 @@ extension RelyingParty {
     ) async -> LogoutTokenExplanation {
         let rules = configuration.idTokenRules
         return UnverifiedLogoutToken.explain(
-            logoutToken, .init(issuer: provider.issuer, clients: clients, rules: rules, now: moment),
+            logoutToken,
+            .init(
+                issuer: provider.issuer, clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules,
+                now: moment),
             keys: await keysForExplanation(of: provider), allows: provider.signingAlgorithms.contains)
     }
 
@@ -40,7 +43,9 @@ extension RelyingParty {
         let keys = provider.flatMap { try? keyCaches.cache(of: $0) }?.held
         return UnverifiedLogoutToken.explain(
             logoutToken,
-            .init(issuer: issuer?.text ?? "", clients: clients, rules: configuration.idTokenRules, now: clock.now()),
+            .init(
+                issuer: issuer?.text ?? "", clients: Self.logoutAlgorithms(of: clients, at: provider),
+                rules: configuration.idTokenRules, now: clock.now()),
             keys: keys.map { .success($0) }
                 ?? .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached")),
             allows: { provider?.signingAlgorithms.contains($0) ?? true })

@@ -7,8 +7,9 @@ extension RelyingParty {
     ///
     /// The caller is unauthenticated, so the checks that need no keys run first, and cached keys are fetched again on
     /// behalf of logout tokens once a minute at most.
-    /// - Parameter clients: Our clients at this provider, each with what its tokens may be signed with
-    ///   (`id_token_signed_response_alg`).
+    /// - Parameter clients: Our clients at this provider, each with what its ID tokens may be signed with
+    ///   (`id_token_signed_response_alg`). Where that is several, RS256 among them, only RS256 is accepted, unless the
+    ///   provider does not list it.
     public func verify(
         logoutToken text: Secret, for clients: [ClientID: Set<SigningAlgorithm>]
     ) async throws(LogoutTokenRefusal) -> LogoutToken {
@@ -25,6 +26,8 @@ extension RelyingParty {
                 unverified.token.algorithm,
                 try await provider(for: nil, clientID: client, correlationID: correlationID),
                 correlationID)
+            let allowed = Self.logoutAlgorithms(of: clients, at: metadata)[unverified.client] ?? []
+            guard allowed.contains(unverified.token.algorithm) else { throw OIDCError.failed(.algorithm) }
             cache = try keyCaches.cache(of: metadata)
             held = try await cache.current()
         } catch {
@@ -35,6 +38,16 @@ extension RelyingParty {
             with: held, mayFetch: { logoutKeyFetches.withLock { $0.take(now: clock.now()) } },
             unverified.checkSignature)
         return unverified.logout
+    }
+
+    /// What the logout tokens of each client may be signed with. A registration that names no algorithm means RS256
+    /// (OpenID Connect Dynamic Client Registration section 2), and a logout token has the algorithm of ID tokens
+    /// (Back-Channel Logout section 2.4). A provider that does not list RS256 cannot mean it.
+    static func logoutAlgorithms(
+        of clients: [ClientID: Set<SigningAlgorithm>], at provider: ProviderMetadata?
+    ) -> [ClientID: Set<SigningAlgorithm>] {
+        guard provider?.signingAlgorithms.contains(.rs256) ?? true else { return clients }
+        return clients.mapValues { $0.contains(.rs256) ? [.rs256] : $0 }
     }
 
     /// Where to send a browser so that the provider ends its own session (OpenID Connect RP-Initiated Logout section

@@ -19,7 +19,7 @@ struct LogoutTokenAlgorithmTests {
         let name: String
         let key: TestKey
         let client: String
-        var listed = #"["RS256","ES256"]"#
+        var listed: String? = #"["RS256","ES256"]"#
         let check: LogoutTokenCheck?
         var testDescription: String { name }
     }
@@ -32,7 +32,16 @@ struct LogoutTokenAlgorithmTests {
             Row(name: "ES256 for a client of ES256", key: .ec1, client: "es256", check: nil),
             Row(name: "RS256 for a client of ES256", key: .rsa1, client: "es256", check: .algorithm),
             Row(name: "RS256 for a client of both", key: .rsa1, client: "both", check: nil),
-            Row(name: "ES256 for a client of both", key: .ec1, client: "both", check: nil),
+            Row(name: "ES256 for a client of both, which means RS256", key: .ec1, client: "both", check: .algorithm),
+            Row(
+                name: "ES256 for a client of both, without a list", key: .ec1, client: "both", listed: nil,
+                check: .algorithm),
+            Row(
+                name: "ES256 for a client of both, where RS256 is not listed", key: .ec1, client: "both",
+                listed: #"["ES256"]"#, check: nil),
+            Row(name: "ES256 for a client whose profile has no RS256", key: .ec1, client: "profile", check: nil),
+            Row(
+                name: "RS256 for a client whose profile has none", key: .rsa1, client: "profile", check: .algorithm),
             Row(name: "ES256, not listed", key: .ec1, client: "both", listed: #"["RS256"]"#, check: .algorithm),
             Row(name: "for another client", key: .ec1, client: "other", check: .audience),
         ])
@@ -45,6 +54,7 @@ struct LogoutTokenAlgorithmTests {
         let relyingParty = try carrier.relyingParty(ofIssuer: TokenDraft.issuer)
         let algorithms: [(String, Set<SigningAlgorithm>)] = [
             ("rs256", [.rs256]), ("es256", [.es256]), ("both", SigningAlgorithm.standard),
+            ("profile", [.ps256, .es256]),
         ]
         var clients: [ClientID: Set<SigningAlgorithm>] = [:]
         for (name, accepted) in algorithms { clients[try #require(ClientID(name))] = accepted }
