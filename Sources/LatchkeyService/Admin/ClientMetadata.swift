@@ -43,7 +43,7 @@ package struct ClientMetadata: Sendable {
             ("grant_types", .texts(settings.grantTypes)),
         ]
         let responses: Members = [
-            ("id_token_signed_response_alg", client.idTokenSigningAlgorithm.map { .string($0.rawValue) }),
+            ("id_token_signed_response_alg", hasIDTokens ? .string(client.registeredAlgorithm.rawValue) : nil),
             (
                 "id_token_encrypted_response_alg",
                 client.idTokenDecryption.map { .string($0.key.algorithm.rawValue) }
@@ -242,6 +242,12 @@ private struct Settings {
 }
 
 extension Configuration.Client {
+    /// What to register for ID tokens. Without a setting, what a registration without the member means (OpenID Connect
+    /// Dynamic Client Registration section 2), or the usual algorithm of a profile that does not allow it.
+    fileprivate var registeredAlgorithm: SigningAlgorithm {
+        idTokenSigningAlgorithm ?? (usualSigningAlgorithms.contains(.rs256) ? .rs256 : .ps256)
+    }
+
     /// Signs the client's assertions; nil if it authenticates in another way.
     fileprivate var assertionAlgorithm: SigningAlgorithm? {
         guard case .privateKeyJWT(let key, _) = authentication else { return nil }

@@ -45,6 +45,7 @@ struct ClientMetadataTests {
         "client_id": #""client-1""#, "application_type": #""web""#,
         "redirect_uris": #"["\#(base)/auth/acme/callback"]"#, "response_types": #"["code"]"#,
         "grant_types": #"["authorization_code"]"#, "token_endpoint_auth_method": #""client_secret_basic""#,
+        "id_token_signed_response_alg": #""RS256""#,
         "backchannel_logout_uri": #""\#(base)/auth/acme/backchannel-logout""#,
         "backchannel_logout_session_required": "false",
         "post_logout_redirect_uris": #"["\#(base)/auth/acme/logged-out"]"#,
@@ -142,6 +143,13 @@ struct ClientMetadataTests {
         Row("id_token_signed_response_alg", ["id_token_signed_response_alg": #""PS256""#]) {
             $0.providers[0].clients[0].idTokenSigningAlgorithm = .ps256
         },
+        Row("a profile", ["id_token_signed_response_alg": #""PS256""#]) {
+            $0.providers[0].clients[0].usualSigningAlgorithms = SecurityProfile.signingAlgorithms
+        },
+        Row("a profile, and ES256", ["id_token_signed_response_alg": #""ES256""#]) {
+            $0.providers[0].clients[0].usualSigningAlgorithms = SecurityProfile.signingAlgorithms
+            $0.providers[0].clients[0].idTokenSigningAlgorithm = .es256
+        },
         Row("userinfo_signed_response_alg", ["userinfo_signed_response_alg": #""ES256""#]) {
             $0.providers[0].clients[0].userInfoSigningAlgorithm = .es256
         },
@@ -189,7 +197,7 @@ struct ClientMetadataTests {
             "kind: oauth2",
             [
                 "backchannel_logout_uri": nil, "backchannel_logout_session_required": nil,
-                "post_logout_redirect_uris": nil,
+                "post_logout_redirect_uris": nil, "id_token_signed_response_alg": nil,
             ]
         ) { $0.providers[0].kind = .oauth2 },
         Row(
@@ -212,6 +220,17 @@ struct ClientMetadataTests {
         var expected = Self.usual
         for (name, value) in row.members { expected[name] = value }
         #expect(try Self.members(configuration) == expected)
+    }
+
+    @Test("What is registered for ID tokens is accepted of them", arguments: [nil] + SecurityProfile.allCases)
+    func registeredAlgorithm(_ profile: SecurityProfile?) throws {
+        var configuration = try Self.configuration()
+        if profile != nil {
+            configuration.providers[0].clients[0].usualSigningAlgorithms = SecurityProfile.signingAlgorithms
+        }
+        let printed = try #require(try Self.members(configuration)["id_token_signed_response_alg"])
+        let algorithm = try #require(SigningAlgorithm(rawValue: printed.replacing("\"", with: "")))
+        #expect(configuration.providers[0].clients[0].signingAlgorithms.contains(algorithm))
     }
 
     @Test("The carriers' client has the carriers' callback, and no logout")
