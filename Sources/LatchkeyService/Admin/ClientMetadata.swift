@@ -14,12 +14,13 @@ package struct ClientMetadata: Sendable {
 
     /// The metadata of one client.
     /// - Parameters:
-    ///   - provider: The provider's name in paths.
+    ///   - name: The provider's name in the configuration. Nil if there is one provider.
     ///   - clientID: Nil if the provider has one client.
     /// - Throws: `OperatorFailure` if there is no such provider or client, or `public_url` is not set.
     package init(
-        of clientID: String?, at provider: String, in configuration: Configuration
+        of clientID: String?, at name: String?, in configuration: Configuration
     ) throws(OperatorFailure) {
+        let provider = try name ?? Self.onlyProvider(in: configuration)
         guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
             throw OperatorFailure("public_url is not set; set it, because all URLs of a registration begin with it")
         }
@@ -147,6 +148,17 @@ package struct ClientMetadata: Sendable {
         return "{\n" + lines.joined(separator: ",\n") + "\n}\n"
     }
 
+    private static func onlyProvider(in configuration: Configuration) throws(OperatorFailure) -> String {
+        let names = Settings.names(in: configuration)
+        guard let only = names.first, names.count == 1 else {
+            throw OperatorFailure(
+                names.isEmpty
+                    ? "the configuration has no provider"
+                    : "there are several providers; name one with --provider: \(names.joined(separator: ", "))")
+        }
+        return only
+    }
+
     private static func client(
         _ id: String?, among clients: [Configuration.Client], of provider: String
     ) throws(OperatorFailure) -> Configuration.Client {
@@ -220,11 +232,16 @@ private struct Settings {
             dpop = configuration.zenkey.dpop
             mutualTLS = configuration.zenkey.mutualTLS
         } else {
-            let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
-            let finders = configuration.telcoFinders.keys.map(SignInConfiguration.TelcoFinderRules.key(of:)).sorted()
-            let names = (zenkey + configuration.providers.map(\.id) + finders).joined(separator: ", ")
+            let names = Self.names(in: configuration).joined(separator: ", ")
             throw OperatorFailure("there is no provider \(name); name one of: \(names)")
         }
+    }
+
+    /// The names of all providers that have clients.
+    static func names(in configuration: Configuration) -> [String] {
+        let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
+        let finders = configuration.telcoFinders.keys.map(SignInConfiguration.TelcoFinderRules.key(of:)).sorted()
+        return zenkey + configuration.providers.map(\.id) + finders
     }
 
     /// What the client asks tokens with: at a mobile operator also for itself, and with the token of an app.

@@ -14,8 +14,12 @@ struct ClientMetadataCommand: AsyncParsableCommand {
             and without public_url; 78 for an invalid configuration.
             """)
 
-    @Option(name: .long, help: ArgumentHelp("The provider's name in the configuration, or zenkey.", valueName: "name"))
-    var provider: String
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The provider's name in the configuration, or zenkey; required if there are several providers.",
+            valueName: "name"))
+    var provider: String?
 
     @Option(
         name: .long, help: ArgumentHelp("The client; required if the provider has several clients.", valueName: "id"))

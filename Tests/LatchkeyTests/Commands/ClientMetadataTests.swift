@@ -52,7 +52,7 @@ struct ClientMetadataTests {
     ]
 
     private static func members(
-        _ configuration: Configuration, client: String? = nil, at provider: String = "acme"
+        _ configuration: Configuration, client: String? = nil, at provider: String? = "acme"
     ) throws -> [String: String] {
         let json = try ClientMetadata(of: client, at: provider, in: configuration).json
         #expect(!json.contains(secret))
@@ -269,7 +269,7 @@ struct ClientMetadataTests {
     @Test("A client is named where there are several; what is unknown or missing is said")
     func failures() throws {
         var configuration = try Self.configuration()
-        func failure(_ client: String? = nil, at provider: String = "acme") throws -> String? {
+        func failure(_ client: String? = nil, at provider: String? = "acme") throws -> String? {
             do throws(OperatorFailure) {
                 _ = try ClientMetadata(of: client, at: provider, in: configuration)
                 return nil
@@ -283,6 +283,27 @@ struct ClientMetadataTests {
         #expect(try Self.members(configuration, client: "client-2")["client_id"] == #""client-2""#)
         configuration.publicURL = nil
         #expect(try failure("client-1")?.hasPrefix("public_url is not set") == true)
+    }
+
+    @Test("A provider is named where there are several")
+    func onlyProvider() throws {
+        var configuration = try Self.configuration()
+        #expect(try Self.members(configuration, at: nil) == Self.usual)
+        var other = configuration.providers[0]
+        other.id = "globex"
+        configuration.providers.append(other)
+        func failure() -> String? {
+            do throws(OperatorFailure) {
+                _ = try ClientMetadata(of: nil, at: nil, in: configuration)
+                return nil
+            } catch { return error.description }
+        }
+        #expect(failure() == "there are several providers; name one with --provider: acme, globex")
+        configuration.providers = []
+        #expect(failure() == "the configuration has no provider")
+        configuration.zenkey.discoveryURL = EndpointURL("https://discovery.example/x", policy: .httpsOnly)
+        configuration.zenkey.clients = other.clients
+        #expect(try Self.members(configuration, at: nil)["redirect_uris"]?.contains("/auth/zenkey/callback") == true)
     }
 
     @Test("The command prints the metadata, and exits with 64 for an unknown provider")
@@ -299,7 +320,7 @@ struct ClientMetadataTests {
                 clients: [{id: client-1, secret: \(Self.secret), redirect_uris: ['https://web.example/done']}]
             """
         try Data(yaml.utf8).write(to: URL(fileURLWithPath: file))
-        let printed = await (try LatchkeyProcess(["client-metadata", "--config", file, "--provider", "acme"])).ending()
+        let printed = await (try LatchkeyProcess(["client-metadata", "--config", file])).ending()
         #expect(printed.status == 0, "\(printed.output)")
         #expect(printed.output.hasPrefix("{\n  \"client_id\": \"client-1\",\n"), "\(printed.output)")
         #expect(!printed.output.contains(Self.secret))
