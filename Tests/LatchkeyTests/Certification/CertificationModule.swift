@@ -65,6 +65,8 @@ struct CertificationModule: Sendable, CustomTestStringConvertible {
     var steps: Steps = CertificationRun.signIn
     /// The steps of a plan without browsers.
     var backchannelSteps: BackchannelSteps = BackchannelCertificationRun.signIn
+    /// Why the suite gives no verdict on the module; nil if it does. The module is run here all the same.
+    var reasonWithoutVerdict: String?
     /// The errors of the requests that the provider refuses because of the module, not because of Latchkey.
     var refusals: Set<String> = []
 
@@ -111,6 +113,15 @@ struct CertificationModule: Sendable, CustomTestStringConvertible {
         module.backchannelSteps = steps
         return module
     }
+
+    func withoutVerdict(_ reason: String) -> Self {
+        var module = self
+        module.reasonWithoutVerdict = reason
+        return module
+    }
+
+    /// The word of the page.
+    var verdict: String { reasonWithoutVerdict == nil ? "passes" : "no verdict" }
 
     func refusing(_ codes: String...) -> Self {
         var module = self

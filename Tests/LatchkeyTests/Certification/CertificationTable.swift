@@ -28,7 +28,8 @@ enum CertificationTable {
     /// What the page must list.
     static var expected: [String] {
         CertificationPlan.all.flatMap { plan in
-            plan.modules.map { "`\($0.name)` passes" } + plan.others.flatMap(\.names).map { "`\($0)` does not apply" }
+            plan.modules.map { "`\($0.name)` \($0.verdict)" }
+                + plan.others.flatMap(\.names).map { "`\($0)` does not apply" }
         }
     }
 
@@ -44,16 +45,23 @@ enum CertificationTable {
     }
 
     private static func text(_ results: [Row: String]) -> String {
-        var lines = [introduction, "| plan | passes | does not apply |", "|---|---:|---:|"]
+        var lines = [
+            introduction, "| plan | passes | no verdict | does not apply |", "|---|---:|---:|---:|",
+        ]
         for plan in CertificationPlan.all {
-            lines += ["| \(plan.title) | \(plan.modules.count) | \(plan.others.flatMap(\.names).count) |"]
+            let judged = plan.modules.count { $0.reasonWithoutVerdict == nil }
+            lines += [
+                "| \(plan.title) | \(judged) | \(plan.modules.count - judged) "
+                    + "| \(plan.others.flatMap(\.names).count) |"
+            ]
         }
         for plan in CertificationPlan.all {
             lines += ["", "## \(plan.title)", "", "`\(plan.name)`. \(plan.summary)", ""]
             lines += ["| module | verdict | what Latchkey does, or why it does not apply |", "|---|---|---|"]
             for module in plan.modules {
                 let seen = results[Row(plan: plan.id, module: module.name)] ?? "?"
-                lines += ["| `\(module.name)` | passes | \(seen) |"]
+                let reason = module.reasonWithoutVerdict.map { ". \($0)" } ?? ""
+                lines += ["| `\(module.name)` | \(module.verdict) | \(seen)\(reason) |"]
             }
             for others in plan.others {
                 lines += others.names.map { "| `\($0)` | does not apply | \(others.reason) |" }
@@ -80,6 +88,9 @@ enum CertificationTable {
 
         FAPI-CIBA demands access tokens that are bound to the client's TLS certificate. Its plans are here with them,
         for both ways in which a client authenticates, and with DPoP, which FAPI 2.0 allows in their place.
+
+        *No verdict* are modules that the suite does not end, or does not have in a variant. What Latchkey does is
+        shown here, and is no claim about the suite.
 
         A browser signs in by redirects, as in the suite. A refusal names the check that failed. No refused token is
         used for another request.

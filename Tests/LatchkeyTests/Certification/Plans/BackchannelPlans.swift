@@ -54,7 +54,8 @@ extension CertificationPlan {
         case .key, .secret, .selfSigned:
             """
             With `backchannel_token_delivery_mode: \(mode.rawValue)` and `profile: fapi2`: `private_key_jwt`, signed \
-            requests, and access tokens bound by DPoP, whose proofs have nonces. \(asked)
+            requests, and access tokens bound by DPoP, whose proofs have nonces. \(asked) The provider has no \
+            authorization endpoint.
             """
         }
     }

@@ -23,8 +23,9 @@ extension CertificationPlan {
         id: "backchannel", title: "Back-channel logout", name: "oidcc-client-back-channel-logout-rp-basic",
         summary: """
             While a user signs out at the provider, the provider posts a logout token for the session of another \
-            browser.
+            browser. The client is registered without an algorithm.
             """,
+        clientSettings: [:], provider: { $0.tampering.objects[.discovery, default: []].append(listAlgorithms) },
         modules: [
             backChannel("", .loggedOut, nil), backChannel("-alg-none", .logoutRefused, .algNone),
             backChannel("-wrong-alg", .logoutRefused, .hs256BySecret),
@@ -55,6 +56,10 @@ extension CertificationPlan {
                 reason: "Browsers give a frame of another site no cookie: back-channel logout ends the session.")
         ])
 
+    private static func listAlgorithms(_ metadata: inout JSONMembers) {
+        metadata["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]
+    }
+
     // MARK: Steps
 
     private static let logOut: CertificationModule.Steps = { run in
@@ -83,7 +88,7 @@ extension CertificationPlan {
             let out = try await run.leave(browser)
             let status = try await run.sendLogout(defect)
             if defect == .hs256BySecret {
-                // A genuine signature with an algorithm that is not the client's is as wrong.
+                // A genuine signature with an algorithm that the registration does not mean is as wrong.
                 run.simulator.update(run.provider) { $0.signingAlgorithm = .es256 }
                 #expect(try await run.sendLogout(nil) == 400)
             }
