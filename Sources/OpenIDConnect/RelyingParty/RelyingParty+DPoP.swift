@@ -31,7 +31,7 @@ extension RelyingParty {
         guard let key else {
             return try await bulkhead.send(try make(), what, codeMayBeSpent: codeMayBeSpent, read: read)
         }
-        let stopwatch = Stopwatch()
+        let start = uptime.elapsed()
         var demanded: DPoPNonce?
         while true {
             var request = try make()
@@ -42,7 +42,7 @@ extension RelyingParty {
                 contentClaims: DPoPContentClaims(provider.demands.dpopClaims, of: request))
             request.headers.append(("DPoP", try proof.text(signedWith: key).exposed))
             let isSecond = demanded != nil
-            if isSecond { request.timeout -= .nanoseconds(Int64(clamping: stopwatch.nanoseconds)) }
+            if isSecond { request.timeout -= uptime.elapsed() - start }
             let value: Value? = try await bulkhead.send(request, what, codeMayBeSpent: codeMayBeSpent) {
                 (response) throws(OIDCError) in
                 let nonce = response.dpopNonce.flatMap(DPoPNonce.init)

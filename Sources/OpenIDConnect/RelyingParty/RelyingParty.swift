@@ -94,6 +94,7 @@ public final class RelyingParty: Sendable {
     let configuration: Configuration
     let bulkhead: CarrierBulkhead
     let clock: WallClock
+    let uptime: Uptime
     let random: RandomSource
     private let observeIDToken: (@Sendable (IDTokenExplanation, CorrelationID?) -> Void)?
     let discovery: ProviderDiscovery
@@ -117,15 +118,18 @@ public final class RelyingParty: Sendable {
             observer: observer)
     }
 
-    /// - Parameter bindings: Keeps what is known of carriers' issuers.
+    /// - Parameters:
+    ///   - bindings: Keeps what is known of carriers' issuers.
+    ///   - uptime: Measures how much of a request's time is left for the second one with a demanded nonce.
     package init(
         configuration: Configuration, http: any HTTPClient, bindings: any IssuerBindings, clock: WallClock,
-        random: RandomSource = .system, observer: RelyingPartyObserver = .none
+        uptime: Uptime = .system, random: RandomSource = .system, observer: RelyingPartyObserver = .none
     ) {
         let http = CarrierBulkhead(http: http, clock: clock, rules: configuration.bulkhead, observer: observer)
         self.configuration = configuration
         bulkhead = http
         self.clock = clock
+        self.uptime = uptime
         self.random = random
         observeIDToken = observer.idToken
         issuerConfigurations = IssuerConfigurations(

@@ -71,20 +71,16 @@ final class FakeCarrier: Sendable {
 
     /// - Parameter bindings: Kept bindings of issuers; nil for those of a new store in memory.
     func relyingParty(
-        random: RandomSource = .system, bindings: (any IssuerBindings)? = nil,
+        random: RandomSource = .system, bindings: (any IssuerBindings)? = nil, uptime: Uptime = .system,
         observer: RelyingPartyObserver = .none, _ change: (inout RelyingParty.Configuration) -> Void = { _ in }
     ) throws -> RelyingParty {
         let url = try #require(EndpointURL(Self.discoveryURL, policy: .httpsOnly))
         var configuration = RelyingParty.Configuration(discoveryURL: url)
         configuration.trustedHosts = TrustedHosts(["*.carrier.example"].compactMap(TrustedHosts.Pattern.init))
         change(&configuration)
-        guard let bindings else {
-            return RelyingParty(
-                configuration: configuration, http: http, clock: clock.wallClock, random: random, observer: observer)
-        }
         return RelyingParty(
-            configuration: configuration, http: http, bindings: bindings, clock: clock.wallClock, random: random,
-            observer: observer)
+            configuration: configuration, http: http, bindings: bindings ?? MemoryIssuerBindings(),
+            clock: clock.wallClock, uptime: uptime, random: random, observer: observer)
     }
 
     /// A relying party of one issuer, which the metadata must name.
