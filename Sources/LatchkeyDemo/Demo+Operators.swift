@@ -16,6 +16,7 @@ extension CarrierSimulator {
         else { return [] }
         var client = Configuration.Client(id: id, authentication: .privateKeyJWT(key, audience: .endpoint))
         client.redirectURIs = redirectURIs
+        client.clientTypes = Demo.clientTypes
         client.signingKey = key
         return operators.compactMap { provider(of: $0, client, purpose) }
     }

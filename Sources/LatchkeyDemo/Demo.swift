@@ -33,6 +33,8 @@ package struct Demo: Sendable {
     /// The server's own pages that sign-ins may return to; loopback redirect URIs match any port (RFC 8252 section
     /// 7.3).
     static let pages = ["http://127.0.0.1/", "http://127.0.0.1/sign-in"]
+    /// Pages of every kind may be tried out.
+    static let clientTypes = Dictionary(uniqueKeysWithValues: pages.map { ($0, Set(ClientType.allCases)) })
     /// The server's own callbacks.
     static let callbackURLs = (["zenkey"] + CarrierSimulator.otherProviders).map {
         "http://127.0.0.1/auth/\($0)/callback"
@@ -110,6 +112,7 @@ package struct Demo: Sendable {
         var client = Configuration.Client(id: clientID, secret: secret)
         client.signingKey = try ClientKey(parsing: key)
         client.redirectURIs = [redirectURI] + pages
+        client.clientTypes = clientTypes
         client.scopes = ["openid", "name", "email", "phone", "postal_code"]
         var configuration = base
         configuration.http.hosts = ["127.0.0.1"]

@@ -115,11 +115,12 @@ extension ConfigurationCheck {
                         + "URI, and no sign-in by redirect can start", "list the app's redirect URIs in the file")
             }
             for (uri, types) in client.clientTypes.sorted(by: { $0.key < $1.key })
-            where types.contains(.web) && !types.isDisjoint(with: [.ios, .android]) {
+            where types.contains(.web) && !types.isDisjoint(with: [.spa, .ios, .android]) {
                 warn(
                     name,
-                    "\(uri) of the client \(client.id.text) is for pages and for apps, so that a link can put a page's "
-                        + "session_id in the address", "give the app a redirect URI of its own")
+                    "\(uri) of the client \(client.id.text) is for pages and for frontends that get a session_id, so "
+                        + "that a link can put a page's session_id in the address",
+                    "give the other frontends a redirect URI of their own")
             }
             if client.pkce == .optional {
                 warn(

@@ -73,7 +73,7 @@ extension ClientDraft {
         Setting(
             "client_types", .clientTypes, \.clientTypes,
             "The kinds of frontend that a redirect URI is for, by redirect URI; by default ios and android for an "
-                + "app's own scheme, web, spa and popup for https, and all for http on this machine."),
+                + "app's own scheme, web and popup for https, and all but spa for http on this machine."),
         Setting(
             "require_code_challenge", .flag(), \.requiresCodeChallenge,
             "Whether a sign-in by redirects needs a code_challenge, unless its session is in a cookie (web)."),

@@ -20,8 +20,8 @@ extension SignInError {
 
     static let clientTypeNotAllowed = SignInError(
         .invalidRequest, .configurationError,
-        "redirect_uri is not for this client_type. Send the client_type of this frontend; for an app's https "
-            + "redirect_uri, the operator must name it in client_types.")
+        "redirect_uri is not for this client_type. Send the client_type of this frontend. For spa, and for an app's "
+            + "https redirect_uri, the operator must name it in client_types.")
 
     static let codeChallengeMissing = invalidRequest(
         "code_challenge is missing. A page gets its session_id in a URL, so the exchange needs a code verifier.")

@@ -48,9 +48,10 @@ package enum AppRedirectURI {
 
     /// The kinds of frontend that a redirect URI is for unless the operator says otherwise: apps for a scheme of their
     /// own (RFC 8252 section 7.1), pages for https, and both for http on a loopback address (RFC 8252 section 7.3).
+    /// `spa` is never among them: a link could choose it for a page that uses `web`.
     static func usualClientTypes(at uri: String) -> Set<ClientType> {
         guard origin(of: uri) != nil else { return [.ios, .android] }
-        return Loopback(uri) == nil ? [.web, .spa, .popup] : Set(ClientType.allCases)
+        return Loopback(uri) == nil ? [.web, .popup] : [.web, .popup, .ios, .android]
     }
 
     /// A loopback URI without its port.

@@ -229,7 +229,7 @@ struct PageSessionTests {
 
     @Test("gets cookies for a registration or exchange with client_type=web; other callers get tokens")
     func handedOver() async throws {
-        let app = try TestApp()
+        let app = try TestApp(client: { $0.clientTypes["https://app.example/cb"] = [.spa] })
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
         let page = Page(app)
@@ -266,7 +266,7 @@ struct PageSessionTests {
 
     @Test("of another origin needs a challenge for its session_id")
     func challengeRequired() async throws {
-        let app = try TestApp()
+        let app = try TestApp(client: { $0.clientTypes["https://app.example/cb"] = [.spa] })
         let uri = "https%3A%2F%2Fapp.example%2Fcb"
         let refused = try await app.send(
             .get, "/auth/zenkey/start?client_type=spa&redirect_uri=\(uri)&mccmnc=310410", [.accept: "application/json"],

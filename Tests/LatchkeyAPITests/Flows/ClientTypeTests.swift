@@ -10,14 +10,16 @@ struct ClientTypeTests {
     private static let (page, link) = ("https://app.example/cb", "https://app.example/link")
     private static let (scheme, loopback) = ("com.example.app://cb", "http://127.0.0.1/done")
     private static let http = "http://[::1]:8080/"
+    /// A page of an origin that is not the server's.
+    private static let other = "https://shop.example/"
 
     private func start(
         _ clientType: String, _ uri: String, _ more: String = "",
         client change: @escaping (inout SignInConfiguration.Client) -> Void = { _ in }
     ) async throws -> Answer {
         let app = try TestApp(client: {
-            $0.redirectURIs = [Self.page, Self.link, Self.scheme, Self.loopback, Self.http]
-            $0.clientTypes[Self.link] = [.ios, .android]
+            $0.redirectURIs = [Self.page, Self.link, Self.scheme, Self.loopback, Self.http, Self.other]
+            $0.clientTypes = [Self.link: [.ios, .android], Self.other: [.spa]]
             change(&$0)
         })
         // The other characters of the addresses need no encoding in a query.
@@ -27,10 +29,10 @@ struct ClientTypeTests {
     }
 
     static let rows: [(uri: String, types: Set<String>)] = [
-        (page, ["web", "spa", "popup"]), (link, ["ios", "android"]), (scheme, ["ios", "android"]),
-        (loopback, ["web", "spa", "popup", "ios", "android"]),
-        ("http://127.0.0.1:49152/done", ["web", "spa", "popup", "ios", "android"]),
-        (http, ["web", "spa", "popup", "ios", "android"]),
+        (page, ["web", "popup"]), (other, ["spa"]), (link, ["ios", "android"]), (scheme, ["ios", "android"]),
+        (loopback, ["web", "popup", "ios", "android"]),
+        ("http://127.0.0.1:49152/done", ["web", "popup", "ios", "android"]),
+        (http, ["web", "popup", "ios", "android"]),
     ]
 
     @Test("is accepted if the redirect URI is for it, by its scheme or by configuration", arguments: rows)
@@ -42,7 +44,9 @@ struct ClientTypeTests {
             #expect(answer.error == "invalid_request")
             #expect(answer.headers[.setCookie] == nil)
         }
-        #expect(try await start("ios", Self.page, Self.challenge).description.contains("client_types"))
+        for type in ["ios", "spa"] {
+            #expect(try await start(type, Self.page, Self.challenge).description.contains("client_types"))
+        }
     }
 
     @Test("is only the configured one if there are some")
@@ -62,7 +66,7 @@ struct ClientTypeTests {
     @Test("needs a code challenge if the client requires one, unless the session is in a cookie")
     func challenge() async throws {
         let uris = [
-            "web": Self.page, "spa": Self.page, "popup": Self.page, "ios": Self.scheme, "android": Self.scheme,
+            "web": Self.page, "spa": Self.other, "popup": Self.page, "ios": Self.scheme, "android": Self.scheme,
         ]
         for (type, uri) in uris {
             for isRequired in [false, true] {

@@ -563,7 +563,11 @@ struct TokenStorageConfigurationTests {
         let found = loaded.configuration.providers[0].clients[0]
         #expect(found.clientTypes == ["https://a.example/": [.ios, .web], "b.c:/d": [.android]])
         #expect(found.requiresCodeChallenge)
-        #expect(loaded.warnings.contains { $0.description.contains("is for pages and for apps") })
+        for (types, isUnsafe) in [("ios, web", true), ("web, spa", true), ("web, popup", false), ("spa, popup", false)]
+        {
+            let warnings = try load(text(", client_types: {'https://a.example/': [\(types)]}")).warnings
+            #expect(warnings.contains { $0.description.contains("session_id in the address") } == isUnsafe, "\(types)")
+        }
         let refused = [
             (", client_types: {'https://b.example/': [web]}", "that its redirect_uris do not list"),
             (", client_types: {'https://a.example/': []}", "has no client_types for https://a.example/"),

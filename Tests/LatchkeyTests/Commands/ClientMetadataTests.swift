@@ -205,7 +205,7 @@ struct ClientMetadataTests {
             [
                 "redirect_uris": "[\"\(base)/auth/acme/callback\","
                     + ["zephr", "blaize"].flatMap { prefix in
-                        ["web", "ios", "android", "popup", "spa"].map {
+                        ["web", "ios", "android", "popup"].map {
                             "\"\(base)/\(prefix)/oauth/acme/\($0)/callback\""
                         }
                     }.joined(separator: ",") + "]"
