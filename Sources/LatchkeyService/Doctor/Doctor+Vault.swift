@@ -45,11 +45,19 @@ extension Doctor {
                     "\(lost) signing keys of receipts are encrypted with keys that encryption_keys does not have",
                     fix: "add these keys after the first; if they are lost, another key signs from the next start"))
         }
+        if let plain = counts[.plain] {
+            findings.append(
+                .warning(
+                    .database, "vault",
+                    "\(plain) signing keys of receipts are not encrypted, so servers neither use nor publish them",
+                    fix: "if encryption_keys was set in the last days, wait: servers remove such keys within two days. "
+                        + "If not, somebody else can write to the database"))
+        }
         if let older = counts[.older] {
             findings.append(
                 .warning(
                     .database, "vault",
-                    "\(older) signing keys of receipts are encrypted with an older key, or not at all",
+                    "\(older) signing keys of receipts are encrypted with an older key",
                     fix: "remove the key when this warning is gone: servers replace such signing keys within three days"
                 ))
         }

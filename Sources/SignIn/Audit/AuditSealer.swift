@@ -171,13 +171,12 @@ package final class AuditSealer: Sendable {
         let record = try await stored(await store.newestAuditSeal())
         note(record)
         let keys = try await keys.sealingKeys()
-        guard let signer = keys.signer else { throw .internalFault }
         let before = record.flatMap { Self.own($0, keys) }
         if let record { blame(record, before?.seal) }
         // A foreign seal that claims events of the future must not keep them from being sealed.
         let last = before?.seal.last ?? min(record?.lastSerial ?? 0, reach.highest)
         let events = try await events(after: last, through: reach.end)
-        guard !events.isEmpty || isDue(after: record, before, keys, signer) else { return false }
+        guard !events.isEmpty || isDue(after: record, before, keys) else { return false }
         let entries = events.compactMap { event in
             event.digest.map { AuditEntry(serial: event.serial, digest: $0) }
         }
@@ -192,7 +191,7 @@ package final class AuditSealer: Sendable {
             entries: AuditDigest(sha256Of: packed), previous: record?.digest ?? .noSeal, keys: keys.own,
             mismatched: events.filter { !$0.matchesItsDigest }.map(\.serial))
         let sealed = AuditSealRecord(
-            number: seal.number, lastSerial: seal.last, time: seal.time, jws: try seal.signed(by: signer),
+            number: seal.number, lastSerial: seal.last, time: seal.time, jws: try seal.signed(by: keys.signer),
             entries: packed)
         guard try await stored(await store.addAuditSeal(sealed)) else { return true }
         state.withLock { $0.newest = sealed }
@@ -243,12 +242,11 @@ package final class AuditSealer: Sendable {
     /// once more after the new one has begun to sign, and before the former one is removed; or to let the last events
     /// expire, whose seal must not be the newest then.
     private func isDue(
-        after record: AuditSealRecord?, _ before: OwnSeal?, _ keys: SealingKeys, _ signer: SigningKey
+        after record: AuditSealRecord?, _ before: OwnSeal?, _ keys: SealingKeys
     ) -> Bool {
-        // Without a key of its own, the server would take the new seal for a foreign one, too.
-        guard let before else { return record != nil && keys.own.contains(signer.id) }
+        guard let before else { return record != nil }
         return !Set(keys.own).isSubset(of: before.seal.keys)
-            || (before.signer != signer.id && keys.own.contains(before.signer))
+            || (before.signer != keys.signer.id && keys.own.contains(before.signer))
             || (before.seal.count > 0 && before.seal.time < clock.now().advanced(bySeconds: -retention))
     }
 

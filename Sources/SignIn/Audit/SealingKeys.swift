@@ -2,18 +2,11 @@ package import StorageModel
 
 /// The signing keys, as the sealing of the audit log sees them.
 struct SealingKeys: Sendable {
-    /// The keys that this process can sign with.
-    let usable: [SigningKey]
-    /// The ids of those that a seal names as the server's own: no attacker who can only write to the database has them.
+    /// The ids of the keys that a seal names as the server's own: no attacker who can only write to the database has
+    /// them, if there are encryption keys.
     let own: [String]
-    /// The id of the key that signs receipts now.
-    let chosen: String
-
-    /// The key that seals now: the chosen one, unless only another one is the server's own.
-    var signer: SigningKey? {
-        let id = own.contains(chosen) ? chosen : own.first ?? chosen
-        return usable.first { $0.id == id }
-    }
+    /// The key that signs receipts and seals now.
+    let signer: SigningKey
 }
 
 /// The server's own keys, found in its store.
@@ -24,14 +17,7 @@ package enum OwnSigningKeys {
         of records: [SigningKeyRecord], encryptedWith keys: [EncryptionKey]
     ) -> Set<String> {
         let protection = KeyProtection(keys: keys)
-        let own = records.filter { record in
-            guard protection.isAuthentic(record.privateKey, of: record.id),
-                let bytes = protection.open(record.privateKey, of: record.id)
-            else { return false }
-            // The public key and the id stand beside the private key, and are not encrypted.
-            return SigningKey(rawRepresentation: bytes)?.id == record.id
-        }
-        return Set(own.map(\.id))
+        return Set(records.filter { SigningKey(of: $0, protection) != nil }.map(\.id))
     }
 
     /// Whether there are encrypted keys, and these encryption keys decrypt none of them.

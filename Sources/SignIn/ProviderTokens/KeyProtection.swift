@@ -16,8 +16,10 @@ package struct KeyProtection: Sendable {
     package enum State: Sendable, Hashable {
         /// The first key, or none where there is none.
         case current
-        /// Another of the keys, or none although there is one.
+        /// Another of the keys.
         case older
+        /// None, although there is one: anybody who can write to the database can store such a key.
+        case plain
         /// A key that is not there.
         case unreadable
     }
@@ -28,6 +30,7 @@ package struct KeyProtection: Sendable {
 
     package func state(of record: SigningKeyRecord) -> State {
         if isCurrent(record.privateKey, of: record.id) { return .current }
+        if record.privateKey.first == Form.plain { return .plain }
         return open(record.privateKey, of: record.id) == nil ? .unreadable : .older
     }
 
@@ -37,10 +40,11 @@ package struct KeyProtection: Sendable {
         return [Form.encrypted] + (try first.key.seal(secret, boundTo: Array(id.utf8)))
     }
 
-    /// The secret, or nil if no key decrypts it.
+    /// The secret; nil if no key decrypts it, or if it is in plain form although there are keys. Anybody who can write
+    /// to the database can store one in plain form.
     func open(_ stored: [UInt8], of id: String) -> [UInt8]? {
         switch stored.first {
-        case Form.plain: Array(stored.dropFirst())
+        case Form.plain: encrypts ? nil : Array(stored.dropFirst())
         case Form.encrypted: keys.lazy.compactMap { Self.decrypt(stored, of: id, with: $0) }.first
         default: nil
         }
@@ -51,12 +55,6 @@ package struct KeyProtection: Sendable {
 
     /// Whether keys are encrypted; else they are stored in plain form.
     var encrypts: Bool { !keys.isEmpty }
-
-    /// Whether the stored key is this server's own: encrypted with one of the keys or, if there are none, in plain
-    /// form. Anybody who can write to the database can store one in plain form.
-    func isAuthentic(_ stored: [UInt8], of id: String) -> Bool {
-        keys.isEmpty ? stored.first == Form.plain : stored.first == Form.encrypted && open(stored, of: id) != nil
-    }
 
     /// Whether the stored form is the one that ``protect(_:of:)`` makes now.
     func isCurrent(_ stored: [UInt8], of id: String) -> Bool {

@@ -44,6 +44,15 @@ struct SigningKey: Sendable {
         self.init(key)
     }
 
+    /// A stored key; nil if the protection does not open it, or if it is another one than the row says. Besides the
+    /// private key, a row has nothing that is encrypted.
+    init?(of record: SigningKeyRecord, _ protection: KeyProtection) {
+        guard let bytes = protection.open(record.privateKey, of: record.id), let key = Self(rawRepresentation: bytes),
+            key.id == record.id
+        else { return nil }
+        self = key
+    }
+
     private init(_ key: P256.Signing.PrivateKey) {
         privateKey = key
         id = PublicJWK(key.publicKey).thumbprint

@@ -30,6 +30,8 @@ package final class SigningKeys: Sendable {
     private let clock: WallClock
     private let logger: Logger
     private let held = Mutex<Held?>(nil)
+    /// The stored keys that the log has told of, because this process can do nothing with them.
+    private let blamed = Mutex<Set<String>>([])
 
     init(
         store: any SigningKeyStore, configuration: SignInConfiguration.Transactions, clock: WallClock, logger: Logger
@@ -41,10 +43,15 @@ package final class SigningKeys: Sendable {
         self.logger = logger
     }
 
-    /// The keys of all valid receipts, and those that will sign next.
+    /// The keys of all valid receipts, and those that will sign next. With encryption keys, these are keys only that a
+    /// holder of them stored: whoever can write to the database could have others published. Without, an instance that
+    /// has encryption keys already may have stored one that this process cannot decrypt.
     /// - Throws: `temporarily_unavailable`.
     package func published() async throws(SignInError) -> [PublicSigningKey] {
-        try await keys().map { PublicSigningKey(id: $0.record.id, point: $0.record.publicKey) }
+        try await keys().compactMap { key in
+            if let signing = key.signing { return PublicSigningKey(id: signing.id, point: signing.publicPoint) }
+            return protection.encrypts ? nil : PublicSigningKey(id: key.record.id, point: key.record.publicKey)
+        }
     }
 
     /// Adds the next key when it is due, and removes the expired ones. Must be called at least once an hour.
@@ -55,23 +62,17 @@ package final class SigningKeys: Sendable {
 
     /// The key to sign with.
     /// - Throws: `temporarily_unavailable`; `server_error` if no key can be created.
-    func signer() async throws(SignInError) -> SigningKey {
-        let now = clock.now()
-        let keys = try await keys()
-        guard let chosen = schedule.signer(among: keys.map(\.scheduled), at: now),
-            let key = keys.first(where: { $0.record.id == chosen.id })?.signing
-        else { throw .internalFault }
-        return key
-    }
+    func signer() async throws(SignInError) -> SigningKey { try await sealingKeys().signer }
 
     /// The keys that seal the audit log.
     /// - Throws: `temporarily_unavailable`; `server_error` if no key can be created.
     func sealingKeys() async throws(SignInError) -> SealingKeys {
         let now = clock.now()
         let keys = try await keys()
-        guard let chosen = schedule.signer(among: keys.map(\.scheduled), at: now)?.id else { throw .internalFault }
-        let own = keys.filter(\.isOwn).map(\.record.id)
-        return SealingKeys(usable: keys.compactMap(\.signing), own: own, chosen: chosen)
+        guard let chosen = schedule.signer(among: keys.map(\.scheduled), at: now),
+            let signer = keys.first(where: { $0.record.id == chosen.id })?.signing
+        else { throw .internalFault }
+        return SealingKeys(own: keys.compactMap(\.signing?.id), signer: signer)
     }
 
     /// The keys in memory, or read again; at least one can sign.
@@ -135,12 +136,27 @@ package final class SigningKeys: Sendable {
     private func read() async throws(SignInError) -> [StoredKey] {
         let records = try await stored(await store.signingKeys())
         let keys = records.map { StoredKey($0, protection) }
-        for key in keys where key.signing == nil {
-            logger.error(
-                "a signing key cannot be decrypted; configure its encryption key again",
-                metadata: ["kid": "\(key.record.id)"])
-        }
+        blame(keys.filter { $0.signing == nil }.map(\.record))
         return keys
+    }
+
+    /// Tells once of each key that is not used.
+    private func blame(_ records: [SigningKeyRecord]) {
+        let known = blamed.withLock { blamed in
+            defer { blamed = Set(records.map(\.id)) }
+            return blamed
+        }
+        for record in records where !known.contains(record.id) {
+            if protection.state(of: record) == .plain {
+                logger.warning(
+                    "a signing key is not encrypted although encryption_keys is set; it is neither used nor published",
+                    metadata: ["kid": "\(record.id)"])
+            } else {
+                logger.error(
+                    "a signing key cannot be decrypted; configure its encryption key again",
+                    metadata: ["kid": "\(record.id)"])
+            }
+        }
     }
 
     private func hold(_ keys: [StoredKey], _ now: Timestamp) {
@@ -151,20 +167,16 @@ package final class SigningKeys: Sendable {
 /// A stored key, and what this process can do with it.
 private struct StoredKey: Sendable {
     let record: SigningKeyRecord
-    /// Nil if this process does not have its encryption key.
+    /// Nil if this process does not have its encryption key, or if it is not encrypted although there are such keys.
     let signing: SigningKey?
     let scheduled: SigningKeySchedule.Key
-    /// Whether only a holder of the encryption keys can have stored it.
-    let isOwn: Bool
 
     init(_ record: SigningKeyRecord, _ protection: KeyProtection) {
         self.record = record
         // The encryption keys have other uses, too. What they encrypted is no signing key under another row's name.
-        signing = protection.open(record.privateKey, of: record.id).flatMap(SigningKey.init(rawRepresentation:))
-            .flatMap { $0.id == record.id ? $0 : nil }
+        signing = SigningKey(of: record, protection)
         scheduled = SigningKeySchedule.Key(
             id: record.id, signsFrom: record.signsFrom, isUsable: signing != nil,
             isProtectedAsWanted: protection.isCurrent(record.privateKey, of: record.id))
-        isOwn = signing?.id == record.id && protection.isAuthentic(record.privateKey, of: record.id)
     }
 }

@@ -130,18 +130,107 @@ struct SigningKeysTests {
         #expect(!dumped.contains("privateKey"))
     }
 
-    @Test("Turning on or changing encryption replaces the signing key once, with the usual overlap")
+    @Test("Changing the encryption key replaces the signing key once, with the usual overlap")
     func encryptionChanged() async throws {
+        try await process(1).maintain()
+        clock.advance(bySeconds: 3600)
+        let keys = try process(2, 1)
+        for _ in 0..<3 { try await keys.maintain() }
+        #expect(try await starts().last == 1)
+        #expect(try await store.signingKeys().count == 2)
+        #expect(try await keys.published().count == 2)
+        clock.advance(bySeconds: 2 * Self.day)
+        try await keys.maintain()
+        #expect(try await store.signingKeys().count == 1)
+    }
+
+    @Test("Once there is an encryption key, the former plain key neither signs nor is published, and is removed")
+    func encryptionTurnedOn() async throws {
         try await process().maintain()
-        for keys in [try process(1), try process(2, 1)] {
-            clock.advance(bySeconds: 3600)
-            for _ in 0..<3 { try await keys.maintain() }
-            #expect(try await starts().last == 1)
-            #expect(try await store.signingKeys().count == 2)
-            clock.advance(bySeconds: 2 * Self.day)
-            try await keys.maintain()
-            #expect(try await store.signingKeys().count == 1)
+        let plain = try #require(try await store.signingKeys().first).id
+        clock.advance(bySeconds: 3600)
+        let keys = try process(1)
+        for _ in 0..<3 { try await keys.maintain() }
+        #expect(try await starts() == [-1, -1])
+        let signer = try await keys.signer().id
+        #expect(signer != plain)
+        #expect(try await keys.published().map(\.id) == [signer])
+        // Once for each key, not once for each time that the store is read.
+        let lines = log.lines.filter { $0.message.contains("neither used nor published") }
+        #expect(lines.map { $0.metadata["kid"] } == [plain])
+        clock.advance(bySeconds: Self.day)
+        try await keys.maintain()
+        #expect(try await store.signingKeys().map(\.id) == [signer])
+    }
+
+    /// A row that somebody who can write to the database, and does not have the encryption keys, adds.
+    struct Planted: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let privateKey: @Sendable (SigningKey) -> [UInt8]
+    }
+
+    static let planted = [
+        Planted(testDescription: "a plain key") { [0] + $0.rawRepresentation },
+        Planted(testDescription: "a key that none of the encryption keys decrypts") { _ in
+            [1] + [UInt8](repeating: 3, count: 60)
+        },
+        Planted(testDescription: "a key in an unknown form") { [2] + $0.rawRepresentation },
+        Planted(testDescription: "no key") { _ in [] },
+    ]
+
+    @Test("A planted signing key is neither published nor used, whenever it would sign", arguments: planted)
+    func plantedKey(row: Planted) async throws {
+        let process = try process(1)
+        try await process.maintain()
+        let own = try #require(try await store.signingKeys().first).id
+        var newest = own
+        for signsFrom in [clock.now, clock.now.advanced(bySeconds: Self.day)] {
+            let key = SigningKey()
+            let record = SigningKeyRecord(
+                id: key.id, publicKey: key.publicPoint, privateKey: row.privateKey(key), createdAt: clock.now,
+                signsFrom: signsFrom)
+            let event = AuditEvent(at: clock.now, .signingKeyCreated, user: nil, by: .latchkey)
+            #expect(try await store.addSigningKey(record, after: newest, recording: event))
+            newest = key.id
         }
+        clock.advance(bySeconds: 3600)
+        #expect(try await process.published().map(\.id) == [own])
+        #expect(try await process.signer().id == own)
+        #expect(try await process.sealingKeys().own == [own])
+        // They are removed, and another key of the server's own signs.
+        for _ in 0..<5 {
+            clock.advance(bySeconds: Self.day)
+            try await process.maintain()
+        }
+        let last = try await process.signer().id
+        #expect(try await store.signingKeys().map(\.id) == [last])
+    }
+
+    @Test("A public key that was replaced in the database is not published")
+    func replacedPublicKey() async throws {
+        let process = try process(1)
+        try await process.maintain()
+        let own = try #require(try await store.signingKeys().first)
+        try await store.removeSigningKeys([own.id]) { _ in
+            AuditEvent(at: clock.now, .signingKeyRemoved, user: nil, by: .latchkey)
+        }
+        let forged = SigningKeyRecord(
+            id: own.id, publicKey: SigningKey().publicPoint, privateKey: own.privateKey, createdAt: own.createdAt,
+            signsFrom: own.signsFrom)
+        let event = AuditEvent(at: clock.now, .signingKeyCreated, user: nil, by: .latchkey)
+        #expect(try await store.addSigningKey(forged, after: nil, recording: event))
+        clock.advance(bySeconds: 3600)
+        #expect(try await process.published() == [PublicSigningKey(id: own.id, point: own.publicKey)])
+    }
+
+    @Test("Without encryption keys a server publishes the key of one that has them already")
+    func whileEncryptionIsTurnedOn() async throws {
+        try await process().maintain()
+        let encrypting = try process(1)
+        try await encrypting.maintain()
+        let plain = try process()
+        #expect(try await plain.published().count == 2)
+        #expect(try await plain.signer().id != encrypting.signer().id)
     }
 
     @Test("If the encryption key is lost, a new signing key signs at once, and the log says why")
@@ -149,7 +238,7 @@ struct SigningKeysTests {
         try await process(1).maintain()
         clock.advance(bySeconds: 3600)
         let keys = try process(2)
-        #expect(try await keys.published().count == 2)
+        #expect(try await keys.published().map(\.id) == [try await keys.signer().id])
         #expect(try await starts() == [-1, -1])
         #expect(log.text.contains("cannot be decrypted"))
     }
@@ -176,7 +265,7 @@ struct SigningKeysTests {
     @Test(
         "The doctor learns with which key each is encrypted",
         arguments: [
-            (stored: [], keys: [], KeyProtection.State.current), (stored: [], keys: [1], .older),
+            (stored: [], keys: [], KeyProtection.State.current), (stored: [], keys: [1], .plain),
             (stored: [1], keys: [1], .current), (stored: [1], keys: [1, 2], .current),
             (stored: [1], keys: [2, 1], .older), (stored: [1], keys: [2], .unreadable),
             (stored: [1], keys: [], .unreadable),

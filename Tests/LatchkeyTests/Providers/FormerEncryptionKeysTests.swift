@@ -27,21 +27,21 @@ struct FormerEncryptionKeysTests {
             "encryption_keys: ['\(vault)', '\(signing)']",
             [
                 "ok: 1 rows of tokens are encrypted with the current key",
-                "warning: 1 signing keys of receipts are encrypted with an older key, or not at all",
+                "warning: 1 signing keys of receipts are encrypted with an older key",
             ]
         ),
         (
             "encryption_keys: ['\(new)', '\(signing)', '\(vault)']",
             [
                 "warning: 1 rows of tokens are encrypted with an older key, or not at all",
-                "warning: 1 signing keys of receipts are encrypted with an older key, or not at all",
+                "warning: 1 signing keys of receipts are encrypted with an older key",
             ]
         ),
         (
             "encryption_keys: ['\(new)']\n\(former)",
             [
                 "warning: 1 rows of tokens are encrypted with an older key, or not at all",
-                "warning: 1 signing keys of receipts are encrypted with an older key, or not at all",
+                "warning: 1 signing keys of receipts are encrypted with an older key",
             ]
         ),
     ]
