@@ -76,7 +76,7 @@ package final class LatchkeyAPI: Sendable {
         self.files = files
         self.hasConsole = hasConsole
         self.baseURL = baseURL
-        accessLog = AccessLog(logger: logger)
+        accessLog = AccessLog(logger: logger, refusals: useCases.refusals)
         requestIDs = RequestIDs(random: random)
         self.compatibility = compatibility
         rates = RateGuard(limits, uptime: uptime)
@@ -257,7 +257,10 @@ package final class LatchkeyAPI: Sendable {
             return APIError(FieldReader(fields).named(error))
         case let error as HTTPError: return APIError(error)
         default:
-            accessLog.logger.error("a handler failed", metadata: ["error": "\(type(of: error))"])
+            let type = "\(type(of: error))"
+            accessLog.refusals.log(.error, "a handler failed", of: "a handler failed \(type)", to: accessLog.logger) {
+                ["error": "\(type)"]
+            }
             return APIError(HTTPError.internalServerError)
         }
     }

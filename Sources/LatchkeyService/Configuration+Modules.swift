@@ -179,18 +179,21 @@ extension Configuration {
             parties["zenkey"] = RelyingParty(
                 configuration: relyingParty(discoveryURL: discoveryURL), http: http,
                 bindings: StoredIssuerBindings(store: store, clock: clock), clock: clock,
-                observer: metrics.observer(of: "zenkey", isOfCarriers: true, stories: stories, logger: logger))
+                observer: metrics.observer(
+                    of: "zenkey", isOfCarriers: true, stories: stories, clock: clock, logger: logger))
         }
         for provider in providers {
             parties[provider.id] = RelyingParty(
                 configuration: relyingParty(of: provider), http: http, clock: clock,
-                observer: metrics.observer(of: provider.id, isOfCarriers: false, stories: stories, logger: logger))
+                observer: metrics.observer(
+                    of: provider.id, isOfCarriers: false, stories: stories, clock: clock, logger: logger))
         }
         for (provider, finder) in telcoFinders {
             let name = SignInConfiguration.TelcoFinderRules.key(of: provider)
             parties[name] = RelyingParty(
                 configuration: relyingParty(of: finder), http: http, clock: clock,
-                observer: metrics.observer(of: name, isOfCarriers: false, stories: stories, logger: logger))
+                observer: metrics.observer(
+                    of: name, isOfCarriers: false, stories: stories, clock: clock, logger: logger))
         }
         return parties
     }

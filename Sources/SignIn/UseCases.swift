@@ -30,6 +30,8 @@ package struct UseCases: Sendable {
     package let resources: ProviderResources
     package let claimsVault: ClaimsVault
     package let verifyPhoneNumber: VerifyPhoneNumber
+    /// For the log lines of refusals that anyone can cause.
+    package let refusals: LogSamplers
 
     /// - Parameters:
     ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one
@@ -47,6 +49,8 @@ package struct UseCases: Sendable {
         observer: @escaping SignInObserver = { _ in },
         verificationObserver: @escaping PhoneVerificationObserver = { _ in }
     ) {
+        let refusals = LogSamplers(clock: clock)
+        self.refusals = refusals
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
@@ -61,7 +65,8 @@ package struct UseCases: Sendable {
         let vault = TokenVault(keys: configuration.vaultKeys)
         let oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)
         self.sessions = sessions
-        refresh = Refresh(sessions: sessions, store: store, clock: clock, random: random, logger: logger)
+        refresh = Refresh(
+            sessions: sessions, store: store, clock: clock, random: random, logger: logger, refusals: refusals)
         let operators = OperatorDirectory(
             configuration: configuration, relyingParties: relyingParties, store: store, answers: TelcoFinderAnswers(),
             clock: clock, logger: logger, capsules: capsules)
@@ -69,8 +74,8 @@ package struct UseCases: Sendable {
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
             oneTimeStore: oneTimeStore,
-            clock: clock, random: random, logger: logger, observer: observer, operators: operators, pause: pause,
-            capsules: capsules)
+            clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, operators: operators,
+            pause: pause, capsules: capsules)
         verifyPhoneNumber = VerifyPhoneNumber(
             configuration: configuration, relyingParties: relyingParties, operators: operators, store: store,
             oneTimeStore: oneTimeStore, cache: sessions.cache, pause: pause, clock: clock, random: random,
@@ -79,10 +84,11 @@ package struct UseCases: Sendable {
             configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
             registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
             pace: PollPace(uptime: uptime), userKeys: configuration.providers.compactMapValues(\.userKey),
-            clock: clock, random: random, logger: logger, observer: observer, capsules: capsules)
+            clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, capsules: capsules)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault,
-            claimsVault: claimsVault, oneTimeStore: oneTimeStore, clock: clock, random: random, logger: logger)
+            claimsVault: claimsVault, oneTimeStore: oneTimeStore, clock: clock, random: random, logger: logger,
+            refusals: refusals)
         nonceIssuer = NonceIssuer(configuration: configuration, store: store, clock: clock, random: random)
         signingKeys = SigningKeys(store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(
@@ -97,8 +103,7 @@ package struct UseCases: Sendable {
         oneTimeSessionCode = OneTimeSessionCode(oneTimeStore: oneTimeStore, random: random)
         backchannelLogout = BackchannelLogout(
             configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,
-            clock: clock, logger: logger, refusals: configuration.providers.mapValues { _ in LogSampler() },
-            capsules: capsules)
+            clock: clock, logger: logger, refusals: refusals, capsules: capsules)
         providerSignOut = ProviderSignOut(
             configuration: configuration, relyingParties: relyingParties, store: store, oneTimeStore: oneTimeStore,
             clock: clock, random: random, logger: logger)
@@ -108,7 +113,7 @@ package struct UseCases: Sendable {
             linkIdentity: linkIdentity, verifyPhoneNumber: verifyPhoneNumber, oneTimeStore: oneTimeStore,
             sessionCode: oneTimeSessionCode,
             pendingStarts: configuration.redirectQuota(uptime), answeredCodes: configuration.redirectQuota(uptime),
-            refusals: configuration.providers.mapValues { _ in LogSampler() }, clock: clock, random: random)
+            clock: clock, random: random)
     }
 }
 

@@ -30,6 +30,8 @@ public final class StaticFiles: Sendable {
     private let limits: Limits
     private let clock: WallClock
     private let logger: Logger
+    /// For the lines of files that cannot be served: anyone can request them.
+    private let unreadable = LogSampler()
     /// File access blocks, so it runs here and not on an event loop.
     private let queue = DispatchQueue(label: "static-files", qos: .userInitiated)
     private let cache: Mutex<SiteCache>
@@ -86,10 +88,18 @@ public final class StaticFiles: Sendable {
             switch error {
             case .missing: break
             case .unreadable(let error):
-                logger.warning("a file cannot be read", metadata: ["path": "\(path)", "error": "\(error)"])
+                warn("a file cannot be read", ["path": "\(path)", "error": "\(error)"])
             }
             return nil
         }
+    }
+
+    /// Logs a file that cannot be served, ten times a minute. The next line has the number of the others.
+    private func warn(_ message: Logger.Message, _ metadata: Logger.Metadata) {
+        guard let leftOut = unreadable.take(at: clock.now()) else { return }
+        var metadata = metadata
+        if leftOut > 0 { metadata["left_out"] = .stringConvertible(leftOut) }
+        logger.warning(message, metadata: metadata)
     }
 
     /// The file's `.gz`, unless it is older than the file.
@@ -106,9 +116,9 @@ public final class StaticFiles: Sendable {
         _ path: String, _ file: borrowing SiteFile, _ coded: CodedFile?, _ versions: SiteCache.Versions
     ) -> SiteContent? {
         guard let bytes = file.read(limit: limits.fileBytes) else {
-            logger.warning(
+            warn(
                 "a file is too large to be served, or cannot be read",
-                metadata: [
+                [
                     "path": "\(path)", "bytes": .stringConvertible(file.version.size),
                     "limit": .stringConvertible(limits.fileBytes),
                 ])

@@ -23,6 +23,9 @@ struct Admission: Sendable {
     /// Whether the caller's session is in its browser's cookies.
     var isPage: Bool { if case .cookie = ground { true } else { false } }
 
+    /// Whether it came without an API key: anyone can send the origin of a page.
+    var isKeyless: Bool { if case .key = ground { false } else { true } }
+
     func allows(_ client: String) -> Bool { clients?.contains(client) ?? true }
 
     /// - Throws: 403 if the caller may not access the client.

@@ -33,6 +33,7 @@ extension LatchkeyAPI {
         var signIn = signIn
         signIn.device = DeviceName.of(request)
         signIn.caller = admission.signInCaller
+        signIn.isKeyless = admission.isKeyless
         switch try await useCases.signIn(signIn) {
         case .signedIn(let signedIn): return await respond(signedIn, .ok, to: admission, request)
         case .mustRegister(let offer):

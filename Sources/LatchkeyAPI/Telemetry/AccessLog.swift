@@ -4,32 +4,39 @@ import Logging
 import Primitives
 import SignIn
 
-/// Logs each request: at `debug`, and server errors at `info`.
+/// Logs each request: at `debug`, and server errors at `info`, of those without an API key ten a minute of each status.
 struct AccessLog: Sendable {
     let logger: Logger
+    let refusals: LogSamplers
 
     func write(_ request: Request, status: Int, took nanoseconds: UInt64) {
         let level: Logger.Level = status >= 500 ? .info : .debug
         guard logger.logLevel <= level else { return }
-        logger.log(
-            level: level, "request",
-            metadata: [
+        func line() -> Logger.Metadata {
+            [
                 "method": "\(request.method.rawValue)", "path": "\(Self.printable(Self.withoutHandle(request.path)))",
                 "status": .stringConvertible(status), "request_id": "\(request.id)",
                 "peer": "\(request.peer)",
                 "ms": .stringConvertible(Stopwatch.milliseconds(nanoseconds)),
-            ])
+            ]
+        }
+        // Without an API key anyone can send any number. At `debug`, each request has a line.
+        if logger.logLevel > .debug, request.headers.count(of: .apiKey) == 0 {
+            refusals.log(level, "request", of: "request \(status)", to: logger, line)
+        } else {
+            logger.log(level: level, "request", metadata: line())
+        }
     }
 
     /// Logs a request of a sign-in that was refused before it reached the use case, which logs all others.
     func write(_ error: APIError) {
-        guard let correlationID = error.correlationID, error.offer == nil, logger.logLevel <= .info else { return }
-        logger.info(
-            "request refused",
-            metadata: [
+        guard let correlationID = error.correlationID, error.offer == nil else { return }
+        refusals.log(.info, "request refused", of: "request refused \(error.code)", to: logger) {
+            [
                 "correlation_id": "\(correlationID)", "outcome": "\(error.code)",
                 "error_type": "\(error.errorType.rawValue)", "cause": "\(error.description)",
-            ])
+            ]
+        }
     }
 
     /// The path, without the handle of a backchannel authentication, which can be exchanged for a session. A path that

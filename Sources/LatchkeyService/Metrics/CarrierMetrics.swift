@@ -3,6 +3,7 @@ import Logging
 import Observability
 import OpenIDConnect
 import Primitives
+import SignIn
 
 /// Counts requests to carriers and providers, and reports their status.
 final class CarrierMetrics: Sendable {
@@ -60,8 +61,10 @@ final class CarrierMetrics: Sendable {
     /// The observer of a provider's relying party.
     /// - Parameter stories: Gets the checks of ID tokens; nil for none.
     func observer(
-        of provider: String, isOfCarriers: Bool, stories: SignInStories? = nil, logger: Logger
+        of provider: String, isOfCarriers: Bool, stories: SignInStories? = nil, clock: WallClock, logger: Logger
     ) -> RelyingPartyObserver {
+        // Anyone can name any network.
+        let refusals = LogSamplers(clock: clock)
         var idToken: (@Sendable (IDTokenExplanation, CorrelationID?) -> Void)?
         if let stories { idToken = { stories.note($0, of: $1) } }
         return RelyingPartyObserver(
@@ -74,9 +77,13 @@ final class CarrierMetrics: Sendable {
             },
             metadataRefusal: { [metadataRefusals] network, issuer, reason in
                 metadataRefusals.add(at: reason.place)
-                logger.error(
+                refusals.log(
+                    .error,
                     "a network's metadata was refused; if it is right, set the network's issuer in zenkey.issuers",
-                    metadata: ["mccmnc": "\(network.text)", "issuer": "\(issuer)", "reason": "\(reason.rawValue)"])
+                    of: reason.rawValue, to: logger
+                ) {
+                    ["mccmnc": "\(network.text)", "issuer": "\(issuer)", "reason": "\(reason.rawValue)"]
+                }
             },
             idToken: idToken)
     }

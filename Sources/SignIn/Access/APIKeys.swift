@@ -94,11 +94,22 @@ package final class StoredAPIKeys: Sendable {
 /// Identifies the caller of a request by a hash of its API key or of its origin.
 package struct Caller: Sendable, Hashable {
     package let hash: TokenHash
+    /// Whether it has no API key. Anyone can send the origin of a page.
+    package let isKeyless: Bool
 
-    package init(apiKey: String) { hash = TokenHash(sha256Of: "key " + apiKey) }
+    package init(apiKey: String) {
+        hash = TokenHash(sha256Of: "key " + apiKey)
+        isKeyless = false
+    }
 
-    package init(origin: String) { hash = TokenHash(sha256Of: "origin " + origin) }
+    package init(origin: String) {
+        hash = TokenHash(sha256Of: "origin " + origin)
+        isKeyless = true
+    }
 
     /// One user of an origin, as far as an address tells users apart.
-    package init(address: IPAddress) { hash = TokenHash(sha256Of: "address \(address.high) \(address.low)") }
+    package init(address: IPAddress) {
+        hash = TokenHash(sha256Of: "address \(address.high) \(address.low)")
+        isKeyless = true
+    }
 }

@@ -14,6 +14,7 @@ package struct Registration: Sendable {
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
+    let refusals: LogSamplers
 
     /// - Throws: `invalid_request` with every attribute that is missing or malformed, `email_domain_blocked`,
     ///   `user_already_exists`, `invalid_token` for a handle that is unknown, used or expired,
@@ -22,10 +23,15 @@ package struct Registration: Sendable {
         let correlationID = form.correlationID ?? .random(from: random)
         do throws(SignInError) {
             let signedIn = try await register(form, correlationID)
-            log("signed_up", .info, correlationID)
+            logger.info("registration", metadata: metadata("signed_up", correlationID))
             return signedIn
         } catch {
-            log(error.codeText, error.fault.logLevel, correlationID)
+            // A page needs no API key, and any text can stand for a handle.
+            refusals.log(
+                error.fault.logLevel, "registration", of: "registration \(error.code.rawValue)", to: logger
+            ) {
+                metadata(error.codeText, correlationID)
+            }
             throw error.with(correlationID)
         }
     }
@@ -99,9 +105,7 @@ package struct Registration: Sendable {
         }
     }
 
-    private func log(_ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID) {
-        logger.log(
-            level: level, "registration",
-            metadata: ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"])
+    private func metadata(_ outcome: String, _ correlationID: CorrelationID) -> Logger.Metadata {
+        ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"]
     }
 }

@@ -30,7 +30,7 @@ extension BackchannelAuthentication {
                 provider: provider,
                 client: nil, relyingParty: relyingParties[provider], network: nil, times: StepTimes(),
                 requested: [("operation", .name("notification")), ("notification_token", .secret(token))],
-                isUnauthenticated: true)
+                origin: .unauthenticated)
         }
     }
 

@@ -8,9 +8,9 @@ extension BackchannelAuthentication {
     /// At most one poll of a request is under way, at whatever instance: who stores the claim on the record polls. If
     /// an instance ends meanwhile, its claim ends by time.
     func fetchTokens(
-        of found: BackchannelAuthenticationRecord, _ handle: Secret
+        of found: BackchannelAuthenticationRecord, _ handle: Secret, for caller: Caller
     ) async throws(SignInError) -> BackchannelAuthenticationProgress {
-        try await logged(.poll, found.terms) { (log) async throws(SignInError) in
+        try await logged(.poll, found.terms, for: caller) { (log) async throws(SignInError) in
             log.begin(.discovery)
             let context: BackchannelAuthenticationContext
             do throws(SignInError) {
@@ -49,7 +49,9 @@ extension BackchannelAuthentication {
             switch response {
             case .pending: try await release(claimed, .pending)
             case .slowDown: try await release(claimed, .slowDown)
-            case .tokens(let tokens): return .ended(try await end(claimed, with: tokens, for: request, context, &log))
+            case .tokens(let tokens):
+                return .ended(
+                    try await end(claimed, with: tokens, for: request, context, &log))
             }
             return log.quietly(.pending)
         }
@@ -58,7 +60,8 @@ extension BackchannelAuthentication {
     /// Validates the tokens that a poll brought, and signs their user in.
     private func end(
         _ claimed: BackchannelAuthenticationRecord, with tokens: TokenResponse, for request: Secret,
-        _ context: BackchannelAuthenticationContext, _ log: inout BackchannelAuthenticationLog
+        _ context: BackchannelAuthenticationContext,
+        _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) -> SignInOutcome {
         log.become(.end)
         let verified: VerifiedSignIn

@@ -86,11 +86,15 @@ extension BackchannelAuthentication {
 
     /// Runs a step and writes its log line, and keeps the capsule of a failure. An error gets the sign-in's correlation
     /// id.
+    /// - Parameter caller: Who asks for the step; nil for a provider that was recognised.
     func logged<Value>(
         _ step: BackchannelAuthenticationLog.Step, _ terms: BackchannelAuthenticationRecord.Terms,
-        _ body: (inout BackchannelAuthenticationLog) async throws(SignInError) -> Value
+        for caller: Caller? = nil, _ body: (inout BackchannelAuthenticationLog) async throws(SignInError) -> Value
     ) async throws(SignInError) -> Value {
-        var log = BackchannelAuthenticationLog(step, terms, logger, observer: observer)
+        let isKeyless = caller?.isKeyless ?? false
+        var log = BackchannelAuthenticationLog(
+            step, terms, isKeyless ? .keyless : .known, logger, refusals: isKeyless ? refusals : nil,
+            observer: observer)
         do throws(SignInError) {
             return try await capsules.recording { () async throws(SignInError) in
                 let value = try await body(&log)
@@ -135,6 +139,6 @@ extension BackchannelAuthentication {
                 ("prompt", words(terms.prompt)),
                 ("login_hint", terms.loginHint.exposed.isEmpty ? nil : .secret(terms.loginHint)),
                 ("notification", log.notification.isEmpty ? nil : .members(log.notification)),
-            ])
+            ], origin: log.origin)
     }
 }

@@ -8,7 +8,7 @@ import StorageModel
 /// without a browser (OpenID Connect CIBA).
 ///
 /// ```swift
-/// let started = try await backchannelAuthentication.start(request, for: caller)
+/// let started = try await backchannelAuthentication.start(request, for: caller, within: quota, notifiedAt: endpoint)
 /// // A carrier asks the user, and posts the outcome to the notification endpoint: `receive`. At another provider,
 /// // `poll` asks the token endpoint when it is time.
 /// switch try await backchannelAuthentication.poll(started.handle, at: provider, for: caller) {
@@ -38,6 +38,8 @@ package struct BackchannelAuthentication: Sendable {
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
+    /// For callers without an API key.
+    let refusals: LogSamplers
     let observer: SignInObserver
     /// Keeps capsules of failures; nil if none are made.
     let capsules: CapsuleRecorder?
@@ -57,7 +59,7 @@ package struct BackchannelAuthentication: Sendable {
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         let correlationID = request.correlationID ?? .random(from: random)
         let terms = BackchannelAuthenticationRecord.Terms(request, correlationID)
-        return try await logged(.start, terms) { (log) async throws(SignInError) in
+        return try await logged(.start, terms, for: caller) { (log) async throws(SignInError) in
             try await begin(terms, request.request, for: caller, quota, endpoint, &log)
         }
     }
@@ -78,9 +80,9 @@ package struct BackchannelAuthentication: Sendable {
         let step = BackchannelAuthenticationStatus(found, at: now).after(.poll)
         if step == .stays, found.phase == .pending {
             guard found.polling?.isDue(at: now) ?? false else { return .pending }
-            return try await fetchTokens(of: found, handle)
+            return try await fetchTokens(of: found, handle, for: caller)
         }
-        let outcome = try await logged(.end, found.terms) { (log) async throws(SignInError) in
+        let outcome = try await logged(.end, found.terms, for: caller) { (log) async throws(SignInError) in
             if case .refused(let status) = step { throw refusal(status, found) }
             let outcome = try await end(found, &log)
             log.outcome = outcome
@@ -99,7 +101,7 @@ package struct BackchannelAuthentication: Sendable {
         notifiedAt endpoint: EndpointURL?
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         let found = try await find(handle, provider, caller)
-        return try await logged(.retry, found.terms) { (log) async throws(SignInError) in
+        return try await logged(.retry, found.terms, for: caller) { (log) async throws(SignInError) in
             guard found.polling == nil else { throw .backchannelNotRepeated }
             try checkRetry(of: found, at: clock.now())
             log.begin(.discovery)
@@ -130,7 +132,7 @@ package struct BackchannelAuthentication: Sendable {
     /// - Throws: `not_found`; `invalid_request` if it is done.
     package func cancel(_ handle: Secret, at provider: String, for caller: Caller) async throws(SignInError) {
         let found = try await find(handle, provider, caller)
-        try await logged(.cancel, found.terms) { (log) async throws(SignInError) in
+        try await logged(.cancel, found.terms, for: caller) { (log) async throws(SignInError) in
             log.begin(.store)
             _ = try await change(found) { (record, now) throws(SignInError) in
                 switch BackchannelAuthenticationStatus(record, at: now).after(.cancellation) {

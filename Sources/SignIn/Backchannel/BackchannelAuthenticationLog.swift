@@ -23,6 +23,10 @@ struct BackchannelAuthenticationLog {
     private var step: Step
     private let terms: BackchannelAuthenticationRecord.Terms
     private let observer: SignInObserver
+    /// For a caller without an API key; nil for others, whose refusals all have lines.
+    private let refusals: LogSamplers?
+    /// Who can cause a failure.
+    let origin: CapsuleSubject.Origin
     private var times = StepTimes()
     private var metadata: Logger.Metadata
     private var isQuiet = false
@@ -32,9 +36,11 @@ struct BackchannelAuthenticationLog {
     var outcome: SignInOutcome?
 
     init(
-        _ step: Step, _ terms: BackchannelAuthenticationRecord.Terms, _ logger: Logger,
-        observer: @escaping SignInObserver
+        _ step: Step, _ terms: BackchannelAuthenticationRecord.Terms, _ origin: CapsuleSubject.Origin,
+        _ logger: Logger, refusals: LogSamplers?, observer: @escaping SignInObserver
     ) {
+        self.refusals = refusals
+        self.origin = origin
         self.logger = logger
         self.step = step
         self.terms = terms
@@ -109,9 +115,10 @@ struct BackchannelAuthenticationLog {
         if step.failureEndsSignIn { report(SignInReport.Outcome(error), error, nanoseconds) }
         error.write(to: &metadata, failedAt: times.last)
         times.write(to: &metadata, all: nanoseconds)
-        logger.log(
-            level: error.fault.logLevel, "\(SignInReport.Kind.backchannelAuthentication.event) refused",
-            metadata: metadata)
+        let message: Logger.Message = "\(SignInReport.Kind.backchannelAuthentication.event) refused"
+        guard let refusals else { return logger.log(level: error.fault.logLevel, message, metadata: metadata) }
+        let kind = "\(message) \(terms.provider) \(error.code.rawValue) \(times.last?.rawValue ?? "")"
+        refusals.log(error.fault.logLevel, message, of: kind, to: logger) { [metadata] in metadata }
     }
 
     private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?, _ nanoseconds: UInt64) {

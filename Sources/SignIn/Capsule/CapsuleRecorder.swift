@@ -18,18 +18,25 @@ package final class CapsuleRecorder: Sendable {
     private struct State {
         /// The minutes since 1970.
         var minute: Int64 = 0
-        var capsules = 0
+        var capsules: [CapsuleSubject.Origin: Int] = [:]
         var capsulesByCause: [String: Int] = [:]
         /// How many are being made or stored.
-        var underWay = 0
-        /// Whether one of them is of an unauthenticated caller.
-        var hasUnauthenticatedUnderWay = false
+        var underWay: [CapsuleSubject.Origin: Int] = [:]
+
+        var allUnderWay: Int { underWay.values.reduce(0, +) }
         /// Those who wait until none is under way.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// The most capsules that are made and stored at once, so that few wait while the store hangs. One of them may be
-    /// of an unauthenticated caller.
+    /// What the capsules of one origin may have, so that those of callers with an API key always find a place.
+    private struct Share {
+        let perMinute: Int
+        let perCause: Int
+        /// How many are made and stored at once.
+        let atOnce: Int
+    }
+
+    /// The most capsules that are made and stored at once, so that few wait while the store hangs.
     private static let maximumAtOnce = 4
     /// The longest time that the response of a failure waits for its capsule. The capsule is stored all the same.
     private static let patience = Duration.milliseconds(500)
@@ -59,30 +66,39 @@ package final class CapsuleRecorder: Sendable {
         self.maximumPerMinute = maximumPerMinute
     }
 
-    /// Whether another capsule may be made now. One cause may have a third of those of a minute, so that a flood of it
-    /// leaves room for others. All unauthenticated callers together have one cause.
-    private func enter(for cause: String, isUnauthenticated: Bool, at now: Timestamp) -> Bool {
-        state.withLock { state in
+    /// One cause may have a third, so that a flood of it leaves room for others. All sign-ins together that need no API
+    /// key have a third, whatever causes they have, and all unauthenticated callers together have another.
+    private func share(of origin: CapsuleSubject.Origin) -> Share {
+        let third = max(1, maximumPerMinute / 3)
+        return switch origin {
+        case .known: Share(perMinute: maximumPerMinute, perCause: third, atOnce: Self.maximumAtOnce)
+        case .keyless: Share(perMinute: third, perCause: max(1, third / 3), atOnce: Self.maximumAtOnce / 2)
+        case .unauthenticated: Share(perMinute: maximumPerMinute / 3, perCause: maximumPerMinute / 3, atOnce: 1)
+        }
+    }
+
+    /// Whether another capsule may be made now.
+    private func enter(for cause: String, _ origin: CapsuleSubject.Origin, at now: Timestamp) -> Bool {
+        let share = share(of: origin)
+        return state.withLock { state in
             let minute = now.secondsSinceEpoch / 60
-            if state.minute != minute { (state.minute, state.capsules, state.capsulesByCause) = (minute, 0, [:]) }
-            let ofCause = state.capsulesByCause[cause, default: 0]
-            guard state.capsules < maximumPerMinute,
-                ofCause < max(isUnauthenticated ? 0 : 1, maximumPerMinute / 3),
-                state.underWay < Self.maximumAtOnce, !isUnauthenticated || !state.hasUnauthenticatedUnderWay
+            if state.minute != minute { (state.minute, state.capsules, state.capsulesByCause) = (minute, [:], [:]) }
+            guard state.capsules.values.reduce(0, +) < maximumPerMinute,
+                state.capsules[origin, default: 0] < share.perMinute,
+                state.capsulesByCause[cause, default: 0] < share.perCause,
+                state.allUnderWay < Self.maximumAtOnce, state.underWay[origin, default: 0] < share.atOnce
             else { return false }
-            state.capsules += 1
-            state.capsulesByCause[cause] = ofCause + 1
-            state.underWay += 1
-            if isUnauthenticated { state.hasUnauthenticatedUnderWay = true }
+            state.capsules[origin, default: 0] += 1
+            state.capsulesByCause[cause, default: 0] += 1
+            state.underWay[origin, default: 0] += 1
             return true
         }
     }
 
-    private func leave(isUnauthenticated: Bool) {
+    private func leave(_ origin: CapsuleSubject.Origin) {
         let waiters = state.withLock { state in
-            state.underWay -= 1
-            if isUnauthenticated { state.hasUnauthenticatedUnderWay = false }
-            guard state.underWay == 0 else { return [CheckedContinuation<Void, Never>]() }
+            state.underWay[origin, default: 0] -= 1
+            guard state.allUnderWay == 0 else { return [CheckedContinuation<Void, Never>]() }
             defer { state.waiters = [] }
             return state.waiters
         }
@@ -93,8 +109,8 @@ package final class CapsuleRecorder: Sendable {
     package func settle() async {
         await withCheckedContinuation { waiter in
             let isIdle = state.withLock { state in
-                if state.underWay > 0 { state.waiters.append(waiter) }
-                return state.underWay == 0
+                if state.allUnderWay > 0 { state.waiters.append(waiter) }
+                return state.allUnderWay == 0
             }
             if isIdle { waiter.resume() }
         }
@@ -104,8 +120,8 @@ package final class CapsuleRecorder: Sendable {
     fileprivate func keep(_ subject: CapsuleSubject, _ error: SignInError, _ record: ProtocolRecord) async {
         let now = clock.now()
         let cause = subject.cause(of: error)
-        let isUnauthenticated = subject.isUnauthenticated
-        guard enter(for: cause, isUnauthenticated: isUnauthenticated, at: now) else { return observer(.dropped) }
+        let origin = subject.origin
+        guard enter(for: cause, origin, at: now) else { return observer(.dropped) }
         let source = Capsule.Source(subject: subject.complete, error: error, record: record, at: now, version: version)
         let capsule = CapsuleRecord(
             correlationID: subject.correlationID, time: now, cause: cause, json: Capsule.json(source, random: random))
@@ -116,7 +132,7 @@ package final class CapsuleRecorder: Sendable {
         }
         Task {
             await add(capsule)
-            leave(isUnauthenticated: isUnauthenticated)
+            leave(origin)
             ending.finish()
             deadline.cancel()
         }

@@ -41,6 +41,17 @@ struct CapsuleSubject {
 
     typealias Member = (name: String, value: Value?)
 
+    /// Who can cause a failure. This limits how many capsules of a minute it may have.
+    enum Origin: Sendable, CaseIterable {
+        /// A caller with an API key or a session, or a provider that was recognised.
+        case known
+        /// A sign-in that needs no API key, by redirects or of a page. Anyone can begin any number, and give them
+        /// several causes.
+        case keyless
+        /// A caller who proved nothing: anyone can send any number of it.
+        case unauthenticated
+    }
+
     let flow: CapsuleFlow
     /// Of the operation, in the logs.
     let correlationID: String
@@ -57,8 +68,8 @@ struct CapsuleSubject {
     var check: String?
     /// Configured texts that are shown, besides those of the client and the provider's metadata.
     var known: [String] = []
-    /// Whether it was sent by a caller who proved nothing: anyone can send any number of it.
-    var isUnauthenticated = false
+    /// Who caused the failure.
+    var origin = Origin.known
     /// Members of ``requested`` that cost much to make. They are made only if there is a capsule.
     var costly: () -> [Member] = { [] }
 
@@ -66,12 +77,13 @@ struct CapsuleSubject {
     static let unauthenticatedCause = "unauthenticated"
 
     /// What failed, and where: one of a number of texts that is limited by the configuration, so that no caller can
-    /// make more. All that unauthenticated callers send has one cause, so that it displaces nothing else.
+    /// make more. All that unauthenticated callers send has one cause, so that it displaces nothing else, and what
+    /// needs no API key has other causes than what needs one.
     func cause(of error: SignInError) -> String {
-        guard !isUnauthenticated else { return Self.unauthenticatedCause }
+        guard origin != .unauthenticated else { return Self.unauthenticatedCause }
         return [
             provider, flow.rawValue, error.code.rawValue, error.errorType.rawValue,
-            error.check?.rawValue ?? check ?? "", times.last?.rawValue ?? "",
+            error.check?.rawValue ?? check ?? "", times.last?.rawValue ?? "", origin == .keyless ? "keyless" : "",
         ]
         .joined(separator: " ")
     }
@@ -127,6 +139,8 @@ extension CapsuleSubject {
         let request = attempt.request
         let usual: CapsuleFlow = request.wasStartedHere ? .redirect : request.isOperatorToken ? .operatorToken : .code
         self.init(flow ?? usual, attempt, log.stepTimes)
+        // A link and a transaction have a session.
+        if flow == nil, request.wasStartedHere || request.isKeyless { origin = .keyless }
     }
 }
 
@@ -139,7 +153,8 @@ extension CapsuleSubject {
         self.init(.phoneVerification, attempt, times, [("phone_number", findings.number.map { .secret(Secret($0)) })])
     }
 
-    /// A question to Telco Finder, before an operator is known.
+    /// A question to Telco Finder, before an operator is known. Only a verification is certain to have a session: a
+    /// sign-in can be one of a page, without an API key.
     init(
         _ flow: CapsuleFlow, _ choice: OperatorChoice, provider: String, _ rules: SignInConfiguration.TelcoFinderRules,
         _ relyingParty: RelyingParty?, _ correlationID: CorrelationID
@@ -150,5 +165,6 @@ extension CapsuleSubject {
             flow: flow, correlationID: correlationID.text, provider: provider, client: rules.client,
             relyingParty: relyingParty, network: nil, times: times,
             requested: [("phone_number", choice.number.map { .secret(Secret($0.text)) })])
+        if flow != .phoneVerification { origin = .keyless }
     }
 }

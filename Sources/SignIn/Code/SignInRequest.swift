@@ -36,6 +36,8 @@ package struct SignInRequest: Sendable {
     /// Identifies the caller, by a hash of its API key or origin. Nil for a browser, which has a `state` instead, and
     /// for a link, which has a session.
     package var caller: TokenHash?
+    /// Whether it came without an API key, as from a page. For the limit of capsules.
+    package var isKeyless = false
     /// A name for the user's device; for the list of sessions.
     package var device: String?
 

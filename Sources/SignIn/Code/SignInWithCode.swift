@@ -24,6 +24,8 @@ package struct SignInWithCode: Sendable {
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
+    /// For sign-ins that anyone can begin.
+    let refusals: LogSamplers
     let observer: SignInObserver
     let operators: OperatorDirectory
     /// Waits between two requests to a mobile operator.
@@ -39,7 +41,10 @@ package struct SignInWithCode: Sendable {
     ///   carrier's response (naming the check that failed), or with the store.
     package func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
         let correlationID = request.correlationID ?? .random(from: random)
-        var log = SignInLog(request, correlationID: correlationID, logger: logger, observer: observer)
+        let anyoneCanBegin = request.isKeyless || request.wasStartedHere
+        var log = SignInLog(
+            request, correlationID: correlationID, logger: logger, refusals: anyoneCanBegin ? refusals : nil,
+            observer: observer)
         do throws(SignInError) {
             return try await capsules.recording { () async throws(SignInError) in
                 let attempt = try SignInAttempt(

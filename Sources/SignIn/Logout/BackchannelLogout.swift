@@ -11,8 +11,8 @@ package struct BackchannelLogout: Sendable {
     let store: any SessionStore
     let clock: WallClock
     let logger: Logger
-    /// By provider, so that a flood at one does not hide the refusals of another. Anyone can post a logout token.
-    let refusals: [String: LogSampler]
+    /// Anyone can post a logout token.
+    let refusals: LogSamplers
     /// Keeps capsules of failures; nil if none are made.
     let capsules: CapsuleRecorder?
 
@@ -38,11 +38,10 @@ package struct BackchannelLogout: Sendable {
                 "back-channel logout",
                 metadata: ["provider": "\(name)", "sessions": .stringConvertible(ended), "request_id": "\(requestID)"])
         } failed: { error in
-            refusals[name]?.log(
-                error, "back-channel logout refused", ["provider": "\(name)", "request_id": "\(requestID)"],
-                to: logger, at: clock.now())
+            refusals.log(
+                error, "back-channel logout refused", at: name, ["request_id": "\(requestID)"], to: logger)
             var subject = capsuleSubject(of: logoutToken, at: name, provider, relyingParty, failedCheck, requestID)
-            subject.isUnauthenticated = !isVerified
+            if !isVerified { subject.origin = .unauthenticated }
             return subject
         }
     }

@@ -110,7 +110,8 @@ extension RedirectSignIn {
     /// Ends a sign-in that failed before there was a code to redeem, and writes its log line.
     func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
         if pending.start.verification == nil {
-            var log = SignInLog(pending, times, logger: signIn.logger, observer: signIn.observer)
+            var log = SignInLog(
+                pending, times, logger: signIn.logger, refusals: signIn.refusals, observer: signIn.observer)
             log.write(error.at(origin(of: pending)))
         } else {
             verifyPhoneNumber.log(error, pending.correlationID)

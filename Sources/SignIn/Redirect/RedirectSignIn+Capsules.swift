@@ -32,11 +32,14 @@ extension RedirectSignIn {
         // A response from another browser is not reported to the frontend. Its capsule is named by the request's id.
         if response != nil { members.append(("browser_matches", .flag(requestID == nil))) }
         members.append(("authorization_response", response.map { .members($0.capsuleMembers) }))
+        let flow: CapsuleFlow =
+            start.verification != nil ? .phoneVerification : start.linkingSession != nil ? .link : .redirect
+        // What begins the others has a session.
         return CapsuleSubject(
-            flow: start.verification != nil ? .phoneVerification : start.linkingSession != nil ? .link : .redirect,
-            correlationID: requestID ?? pending.correlationID.text, provider: start.provider,
+            flow: flow, correlationID: requestID ?? pending.correlationID.text, provider: start.provider,
             client: configuration.providers[start.provider]?.client(pending.clientID),
-            relyingParty: relyingParties[start.provider], network: network, times: times, requested: members)
+            relyingParty: relyingParties[start.provider], network: network, times: times, requested: members,
+            origin: flow == .redirect ? .keyless : .known)
     }
 
     /// A response that belongs to no sign-in that is known. Anyone can bring one.
@@ -81,7 +84,7 @@ extension RedirectSignIn {
             relyingParty: relyingParties[provider], network: nil, times: StepTimes(),
             requested: [("has_browser_cookie", .flag(browser != nil))],
             check: check?.rawValue, known: configuration.providers[provider]?.clients.keys.map(\.text) ?? [],
-            isUnauthenticated: true, costly: { [("authorization_response", .members(response()))] })
+            origin: .unauthenticated, costly: { [("authorization_response", .members(response()))] })
     }
 }
 

@@ -40,8 +40,7 @@ extension RedirectSignIn {
 
     /// Logs a refusal. It belongs to no sign-in, because the `state` is not believed.
     private func refusing(_ error: SignInError, of provider: String) -> SignInError {
-        refusals[provider]?.log(
-            error, "authorization response refused", ["provider": "\(provider)"], to: signIn.logger, at: clock.now())
+        signIn.refusals.log(error, "authorization response refused", at: provider, [:], to: signIn.logger)
         return error
     }
 }

@@ -26,9 +26,9 @@ extension RedirectSignIn {
     /// line. Anyone can send such a start.
     func logStart(_ error: SignInError, at provider: String?, _ correlationID: CorrelationID) {
         guard error.field == "redirect_uri", let cause = error.cause else { return }
-        var metadata: Logger.Metadata = ["correlation_id": "\(correlationID)", "cause": "\(cause)"]
-        if let provider { metadata["provider"] = "\(provider)" }
-        refusedStarts.log(error, "start refused", metadata, to: signIn.logger, at: clock.now())
+        signIn.refusals.log(
+            error, "start refused", at: provider, ["correlation_id": "\(correlationID)", "cause": "\(cause)"],
+            to: signIn.logger)
     }
 
     private func begin(

@@ -24,9 +24,6 @@ package struct RedirectSignIn: Sendable {
     let pendingStarts: OneTimeRecordQuota
     /// The records of codes that browsers brought.
     let answeredCodes: OneTimeRecordQuota
-    /// By provider, so that a flood at one does not hide the refused responses of another.
-    let refusals: [String: LogSampler]
-    let refusedStarts = LogSampler()
     let clock: WallClock
     let random: RandomSource
 

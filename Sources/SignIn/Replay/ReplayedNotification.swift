@@ -50,7 +50,8 @@ struct ReplayedNotification: ReplayedFlow {
     }
 
     func run(_ scene: ReplayScene) async -> ReplayOutcome {
-        var log = BackchannelAuthenticationLog(.notification, terms, scene.logger, observer: { _ in })
+        var log = BackchannelAuthenticationLog(
+            .notification, terms, .known, scene.logger, refusals: nil, observer: { _ in })
         do throws(SignInError) {
             let undecided = try await run(scene, &log)
             return ReplayOutcome(undecided: undecided)

@@ -29,6 +29,7 @@ package struct Refresh: Sendable {
     let clock: WallClock
     let random: RandomSource
     let logger: Logger
+    let refusals: LogSamplers
 
     /// - Throws: `invalid_grant` for a token that is unknown, expired, revoked, used, or of another client;
     ///   `temporarily_unavailable`, which says nothing about the token.
@@ -37,7 +38,12 @@ package struct Refresh: Sendable {
         do throws(SignInError) {
             return try await refresh(request, correlationID)
         } catch {
-            log("refresh refused", error.fault.logLevel, correlationID, ["outcome": "\(error.codeText)"])
+            // A page needs no API key, and any text can stand for a token.
+            refusals.log(
+                error.fault.logLevel, "refresh refused", of: "refresh refused \(error.code.rawValue)", to: logger
+            ) {
+                ["correlation_id": "\(correlationID)", "outcome": "\(error.codeText)"]
+            }
             throw error.with(correlationID)
         }
     }

@@ -14,6 +14,8 @@ struct SignInLog {
     private let network: MCCMNC?
     private let correlationID: CorrelationID
     private let logger: Logger
+    /// For a sign-in that anyone can begin; nil for others, whose refusals all have lines.
+    private let refusals: LogSamplers?
     private let kind: SignInReport.Kind
     private let observer: SignInObserver
     /// The sign-in, once its provider is found. Until then, the request could name anything.
@@ -28,8 +30,9 @@ struct SignInLog {
 
     init(
         _ request: SignInRequest, correlationID: CorrelationID, logger: Logger, _ kind: SignInReport.Kind = .signIn,
-        observer: @escaping SignInObserver
+        refusals: LogSamplers? = nil, observer: @escaping SignInObserver
     ) {
+        self.refusals = refusals
         self.kind = kind
         provider = request.provider
         clientID = request.clientID
@@ -40,8 +43,13 @@ struct SignInLog {
     }
 
     /// For a redirect sign-in, which began with a known provider, and whose network discovery knows.
-    init(_ pending: PendingRedirect, _ times: StepTimes, logger: Logger, observer: @escaping SignInObserver) {
+    init(
+        _ pending: PendingRedirect, _ times: StepTimes, logger: Logger, refusals: LogSamplers,
+        observer: @escaping SignInObserver
+    ) {
         kind = pending.start.linkingSession == nil ? .signIn : .link
+        // Only a session begins a link.
+        self.refusals = kind == .signIn ? refusals : nil
         provider = pending.start.provider
         clientID = pending.clientID
         if case .authorization(let network, _, _) = pending.leg { self.network = network } else { network = nil }
@@ -97,11 +105,18 @@ struct SignInLog {
 
     mutating func write(_ error: SignInError) {
         let nanoseconds = report(SignInReport.Outcome(error), error)
-        guard logger.logLevel <= error.fault.logLevel else { return }
-        var metadata = metadata
-        times.write(to: &metadata, all: nanoseconds)
-        error.write(to: &metadata, failedAt: times.last)
-        logger.log(level: error.fault.logLevel, "\(kind.event) refused", metadata: metadata)
+        let level = error.fault.logLevel
+        guard logger.logLevel <= level else { return }
+        func line() -> Logger.Metadata {
+            var metadata = metadata
+            times.write(to: &metadata, all: nanoseconds)
+            error.write(to: &metadata, failedAt: times.last)
+            return metadata
+        }
+        let message: Logger.Message = "\(kind.event) refused"
+        guard let refusals else { return logger.log(level: level, message, metadata: line()) }
+        let place = "\(providerIsKnown ? provider : "") \(error.code.rawValue) \(times.last?.rawValue ?? "")"
+        refusals.log(level, message, of: "\(message) \(place)", to: logger, line)
     }
 
     /// - Returns: The duration of the whole sign-in, in nanoseconds.

@@ -35,12 +35,12 @@ import Testing
     }
 
     private func subject(
-        at provider: String = "acme", _ flow: CapsuleFlow = .redirect, isUnauthenticated: Bool = false,
+        at provider: String = "acme", _ flow: CapsuleFlow = .redirect, _ origin: CapsuleSubject.Origin = .known,
         costly: @escaping () -> [CapsuleSubject.Member] = { [] }
     ) -> CapsuleSubject {
         CapsuleSubject(
             flow: flow, correlationID: "id", provider: provider, client: nil, relyingParty: nil, network: nil,
-            times: StepTimes(), requested: [], isUnauthenticated: isUnauthenticated, costly: costly)
+            times: StepTimes(), requested: [], origin: origin, costly: costly)
     }
 
     private func fail(
@@ -65,14 +65,18 @@ import Testing
         #expect(store.causes.count == 1)
     }
 
-    @Test("Of four capsules at once, one may be of an unauthenticated caller")
-    func atOnce() async {
+    @Test(
+        "Of four capsules at once, one may be of an unauthenticated caller, and two of sign-ins without an API key",
+        arguments: [(CapsuleSubject.Origin.unauthenticated, 1), (.keyless, 2), (.known, 4)])
+    func atOnce(origin: CapsuleSubject.Origin, share: Int) async {
         let recorder = recorder()
-        for provider in ["acme", "globex"] { await fail(recorder, subject(at: provider, isUnauthenticated: true)) }
+        let subjects = ["acme", "globex", "initech", "hooli", "umbrella"].map { subject(at: $0, .redirect, origin) }
+        for subject in subjects { await fail(recorder, subject) }
         for provider in ["a", "b", "c", "d"] { await fail(recorder, subject(at: provider)) }
         store.gate.open()
         await recorder.settle()
-        #expect(store.causes.filter { $0 == CapsuleSubject.unauthenticatedCause }.count == 1)
+        let causes = Set(subjects.map { $0.cause(of: .redirectUnknown) })
+        #expect(store.causes.filter(causes.contains).count == share)
         #expect(store.causes.count == 4)
     }
 
@@ -83,7 +87,7 @@ import Testing
         for provider in ["acme", "globex"] {
             for flow in [CapsuleFlow.redirect, .backchannelLogout, .backchannelAuthentication] {
                 for error in [SignInError.redirectUnknown, .otherBrowser, .logoutTokenUsed] {
-                    await fail(recorder, subject(at: provider, flow, isUnauthenticated: true), error)
+                    await fail(recorder, subject(at: provider, flow, .unauthenticated), error)
                 }
             }
         }
@@ -91,6 +95,32 @@ import Testing
         #expect(store.causes == all)
         for provider in ["a", "b", "c", "d", "e", "f", "g"] { await fail(recorder, subject(at: provider)) }
         #expect(store.causes.count == limit)
+    }
+
+    @Test("Sign-ins without an API key have a third of a minute's capsules, whatever causes they are given")
+    func keyless() async {
+        store.gate.open()
+        let recorder = recorder(perMinute: 9)
+        let errors: [SignInError] = [.redirectUnknown, .otherBrowser, .responseOfOtherClient, .codeMissing]
+        for provider in ["acme", "globex"] {
+            for error in errors + errors { await fail(recorder, subject(at: provider, .redirect, .keyless), error) }
+        }
+        // One of each cause: one cause has a third of the third.
+        let invented = errors.prefix(3).map { subject(.redirect, .keyless).cause(of: $0) }
+        #expect(store.causes == invented)
+        // Those of callers with an API key have the rest, and of one cause a third.
+        for _ in 0..<4 { await fail(recorder, subject(), errors[0]) }
+        for provider in ["a", "b", "c", "d"] { await fail(recorder, subject(at: provider)) }
+        #expect(store.causes.dropFirst(3).filter { $0 == subject().cause(of: errors[0]) }.count == 3)
+        #expect(store.causes.count == 9)
+    }
+
+    @Test("A limit of one or two a minute leaves a capsule for a sign-in without an API key", arguments: [1, 2])
+    func few(limit: Int) async {
+        store.gate.open()
+        let recorder = recorder(perMinute: limit)
+        for provider in ["acme", "globex"] { await fail(recorder, subject(at: provider, .redirect, .keyless)) }
+        #expect(store.causes.count == 1)
     }
 
     @Test("A sign-in in another browser has another cause than other failures of redirects")

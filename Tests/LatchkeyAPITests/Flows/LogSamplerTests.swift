@@ -1,8 +1,89 @@
+import HTTPServer
+import HTTPTypes
+import Logging
 import OpenIDConnect
 import Primitives
 import SignIn
 import TestSupport
 import Testing
+
+@testable import LatchkeyAPI
+
+/// The log lines that anyone can cause: ten of each kind in a minute, and the number of the others in the next one.
+@Suite("A log line that anyone can cause")
+struct SampledLineTests {
+    /// A request that is refused, and the message of its line.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let message: String
+        let send: @Sendable (TestApp, _ number: Int) async throws -> Answer
+    }
+
+    private static let page: HTTPFields = [.contentType: "application/json", .secFetchSite: "same-origin"]
+    private static let start = "/auth/zenkey/start?client_type=web&redirect_uri=https%3A%2F%2Fapp.example%2Fcb"
+
+    static let rows = [
+        Row(testDescription: "a refresh of an unknown token", message: "refresh refused") { app, number in
+            try await app.refresh(String(repeating: "a", count: 40) + "\(number + 100)")
+        },
+        Row(testDescription: "a refresh of no token at all", message: "refresh refused") { app, number in
+            try await app.refresh("\(number)")
+        },
+        Row(testDescription: "a registration with an unknown handle", message: "registration") { app, number in
+            try await app.post("/users", #"{"state_key":"unknown-\#(number)"}"#)
+        },
+        Row(testDescription: "a start at an unknown network", message: "sign-in refused") { app, number in
+            app.carrier.script { $0.discovery = { _ throws(OutboundError) in .json("{}", status: 404) } }
+            return try await app.send(.get, "\(Self.start)&mccmnc=\(999_000 + number)", apiKey: nil)
+        },
+        Row(testDescription: "a page's sign-in with an invented code", message: "sign-in refused") { app, number in
+            app.carrier.script {
+                $0.token = { _ throws(OutboundError) in .json(#"{"error":"invalid_grant"}"#, status: 400) }
+            }
+            let body = SignInBody().code("CODE-\(number)").with("client_type", "\"web\"")
+            return try await app.send(.post, "/auth/zenkey/sign-in", Self.page, body: body.json, apiKey: nil)
+        },
+        Row(testDescription: "a start without its fields", message: "request refused") { app, number in
+            try await app.send(.get, "/auth/zenkey/start?correlation_id=junk-\(number)", apiKey: nil)
+        },
+    ]
+
+    @Test("is left out beyond ten a minute, and counted", arguments: rows)
+    func sampled(row: Row) async throws {
+        let app = try TestApp()
+        func lines() -> [CapturedLog.Line] { app.log.lines.filter { $0.message == row.message } }
+        for number in 0..<12 { _ = try await row.send(app, number) }
+        #expect(lines().count == 10)
+        #expect(lines().allSatisfy { $0.metadata["left_out"] == nil })
+        app.clock.advance(bySeconds: 60)
+        _ = try await row.send(app, 12)
+        #expect(lines().count == 11)
+        #expect(lines().last?.metadata["left_out"] == "2")
+    }
+
+    @Test("hides none of another kind, and none of a caller with an API key")
+    func others() async throws {
+        let app = try TestApp()
+        for row in Self.rows { for number in 0..<12 { _ = try await row.send(app, number) } }
+        let before = app.log.signIns.count
+        for number in 0..<12 { _ = try await app.signIn(SignInBody().code("KEYED-\(number)")) }
+        #expect(app.log.signIns.count == before + 12)
+    }
+
+    @Test("is that of a server error without an API key", arguments: [(true, 10), (false, 12)])
+    func serverErrors(isKeyless: Bool, count: Int) throws {
+        let (log, clock) = (CapturedLog(), ManualClock())
+        var logger = log.logger
+        logger.logLevel = .info
+        let accessLog = AccessLog(logger: logger, refusals: LogSamplers(clock: clock.wallClock))
+        var headers = HTTPFields()
+        let name = try #require(HTTPField.Name("X-API-KEY"))
+        if !isKeyless { headers[name] = "key" }
+        let request = Request(.get, "/auth/zenkey/start", headers: headers)
+        for status in [502, 504] { for _ in 0..<12 { accessLog.write(request, status: status, took: 1) } }
+        for status in ["502", "504"] { #expect(log.lines.count { $0.metadata["status"] == status } == count) }
+    }
+}
 
 /// The log lines of logout tokens that anyone can post.
 @Suite("Refused logout tokens")

@@ -174,7 +174,7 @@ import Testing
     @Test("Whatever anyone sends leaves room for the capsules of sign-ins, and of one in another browser")
     func junk() async throws {
         try await ProviderWalk.with(
-            clock: ManualClock().wallClock, configure: { $0.capsules.maximumPerMinute = 9 }
+            clock: ManualClock().wallClock, configure: { $0.capsules.maximumPerMinute = 27 }
         ) { walk in
             let harness = walk.harness
             for (method, path, body) in Self.junk {
@@ -191,9 +191,38 @@ import Testing
             harness.simulator.setFaults([.idTokenExpired], for: "acme")
             for _ in 0..<3 { _ = try await walk.signIn(Browser(), at: "acme") }
             let capsules = try await harness.capsules()
-            #expect(capsules.count == 7, "\(capsules)")
-            #expect(capsules.dropFirst(3).map(\.check) == [nil, "expiry", "expiry", "expiry"], "\(capsules)")
-            #expect(capsules.dropFirst(3).first?.cause?.contains("another browser") == true, "\(capsules)")
+            #expect(capsules.count == 13, "\(capsules)")
+            #expect(capsules.dropFirst(9).map(\.check) == [nil, "expiry", "expiry", "expiry"], "\(capsules)")
+            #expect(capsules.dropFirst(9).first?.cause?.contains("another browser") == true, "\(capsules)")
+        }
+    }
+
+    @Test("Whatever causes anyone invents for sign-ins without an API key, those with one have two thirds of a minute")
+    func invented() async throws {
+        try await ProviderWalk.with(
+            clock: ManualClock().wallClock, configure: { $0.capsules.maximumPerMinute = 9 }
+        ) { walk in
+            let harness = walk.harness
+            let causes: [[String: String]] = [
+                ["error": "access_denied"], [:], ["code": "1", "iss": "https://evil.example"], ["code": "invented"],
+                ["error": "login_required"],
+            ]
+            for cause in causes {
+                for _ in 0..<3 {
+                    let browser = Browser()
+                    let page = try await walk.start(browser, at: "acme")
+                    let state = try #require(page.parameters.items.first { $0.name == "state" }?.value)
+                    let query = App.form(cause.merging(["state": state]) { $1 })
+                    #expect(try await browser.get("\(walk.origin)/auth/acme/callback?\(query)").status == 303)
+                }
+            }
+            #expect(try await harness.capsules().count == 3)
+            for fault in [.idTokenExpired, .tokenInvalidGrant] as [CarrierSimulator.Fault] {
+                harness.simulator.setFaults([fault], for: SignInHarness.mccmnc)
+                for _ in 0..<4 { _ = try await harness.app.signIn(harness.authorizedResponse()) }
+            }
+            let capsules = try await harness.capsules()
+            #expect(capsules.map(\.flow) == Array(repeating: "redirect", count: 3) + Array(repeating: "code", count: 6))
         }
     }
 
