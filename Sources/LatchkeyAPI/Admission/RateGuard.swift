@@ -20,6 +20,7 @@ final class RateGuard: Sendable {
         let perAPIKey: BucketTable?
         let changesPerUser: BucketTable?
         let promptsPerUser: SharedAllowance?
+        let promptsPerCaller: SharedAllowance?
         let proxies: TrustedProxies
 
         /// Keeps the buckets of unchanged quotas: a reload must not reset them.
@@ -36,6 +37,7 @@ final class RateGuard: Sendable {
             perAPIKey = table(limits.perAPIKey, former?.perAPIKey, groups: 16)
             changesPerUser = table(limits.changesPerUser, former?.changesPerUser)
             promptsPerUser = limits.promptsPerUser.map { SharedAllowance(count: $0.count, seconds: $0.seconds) }
+            promptsPerCaller = limits.promptsPerCaller.map { SharedAllowance(count: $0.count, seconds: $0.seconds) }
             proxies = limits.proxies
         }
     }
@@ -70,6 +72,9 @@ final class RateGuard: Sendable {
 
     /// How many requests may be sent to ask one user; counted in the store.
     var promptsPerUser: SharedAllowance? { current.promptsPerUser }
+
+    /// How many requests one caller may send in vain to ask users of providers; counted in the store.
+    var promptsPerCaller: SharedAllowance? { current.promptsPerCaller }
 
     /// Counts a request in progress; false at the limit.
     /// - Parameter isSessionCheck: Session checks may go to twice the limit, so that requests that wait for carriers do

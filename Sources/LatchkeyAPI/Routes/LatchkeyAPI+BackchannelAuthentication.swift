@@ -18,7 +18,7 @@ extension LatchkeyAPI {
         if case .origin = admission.ground, let address = rates.proxies.client(of: request) {
             caller = Caller(address: address.network)
         }
-        return PromptQuota(of: caller, perUser: rates.promptsPerUser)
+        return PromptQuota(of: caller, perUser: rates.promptsPerUser, perCaller: rates.promptsPerCaller)
     }
 
     func startBackchannelAuthentication(
@@ -36,7 +36,9 @@ extension LatchkeyAPI {
         _ request: Request, _ admission: Admission, at provider: String
     ) async throws -> Response {
         let handle = request.handle
-        switch try await useCases.backchannelAuthentication.poll(handle, at: provider, for: admission.caller) {
+        let progress = try await useCases.backchannelAuthentication.poll(
+            handle, at: provider, for: admission.caller, givingBackTo: rates.promptsPerCaller)
+        switch progress {
         case .pending:
             return .json(.ok, capacity: 64) { json in
                 json.add("auth_req_id", handle.exposed)

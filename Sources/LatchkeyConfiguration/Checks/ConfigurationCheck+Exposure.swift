@@ -42,6 +42,8 @@ extension ConfigurationCheck {
         }
     }
 
+    private static let usualPrompts = ["prompts_per_user": "10/1h", "prompts_per_caller": "100/1h"]
+
     /// Quotas that are off.
     mutating func warnOfMissingLimits() {
         guard configuration.rateLimits else { return }
@@ -55,11 +57,15 @@ extension ConfigurationCheck {
             ),
             ("starts_per_subnet", rules.startsPerSubnet == nil, "one subnet may start any number of sign-ins"),
             ("prompts_per_user", rules.promptsPerUser == nil, "one user may be prompted any number of times"),
+            (
+                "prompts_per_caller", rules.promptsPerCaller == nil,
+                "one caller may have a user prompted any number of times, with other spellings of login_hint"
+            ),
         ]
         for (key, isMissing, reason) in missing where isMissing {
             warn(
                 "rate_limits." + key, reason,
-                "set a rate such as \(key == "prompts_per_user" ? "10/1h" : "1000/10s")")
+                "set a rate such as \(Self.usualPrompts[key] ?? "1000/10s")")
         }
     }
 

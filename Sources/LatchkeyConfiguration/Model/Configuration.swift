@@ -109,6 +109,7 @@ public struct Configuration: Sendable {
         limits.startsPerSubnet = .init(count: 1000, seconds: 10)
         limits.changesPerUser = .init(count: 60, seconds: 60)
         limits.promptsPerUser = .init(count: 10, seconds: 3600)
+        limits.promptsPerCaller = .init(count: 100, seconds: 3600)
         limits.requestsInProgress = 2048
         return limits
     }

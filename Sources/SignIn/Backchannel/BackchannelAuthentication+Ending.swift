@@ -7,9 +7,12 @@ extension BackchannelAuthentication {
     /// ends the record.
     ///
     /// Port tokens count the first time only. A retry finds the account already moved.
-    /// - Parameter verified: The user, if a poll has just brought the tokens. Then the approval is part of the commit.
+    /// - Parameters:
+    ///   - verified: The user, if a poll has just brought the tokens. Then the approval is part of the commit.
+    ///   - allowance: In which the prompt counts no longer, the first time.
     func end(
         _ found: BackchannelAuthenticationRecord, approvedBy verified: VerifiedSignIn? = nil,
+        givingBackTo allowance: SharedAllowance?,
         _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) -> SignInOutcome {
         log.begin(.store)
@@ -41,7 +44,10 @@ extension BackchannelAuthentication {
             signIn.claims = claimsVault.update(
                 with: ClientClaims(claims(of: record), for: record.terms.clientID, from: identity.issuer),
                 asked: record.terms.scope.split(ascii: " ").map(String.init))
-            let ending = try await stored(await store.endBackchannelAuthentication(replacement, with: signIn))
+            // The prompts of carriers do not count for their callers alone.
+            let counted = isFirst && record.polling != nil ? allowance : nil
+            let ending = try await stored(
+                await store.endBackchannelAuthentication(replacement, with: signIn, givingBackTo: counted))
             switch ending {
             case .signedIn(let signedIn):
                 if signedIn.wasMoved { log.movedAccount() }

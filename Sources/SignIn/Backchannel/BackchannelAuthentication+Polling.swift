@@ -8,7 +8,8 @@ extension BackchannelAuthentication {
     /// At most one poll of a request is under way, at whatever instance: who stores the claim on the record polls. If
     /// an instance ends meanwhile, its claim ends by time.
     func fetchTokens(
-        of found: BackchannelAuthenticationRecord, _ handle: Secret, for caller: Caller
+        of found: BackchannelAuthenticationRecord, _ handle: Secret, for caller: Caller,
+        givingBackTo allowance: SharedAllowance?
     ) async throws(SignInError) -> BackchannelAuthenticationProgress {
         try await logged(.poll, found.terms, for: caller) { (log) async throws(SignInError) in
             log.begin(.discovery)
@@ -51,7 +52,7 @@ extension BackchannelAuthentication {
             case .slowDown: try await release(claimed, .slowDown)
             case .tokens(let tokens):
                 return .ended(
-                    try await end(claimed, with: tokens, for: request, context, &log))
+                    try await end(claimed, with: tokens, for: request, context, givingBackTo: allowance, &log))
             }
             return log.quietly(.pending)
         }
@@ -60,7 +61,7 @@ extension BackchannelAuthentication {
     /// Validates the tokens that a poll brought, and signs their user in.
     private func end(
         _ claimed: BackchannelAuthenticationRecord, with tokens: TokenResponse, for request: Secret,
-        _ context: BackchannelAuthenticationContext,
+        _ context: BackchannelAuthenticationContext, givingBackTo allowance: SharedAllowance?,
         _ log: inout BackchannelAuthenticationLog
     ) async throws(SignInError) -> SignInOutcome {
         log.become(.end)
@@ -76,7 +77,7 @@ extension BackchannelAuthentication {
             _ = try await fail(claimed, failure, &log)
             throw SignInError(error, codeWasPosted: true, advice: "Start a new sign-in.")
         }
-        let outcome = try await end(claimed, approvedBy: verified, &log)
+        let outcome = try await end(claimed, approvedBy: verified, givingBackTo: allowance, &log)
         log.outcome = outcome
         return outcome
     }

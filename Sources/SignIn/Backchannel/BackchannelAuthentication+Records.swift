@@ -12,7 +12,10 @@ extension BackchannelAuthentication {
         _ context: BackchannelAuthenticationContext, _ quota: PromptQuota, user: (SymmetricKey) -> TokenHash
     ) throws(SignInError) -> BackchannelPrompt {
         guard let key = userKeys[context.terms.provider] else { throw .clientHasNoKey }
-        return BackchannelPrompt(user: user(key), caller: quota.caller.hash, allowance: quota.perUser)
+        // A carrier's hints are numbers, of which all spellings are one user.
+        return BackchannelPrompt(
+            user: user(key), caller: quota.caller.hash, allowance: quota.perUser,
+            callerAllowance: context.deliveryMode == nil ? nil : quota.perCaller)
     }
 
     func check(_ admission: BackchannelAuthenticationAdmission) throws(SignInError) {

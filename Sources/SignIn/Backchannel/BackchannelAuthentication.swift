@@ -2,7 +2,7 @@ import Crypto
 import Logging
 package import OpenIDConnect
 package import Primitives
-import StorageModel
+package import StorageModel
 
 /// Backchannel authentication: at this server's request, a carrier or another provider asks the user on their phone,
 /// without a browser (OpenID Connect CIBA).
@@ -11,7 +11,7 @@ import StorageModel
 /// let started = try await backchannelAuthentication.start(request, for: caller, within: quota, notifiedAt: endpoint)
 /// // A carrier asks the user, and posts the outcome to the notification endpoint: `receive`. At another provider,
 /// // `poll` asks the token endpoint when it is time.
-/// switch try await backchannelAuthentication.poll(started.handle, at: provider, for: caller) {
+/// switch try await backchannelAuthentication.poll(started.handle, at: provider, for: caller, givingBackTo: nil) {
 /// case .pending: …
 /// case .ended(let outcome): …
 /// }
@@ -69,10 +69,12 @@ package struct BackchannelAuthentication: Sendable {
     ///
     /// A provider that is no carrier is asked for the outcome now, if it is time.
     ///
+    /// - Parameter allowance: ``PromptQuota/perCaller``, in which the prompt counts no longer once its user has
+    ///   approved it.
     /// - Throws: `not_found`; `expired_token`; `invalid_request` if it was cancelled; the carrier's refusal;
     ///   `invalid_id_token`; `rate_limited` above one poll a second; `temporarily_unavailable`.
     package func poll(
-        _ handle: Secret, at provider: String, for caller: Caller
+        _ handle: Secret, at provider: String, for caller: Caller, givingBackTo allowance: SharedAllowance?
     ) async throws(SignInError) -> BackchannelAuthenticationProgress {
         let found = try await find(handle, provider, caller)
         guard pace.admits(found.handle) else { throw .polledTooSoon }
@@ -80,11 +82,11 @@ package struct BackchannelAuthentication: Sendable {
         let step = BackchannelAuthenticationStatus(found, at: now).after(.poll)
         if step == .stays, found.phase == .pending {
             guard found.polling?.isDue(at: now) ?? false else { return .pending }
-            return try await fetchTokens(of: found, handle, for: caller)
+            return try await fetchTokens(of: found, handle, for: caller, givingBackTo: allowance)
         }
         let outcome = try await logged(.end, found.terms, for: caller) { (log) async throws(SignInError) in
             if case .refused(let status) = step { throw refusal(status, found) }
-            let outcome = try await end(found, &log)
+            let outcome = try await end(found, givingBackTo: allowance, &log)
             log.outcome = outcome
             return outcome
         }

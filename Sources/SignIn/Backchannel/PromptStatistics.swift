@@ -13,7 +13,7 @@ package struct PromptStatistics: Sendable, Hashable {
         case failed
         /// It was not sent: the user has enough pending requests, or was prompted too often.
         case userLimit = "user_limit"
-        /// It was not sent: the caller has too many requests under way.
+        /// It was not sent: the caller has too many requests under way, or had too many prompts in vain.
         case callerLimit = "caller_limit"
         /// It was not sent: the carrier has too many pending requests.
         case carrierLimit = "carrier_limit"
@@ -22,7 +22,7 @@ package struct PromptStatistics: Sendable, Hashable {
         init?(_ admission: BackchannelAuthenticationAdmission) {
             switch admission {
             case .admitted: return nil
-            case .tooManyOfCaller, .tooManyPendingOfCaller: self = .callerLimit
+            case .tooManyOfCaller, .tooManyPendingOfCaller, .tooManyPromptsOfCaller: self = .callerLimit
             case .tooManyPendingAtCarrier: self = .carrierLimit
             case .tooManyPendingForUser, .tooManyPendingForUserOfCaller, .promptedTooOften, .promptedTooOftenByCaller:
                 self = .userLimit

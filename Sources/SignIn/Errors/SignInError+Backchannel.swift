@@ -97,6 +97,11 @@ extension SignInError {
                 "This user was prompted too often, cancelled requests included. Wait \(wait) s, and ask only when the "
                     + "user expects it.", wait
             )
+        case .tooManyPromptsOfCaller(let wait):
+            (problem, seconds) = (
+                "This caller had too many users prompted who did not sign in. Wait \(wait) s, and ask users only when "
+                    + "they expect it.", wait
+            )
         }
         self.init(.rateLimited, .serverError, problem, retryAfter: seconds)
     }

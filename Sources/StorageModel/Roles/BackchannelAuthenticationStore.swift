@@ -30,7 +30,9 @@ package protocol BackchannelAuthenticationStore: Sendable {
     func replaceBackchannelAuthentication(_ record: BackchannelAuthenticationRecord) async throws(StorageError) -> Bool
 
     /// Does ``replaceBackchannelAuthentication(_:)`` and ``SignInStore/signIn(_:)`` in one transaction.
+    /// - Parameter allowance: The ``BackchannelPrompt/callerAllowance`` in which the prompt counts no longer, because
+    ///   the user approved it; nil to leave it.
     func endBackchannelAuthentication(
-        _ record: BackchannelAuthenticationRecord, with signIn: SignInRecord
+        _ record: BackchannelAuthenticationRecord, with signIn: SignInRecord, givingBackTo allowance: SharedAllowance?
     ) async throws(StorageError) -> BackchannelAuthenticationEnding
 }

@@ -11,4 +11,6 @@ package enum BackchannelAuthenticationAdmission: Sendable, Hashable {
     case promptedTooOften(secondsToWait: Int64)
     /// The caller had the user prompted as often as one caller may.
     case promptedTooOftenByCaller(secondsToWait: Int64)
+    /// The caller had users prompted as often as one caller may who did not sign in.
+    case tooManyPromptsOfCaller(secondsToWait: Int64)
 }

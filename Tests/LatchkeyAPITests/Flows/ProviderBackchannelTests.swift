@@ -136,6 +136,32 @@ struct ProviderBackchannelTests {
         #expect(try await calls.start(["id_token_hint": "\"\(calls.app.carrier.idToken())\""]).status == 429)
     }
 
+    @Test("counts the prompts of one caller in all spellings together, until their users sign in")
+    func promptsOfCaller() async throws {
+        var limits = RequestLimits()
+        limits.promptsPerUser = .init(count: 10, seconds: 3600)
+        limits.promptsPerCaller = .init(count: 3, seconds: 3600)
+        let calls = try ProviderBackchannelCalls(limits: limits)
+        let handle = try await calls.handle()
+        for spelling in ["jane@mail.example.com", "j.ane@example.com"] {
+            #expect(try await calls.start(["login_hint": "\"\(spelling)\""]).status == 200, "\(spelling)")
+        }
+        let another = ["login_hint": "\"jane+1@example.com\""]
+        let refused = try await calls.start(another)
+        #expect(refused.status == 429 && refused.error == "rate_limited")
+        #expect(refused.headers[.retryAfter] == "1200")
+        #expect(calls.app.carrier.http.requests(to: FakeCarrier.providerBackchannelURL).count == 3)
+        // Another caller is not concerned.
+        #expect(try await calls.start(another, apiKey: TestApp.otherAPIKey).status == 200)
+
+        calls.answer(with: nil)
+        #expect(try await calls.poll(handle, after: 6).text("token") != nil)
+        // The same outcome again gives nothing back.
+        #expect(try await calls.poll(handle).text("token") != nil)
+        #expect(try await calls.start(another).status == 200)
+        #expect(try await calls.start(["login_hint": "\"jane+2@example.com\""]).status == 429)
+    }
+
     // MARK: Polls
 
     @Test("is polled never faster than the interval, however often the client polls")

@@ -77,6 +77,10 @@ struct ConfigurationWarningTests {
                 "rate_limits: {prompts_per_user: 0}", "rate_limits.prompts_per_user",
                 "one user may be prompted"
             ),
+            (
+                "rate_limits: {prompts_per_caller: 0}", "rate_limits.prompts_per_caller",
+                "other spellings"
+            ),
             ("sessions: {access_lifetime: 25h}", "sessions.access_lifetime", "stolen"),
             ("id_token: {clock_skew: 6m}", "id_token.clock_skew", "expire"),
             (

@@ -139,7 +139,7 @@ struct BackchannelAuthenticationConformanceTests {
         session.isAudited = true
         guard
             case .signedIn(let signedIn) = try await store.endBackchannelAuthentication(
-                record, with: Records.signIn(identity, session: session))
+                record, with: Records.signIn(identity, session: session), givingBackTo: nil)
         else {
             Issue.record("not signed in")
             return
@@ -153,12 +153,12 @@ struct BackchannelAuthenticationConformanceTests {
 
         let other = try Records.session()
         #expect(
-            try await store.endBackchannelAuthentication(record, with: Records.signIn(identity, session: other))
-                == .changed)
+            try await store.endBackchannelAuthentication(
+                record, with: Records.signIn(identity, session: other), givingBackTo: nil) == .changed)
         #expect(try await store.session(other.tokenHash, at: now) == nil)
         record.revision = 1
         let stranger = try Records.signIn(session: other, newcomers: .mustRegister)
-        #expect(try await store.endBackchannelAuthentication(record, with: stranger) == .unknownUser)
+        #expect(try await store.endBackchannelAuthentication(record, with: stranger, givingBackTo: nil) == .unknownUser)
         #expect(try await store.session(other.tokenHash, at: now) == nil)
         #expect(try await store.backchannelAuthentication(handle: record.handle, at: now)?.revision == 2)
         withExtendedLifetime(holding) {}
@@ -179,7 +179,7 @@ struct BackchannelAuthenticationConformanceTests {
         for var session in [first, try Records.session()] {
             session.isAudited = true
             let ending = try await store.endBackchannelAuthentication(
-                record, with: Records.signIn(identity, session: session))
+                record, with: Records.signIn(identity, session: session), givingBackTo: nil)
             guard case .signedIn = ending else {
                 Issue.record("not signed in")
                 return
@@ -190,8 +190,8 @@ struct BackchannelAuthenticationConformanceTests {
         var late = try Records.session()
         late.isAudited = true
         #expect(
-            try await store.endBackchannelAuthentication(record, with: Records.signIn(identity, session: late))
-                == .sessionEnded)
+            try await store.endBackchannelAuthentication(
+                record, with: Records.signIn(identity, session: late), givingBackTo: nil) == .sessionEnded)
         #expect(try await store.auditEvents(AuditQuery(kind: .sessionCreated)).count == 2)
         #expect(try await store.session(late.tokenHash, at: now) == nil)
         withExtendedLifetime(holding) {}
@@ -358,6 +358,46 @@ struct BackchannelAuthenticationConformanceTests {
         #expect(
             try await add(late, allowance: allowance, limits: limits, to: store)
                 == .promptedTooOften(secondsToWait: 1_500))
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test(
+        "The prompts of one caller count for all users together, and no longer once their users approve",
+        arguments: StoreKind.all)
+    func totalOfCaller(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let allowance = SharedAllowance(count: 2, seconds: 3_000)
+        func prompt(_ record: BackchannelAuthenticationRecord) -> BackchannelPrompt {
+            BackchannelPrompt(
+                user: TokenHash(sha256Of: record.terms.loginHint.exposed), caller: record.caller, allowance: nil,
+                callerAllowance: allowance)
+        }
+        func add(_ record: BackchannelAuthenticationRecord) async throws -> BackchannelAuthenticationAdmission {
+            try await store.addBackchannelAuthentication(
+                record, for: prompt(record), limits: BackchannelAuthenticationLimits(), at: now)
+        }
+        var approved = try record(caller: 1, loginHint: "jane")
+        #expect(try await add(approved) == .admitted)
+        let other = try record(caller: 1, loginHint: "jane+1")
+        #expect(try await add(other) == .admitted)
+        let third = try record(caller: 1, loginHint: "jane+2")
+        #expect(try await add(third) == .tooManyPromptsOfCaller(secondsToWait: 1_500))
+        #expect(try await add(record(caller: 2, loginHint: "jane+2")) == .admitted)
+
+        // A request that did not reach the user counts no longer.
+        try await store.takeBack(prompt(other))
+        #expect(try await add(third) == .admitted)
+        let fourth = try record(caller: 1, loginHint: "jane+3")
+        #expect(try await add(fourth) == .tooManyPromptsOfCaller(secondsToWait: 1_500))
+
+        // Nor does one whose user approved it, and only if the end is stored.
+        approved.phase = .done
+        let identity = Records.identity()
+        for expected in [BackchannelAuthenticationAdmission.admitted, .tooManyPromptsOfCaller(secondsToWait: 1_500)] {
+            let signIn = try Records.signIn(identity, session: Records.session())
+            _ = try await store.endBackchannelAuthentication(approved, with: signIn, givingBackTo: allowance)
+            #expect(try await add(record(caller: 1, loginHint: "jane+3")) == expected)
+        }
         withExtendedLifetime(holding) {}
     }
 

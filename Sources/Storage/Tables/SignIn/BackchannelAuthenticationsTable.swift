@@ -57,6 +57,11 @@ enum BackchannelAuthenticationsTable {
         return try PromptsTable.count(prompt, at: now, in: db)
     }
 
+    /// The caller for which the prompt of a request counts; nil in a row of a former version.
+    fileprivate static func promptCaller(of handle: TokenHash, in db: SQLSession) throws -> TokenHash? {
+        try db.first("SELECT share FROM async_sign_ins WHERE handle_hash = ?", handle) { $0.optionalHash(0) } ?? nil
+    }
+
     /// Counts no further than the limit.
     private static func exceeds<each Value: SQLValue>(
         _ limit: Int, _ condition: String, _ values: repeat each Value, in db: SQLSession
@@ -276,10 +281,13 @@ extension SQLStore {
     }
 
     package func endBackchannelAuthentication(
-        _ record: BackchannelAuthenticationRecord, with signIn: SignInRecord
+        _ record: BackchannelAuthenticationRecord, with signIn: SignInRecord, givingBackTo allowance: SharedAllowance?
     ) async throws(StorageError) -> BackchannelAuthenticationEnding {
         try await writes.submit { db in
             guard try BackchannelAuthenticationsTable.replace(record, in: db) else { return .changed }
+            if let allowance, let caller = try BackchannelAuthenticationsTable.promptCaller(of: record.handle, in: db) {
+                try PromptsTable.takeBack(BackchannelPrompt.key(ofCaller: caller), from: allowance, in: db)
+            }
             let holder = try UsersTable.holder(of: signIn.identity, in: db)
             guard var (signedIn, _) = try Self.user(for: signIn, holder, in: db) else { return .unknownUser }
             let registers = signedIn.isNew

@@ -2,7 +2,8 @@ import Primitives
 package import StorageModel
 
 /// The table `prompts`: when an allowance of prompts is whole again, in milliseconds. That of a user is stored under
-/// the hash of the user, and a caller's half of it under ``BackchannelPrompt/userAndCaller``.
+/// the hash of the user, a caller's half of it under ``BackchannelPrompt/userAndCaller``, and that of a caller for all
+/// users under ``BackchannelPrompt/key(ofCaller:)``.
 ///
 /// The allowances of phone verifications are here, too, under the hashes of their users and numbers.
 ///
@@ -17,25 +18,42 @@ enum PromptsTable {
         CREATE INDEX prompts_by_end ON prompts (whole_at)
         """
 
-    /// Counts a prompt for its user and its caller, unless one of the two allowances is used up.
+    /// Counts a prompt for its user and its caller, unless one of the allowances is used up.
     static func count(
         _ prompt: BackchannelPrompt, at now: Timestamp, in db: SQLSession
     ) throws -> BackchannelAuthenticationAdmission {
-        guard let allowance = prompt.allowance else { return .admitted }
-        let ofUser = try verdict(of: allowance, prompt.user, at: now, in: db)
-        let ofCaller = try verdict(of: allowance.half, prompt.userAndCaller, at: now, in: db)
-        // Refused by either, it counts for neither.
-        if case .refused(let seconds, let corrected) = ofCaller {
-            if let corrected { try put(corrected, prompt.userAndCaller, in: db) }
-            return .promptedTooOftenByCaller(secondsToWait: seconds)
+        var uses: [(key: TokenHash, wholeAt: Int64)] = []
+        for (key, allowance, refusal) in allowances(of: prompt) {
+            switch try verdict(of: allowance, key, at: now, in: db) {
+            // Refused by one of them, it counts for none.
+            case .refused(let seconds, let corrected):
+                if let corrected { try put(corrected, key, in: db) }
+                return refusal(seconds)
+            case .admitted(let wholeAt): uses.append((key, wholeAt))
+            }
         }
-        if case .refused(let seconds, let corrected) = ofUser {
-            if let corrected { try put(corrected, prompt.user, in: db) }
-            return .promptedTooOften(secondsToWait: seconds)
-        }
-        if case .admitted(let wholeAt) = ofUser { try put(wholeAt, prompt.user, in: db) }
-        if case .admitted(let wholeAt) = ofCaller { try put(wholeAt, prompt.userAndCaller, in: db) }
+        for use in uses { try put(use.wholeAt, use.key, in: db) }
         return .admitted
+    }
+
+    private typealias Refusal = (_ secondsToWait: Int64) -> BackchannelAuthenticationAdmission
+
+    /// In which allowances a prompt counts, and what it is refused with if one is used up.
+    private static func allowances(
+        of prompt: BackchannelPrompt
+    ) -> [(key: TokenHash, allowance: SharedAllowance, refusal: Refusal)] {
+        var found: [(key: TokenHash, allowance: SharedAllowance, refusal: Refusal)] = []
+        if let allowance = prompt.allowance {
+            found += [
+                (prompt.userAndCaller, allowance.half, { .promptedTooOftenByCaller(secondsToWait: $0) }),
+                (prompt.user, allowance, { .promptedTooOften(secondsToWait: $0) }),
+            ]
+        }
+        if let allowance = prompt.callerAllowance {
+            let key = BackchannelPrompt.key(ofCaller: prompt.caller)
+            found.append((key, allowance, { .tooManyPromptsOfCaller(secondsToWait: $0) }))
+        }
+        return found
     }
 
     /// Counts one use of an allowance for each key, unless one of them is used up.
@@ -57,11 +75,13 @@ enum PromptsTable {
     }
 
     fileprivate static func takeBack(_ prompt: BackchannelPrompt, in db: SQLSession) throws {
-        guard let allowance = prompt.allowance else { return }
+        for (key, allowance, _) in allowances(of: prompt) { try takeBack(key, from: allowance, in: db) }
+    }
+
+    /// Takes back one use of an allowance.
+    static func takeBack(_ key: TokenHash, from allowance: SharedAllowance, in db: SQLSession) throws {
         // A time in the past is as good as no row.
-        let sql: SQL = "UPDATE prompts SET whole_at = whole_at - ? WHERE user_hash = ?"
-        try db.perform(sql, allowance.interval, prompt.user)
-        try db.perform(sql, allowance.half.interval, prompt.userAndCaller)
+        try db.perform("UPDATE prompts SET whole_at = whole_at - ? WHERE user_hash = ?", allowance.interval, key)
     }
 
     private static func verdict(
