@@ -113,7 +113,7 @@ final class FakeCarrier: Sendable {
 
     private static let metadata = #"""
         {"issuer":"\#(issuer)","authorization_endpoint":"\#(host)/authorize","token_endpoint":"\#(tokenURL)",
-        "userinfo_endpoint":"\#(userInfoURL)","jwks_uri":"\#(host)/keys",
+        "userinfo_endpoint":"\#(userInfoURL)","jwks_uri":"\#(host)/keys","end_session_endpoint":"\#(host)/logout",
         "server_initiated_authorization_endpoint":"\#(backchannelAuthenticationURL)",
         "backchannel_authentication_endpoint":"\#(providerBackchannelURL)",
         "backchannel_token_delivery_modes_supported":["poll","ping"],

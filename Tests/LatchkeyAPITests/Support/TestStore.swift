@@ -45,11 +45,14 @@ final class StoreScript: Sendable {
     /// A call by the name of its method.
     enum Call: String {
         case any
+        case addSession = "addSession(_:besides:)"
         case apiKeys = "apiKeys(limit:)"
         case check = "check()"
+        case endBackchannelAuthentication = "endBackchannelAuthentication(_:with:givingBackTo:)"
         case recentSignIn = "recentSignIn(_:at:)"
         case recentSignIns = "recentSignIns(at:limit:)"
         case refreshToken = "refreshToken(_:at:)"
+        case register = "register(_:)"
         case rotate = "rotate(_:)"
         case session = "session(_:at:)"
         case signIn = "signIn(_:)"
