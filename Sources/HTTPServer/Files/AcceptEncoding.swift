@@ -10,12 +10,22 @@ package struct AcceptEncoding {
     /// Whether there is a well-formed field.
     private var isThere = false
 
-    /// Reads the field's values as one list. A malformed list counts as none.
+    /// A list has fewer elements: there are not as many codings.
+    private static let mostElements = 64
+
+    /// Reads the field's values as one list. A malformed list, or one of more than 64 elements, counts as none.
     package init(_ values: [String]) {
         guard !values.isEmpty else { return }
         isThere = true
-        for element in values.flatMap({ $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: true) })
-        where !element.allSatisfy(ASCII.isWhitespace) {
+        let elements = values.flatMap {
+            $0.utf8.split(
+                separator: UInt8(ascii: ","), maxSplits: Self.mostElements, omittingEmptySubsequences: true)
+        }
+        guard elements.count <= Self.mostElements else {
+            isThere = false
+            return
+        }
+        for element in elements where !element.allSatisfy(ASCII.isWhitespace) {
             guard let (coding, weight) = Self.element(element) else {
                 self = AcceptEncoding([])
                 return

@@ -1,28 +1,31 @@
 import HTTPCore
+import Primitives
 
 /// Entity tags (RFC 9110 section 8.8.3). This server's are strong.
 package enum EntityTag {
     /// Whether a list of tags, or `*`, contains a tag by weak comparison, as If-None-Match requires.
     package static func list(_ values: [String], has tag: String) -> Bool {
         values.contains { value in
-            var rest = Substring(value).utf8.drop(while: ASCII.isWhitespace)
-            if rest.elementsEqual("*".utf8) { return true }
-            while let found = next(in: &rest) {
-                if found == tag { return true }
+            value.withBytes { bytes in
+                var rest = bytes[...].drop(while: ASCII.isWhitespace)
+                if rest.elementsEqual("*".utf8) { return true }
+                while let found = next(in: &rest) {
+                    if found.elementsEqual(tag.utf8) { return true }
+                }
+                return false
             }
-            return false
         }
     }
 
     /// Removes the next tag from a list, without `W/`; nil at the end, or at a malformed tag.
-    private static func next(in rest: inout Substring.UTF8View) -> String? {
+    private static func next(in rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>>? {
         rest = rest.drop { ASCII.isWhitespace($0) || $0 == UInt8(ascii: ",") }
         if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }
         guard rest.first == UInt8(ascii: "\""), let end = rest.dropFirst().firstIndex(of: UInt8(ascii: "\"")) else {
             return nil
         }
         let tag = rest[...end]
-        rest = rest[rest.index(after: end)...]
-        return String(tag)
+        rest = rest[(end + 1)...]
+        return tag
     }
 }

@@ -19,20 +19,39 @@ public struct Query: Sendable, Hashable {
     /// Reads `name=value&name=value`. Nil for a malformed escape, decoded bytes that are not UTF-8, or more than
     /// `maximumItems` parameters.
     public init?(_ text: String, maximumItems: Int = 100) {
-        for part in text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
-            guard items.count < maximumItems else { return nil }
-            let equals = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
-            let value = equals < part.endIndex ? part[part.index(after: equals)...] : part[part.endIndex...]
-            guard let name = PercentEncoding.decodeForm(part[..<equals]), let value = PercentEncoding.decodeForm(value)
+        guard let items = text.withBytes({ Self.items($0, maximum: maximumItems) }) else { return nil }
+        self.items = items
+    }
+
+    /// As ``init(_:maximumItems:)``, of the bytes of a body. Nil also if they are not UTF-8.
+    package init?(_ bytes: [UInt8], maximumItems: Int = 100) {
+        guard let items = bytes.withUnsafeBufferPointer({ Self.items($0, maximum: maximumItems) }) else { return nil }
+        self.items = items
+    }
+
+    private static func items(_ bytes: UnsafeBufferPointer<UInt8>, maximum: Int) -> [Item]? {
+        var items: [Item] = []
+        var start = 0
+        while start < bytes.count {
+            let rest = bytes[start...]
+            let end = rest.firstIndex(of: UInt8(ascii: "&")) ?? bytes.count
+            let part = rest[..<end]
+            start = end + 1
+            guard !part.isEmpty else { continue }
+            guard items.count < maximum else { return nil }
+            let equals = part.firstIndex(of: UInt8(ascii: "=")) ?? end
+            guard let name = PercentEncoding.decodeForm(part[..<equals]),
+                let value = PercentEncoding.decodeForm(part[min(equals + 1, end)...])
             else { return nil }
             items.append(Item(name: name, value: value))
         }
+        return items
     }
 
     /// The value of a parameter that occurs once; nil if it is missing or repeated (RFC 6749 section 3.1 forbids that).
     public subscript(name: String) -> String? {
         var found: String?
-        for item in items where item.name == name {
+        for item in items where item.name.hasSameBytes(as: name) {
             guard found == nil else { return nil }
             found = item.value
         }
@@ -41,7 +60,7 @@ public struct Query: Sendable, Hashable {
 
     /// The first name that occurs more than once, if any.
     public var repeatedName: String? {
-        var seen: Set<String> = []
-        return items.first { !seen.insert($0.name).inserted }?.name
+        var seen: Set<BytesOfText> = []
+        return items.first { !seen.insert(BytesOfText($0.name)).inserted }?.name
     }
 }

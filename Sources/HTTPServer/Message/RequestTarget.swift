@@ -84,6 +84,10 @@ struct RequestTarget {
         return false
     }
 
+    private static func slashes(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        bytes.count { $0 == UInt8(ascii: "/") }
+    }
+
     /// Refuses dot segments, and encoded slashes, backslashes and control characters: two readers may see different
     /// paths.
     private static func decodedPath(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) -> String {
@@ -91,9 +95,10 @@ struct RequestTarget {
         let raw = String(copying: bytes, at: range)
         guard needsCare(bytes, at: range) else { return raw }
         guard let decoded = PercentEncoding.decodePath(raw.utf8),
-            decoded.utf8.count(where: { $0 == UInt8(ascii: "/") })
-                == raw.utf8.count(where: { $0 == UInt8(ascii: "/") }),
-            decoded.utf8.allSatisfy({ ASCII.isFieldValue($0) && $0 != ASCII.tab && $0 != UInt8(ascii: "\\") }),
+            decoded.withBytes(slashes) == raw.withBytes(slashes),
+            decoded.withBytes({
+                $0.allSatisfy { ASCII.isFieldValue($0) && $0 != ASCII.tab && $0 != UInt8(ascii: "\\") }
+            }),
             !decoded.split(ascii: "/").contains(where: { $0 == "." || $0 == ".." })
         else { throw .path }
         return decoded

@@ -73,17 +73,28 @@ struct BrowserCookies: Sendable {
 
     /// The text of a cookie; nil if it is repeated.
     private func text(_ name: String, of request: Request) -> Substring? {
-        let pairs = request.headers.values(of: .cookie).flatMap { $0.split(ascii: ";") }
-        var found: Substring?
-        for pair in pairs {
-            let pair = pair.utf8.drop { $0 == UInt8(ascii: " ") }
-            guard pair.starts(with: name.utf8), pair.dropFirst(name.utf8.count).first == UInt8(ascii: "=") else {
-                continue
-            }
-            guard found == nil else { return nil }
-            found = Substring(pair.dropFirst(name.utf8.count + 1))
+        var found: [Substring] = []
+        for line in request.headers.values(of: .cookie) {
+            line.withBytes { Self.addValues(of: name, in: $0, to: &found) }
+            guard found.count <= 1 else { return nil }
         }
-        return found
+        return found.first
+    }
+
+    /// Adds the first two values of a cookie in a line. It makes no text of all the others.
+    private static func addValues(
+        of name: String, in line: UnsafeBufferPointer<UInt8>, to values: inout [Substring]
+    ) {
+        var start = 0
+        while start < line.count, values.count <= 1 {
+            let rest = line[start...]
+            let end = rest.firstIndex(of: UInt8(ascii: ";")) ?? line.count
+            start = end + 1
+            let pair = rest[..<end].drop { $0 == UInt8(ascii: " ") }
+            let value = pair.dropFirst(name.utf8.count)
+            guard value.first == UInt8(ascii: "="), pair.starts(with: name.utf8) else { continue }
+            values.append(Substring(decoding: value.dropFirst(), as: UTF8.self))
+        }
     }
 
     /// Whether a text has the form of a token of this server.

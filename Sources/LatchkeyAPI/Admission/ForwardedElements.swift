@@ -76,12 +76,10 @@ struct ForwardedElements: Sendable, Hashable {
 
         /// RFC 9110 section 5.6.2.
         private static func isToken(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-            }
+            // A bit for each of the letters, the digits and ! # $ % & ' * + - . ^ _ ` | ~
+            let (low, high): (UInt64, UInt64) = (0x3FF_6CFA_0000_0000, 0x57FF_FFFF_C7FF_FFFE)
+            guard byte < 128 else { return false }
+            return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
         }
     }
 }

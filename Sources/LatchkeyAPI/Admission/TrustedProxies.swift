@@ -73,9 +73,14 @@ public struct TrustedProxies: Sendable {
         for line in request.headers.values(of: field.name).reversed() {
             switch field {
             case .xForwardedFor:
-                for word in line.split(ascii: ",", omittingEmptySubsequences: false).reversed() {
+                var rest = line[...].utf8
+                var isFirst = false
+                while !isFirst {
                     guard hops.count < Self.maximumHops else { return hops }
-                    hops.append(Self.address(word))
+                    let comma = rest.lastIndex(of: UInt8(ascii: ","))
+                    isFirst = comma == nil
+                    hops.append(Self.address(Substring(rest[(comma.map(rest.index(after:)) ?? rest.startIndex)...])))
+                    rest = rest[..<(comma ?? rest.startIndex)]
                 }
             case .forwarded:
                 guard let elements = ForwardedElements(line) else { return hops + [nil] }
@@ -91,6 +96,7 @@ public struct TrustedProxies: Sendable {
     /// The address of `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
     private static func address(_ word: Substring) -> IPAddress? {
         var text = trimmed(word)
+        guard text.utf8.count <= longestAddress else { return nil }
         if text.first == "[" {
             guard let end = text.firstIndex(of: "]") else { return nil }
             text = text[text.index(after: text.startIndex)..<end]
@@ -100,9 +106,12 @@ public struct TrustedProxies: Sendable {
         return IPAddress(String(text))
     }
 
+    /// An address of IPv6 has at most 45 characters; with it brackets and a port.
+    private static let longestAddress = 64
+
     private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
+        var bytes = text.utf8.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes.removeLast() }
+        return Substring(bytes)
     }
 }

@@ -5,12 +5,15 @@ import Primitives
 struct AcceptedTypes {
     /// In lower case, without parameters; weights from 0 to 1000.
     private let ranges: [(type: String, weight: Int)]
+    /// So many elements of a list are read, and parameters of each. Browsers send a tenth.
+    private static let most = 64
 
     /// Reads the field's values as one list. An element that is not ASCII is left out; a malformed weight counts as 1.
     init(_ values: [String]) {
-        ranges = values.flatMap { $0.split(ascii: ",") }.compactMap { element in
+        let elements = values.prefix(Self.most).flatMap { $0.split(ascii: ",", maxSplits: Self.most).prefix(Self.most) }
+        ranges = elements.prefix(Self.most).compactMap { element in
             guard let type = MediaTypeText.essence(of: String(element)) else { return nil }
-            let parameters = element.split(ascii: ";").dropFirst()
+            let parameters = element.split(ascii: ";", maxSplits: Self.most).prefix(Self.most).dropFirst()
             return (type, parameters.lazy.compactMap { QualityValue.read($0.utf8) }.first ?? 1000)
         }
     }

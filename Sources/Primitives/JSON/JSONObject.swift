@@ -8,11 +8,16 @@ public struct JSONObject: Sendable, Hashable {
         public let value: JSONValue
         let mark: Mark
 
-        init(name: String, value: JSONValue) {
+        init(name: String, value: JSONValue) { self.init(name: name, value: value, Mark(name)) }
+
+        init(name: String, value: JSONValue, _ mark: Mark) {
             self.name = name
             self.value = value
-            mark = Mark(name)
+            self.mark = mark
         }
+
+        /// Whether it has a name, by its bytes.
+        func isNamed(_ other: String, _ otherMark: Mark) -> Bool { mark == otherMark && name.hasSameBytes(as: other) }
     }
 
     /// The length and some bytes of a name. Names with different marks are different, so that most comparisons of a
@@ -43,7 +48,7 @@ public struct JSONObject: Sendable, Hashable {
     public subscript(_ name: String) -> JSONValue? {
         let mark = Mark(name)
         // By index: a loop over the members would copy each of them.
-        for index in members.indices where members[index].mark == mark && members[index].name == name {
+        for index in members.indices where members[index].isNamed(name, mark) {
             return members[index].value
         }
         return nil

@@ -57,7 +57,9 @@ extension JSONParser {
             let runStart = position
             var isASCII = true
             try skipPlainBytes(&isASCII)
-            text.append(contentsOf: bytes[runStart..<position])
+            if position > runStart {
+                text.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[runStart..<position]))
+            }
             let ended = bytes[position] == UInt8(ascii: "\"")
             if ended { break }
             try parseEscape(into: &text)

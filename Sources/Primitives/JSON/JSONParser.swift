@@ -53,11 +53,12 @@ struct JSONParser {
             guard bytes[position] == UInt8(ascii: "\"") else { throw error(.unexpectedByte) }
             let start = position
             let name = try parseString()
-            guard names.insert(name, after: members) else {
+            let mark = JSONObject.Mark(name)
+            guard names.insert(name, mark, after: members) else {
                 throw JSONSyntaxError(.duplicateMember, offset: start)
             }
             try expect(UInt8(ascii: ":"))
-            members.append(.init(name: name, value: try parseValue()))
+            members.append(.init(name: name, value: try parseValue(), mark))
             if takes(UInt8(ascii: "}")) { return leave(JSONObject(members)) }
             try expect(UInt8(ascii: ","))
         }
@@ -121,12 +122,12 @@ struct JSONParser {
 /// so that no text makes the search quadratic.
 struct JSONMemberNames {
     private static let few = 16
-    private var hashed: Set<String> = []
+    private var hashed: Set<BytesOfText> = []
 
     /// False if the object has the name already.
-    mutating func insert(_ name: String, after members: [JSONObject.Member]) -> Bool {
-        if members.count < Self.few { return !members.contains { $0.name == name } }
-        if hashed.isEmpty { hashed.formUnion(members.lazy.map(\.name)) }
-        return hashed.insert(name).inserted
+    mutating func insert(_ name: String, _ mark: JSONObject.Mark, after members: [JSONObject.Member]) -> Bool {
+        if members.count < Self.few { return !members.contains { $0.isNamed(name, mark) } }
+        if hashed.isEmpty { hashed.formUnion(members.lazy.map { BytesOfText($0.name) }) }
+        return hashed.insert(BytesOfText(name)).inserted
     }
 }

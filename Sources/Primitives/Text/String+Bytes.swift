@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 extension String {
     /// Calls a closure with the UTF-8 bytes, which are valid during the call. `withUTF8` would need a variable, and so
     /// a copy of the string.
@@ -11,7 +19,13 @@ extension String {
     /// Whether two texts have the same bytes. `==` also accepts texts that Unicode calls equivalent, such as `K` and
     /// the Kelvin sign; identifiers are compared unit by unit (RFC 8259 section 8.3).
     public func hasSameBytes(as other: String) -> Bool {
-        withBytes { left in other.withBytes { right in left.elementsEqual(right) } }
+        withBytes { left in
+            other.withBytes { right in
+                guard left.count == right.count else { return false }
+                guard let start = left.baseAddress, let other = right.baseAddress else { return true }
+                return memcmp(start, other, left.count) == 0
+            }
+        }
     }
 
     /// As ``hasSameBytes(as:)``, in a time that depends only on the lengths. For secrets.

@@ -19,6 +19,10 @@ struct AcceptEncodingTests {
         (["gzip;q=2"], .plain), (["gzip;q=1.001"], .plain), (["gzip;q=0.1234"], .plain), (["gzip;q=-1"], .plain),
         (["gzip;q="], .plain), (["gzip;q"], .plain), (["gzip;x=1"], .plain), (["gz ip"], .plain), ([";q=1"], .plain),
         (["gzip;q=.5"], .plain), (["identity;q=0, gzip;q=x"], .plain),
+        // More than there are codings.
+        (Array(repeating: "br", count: 63) + ["gzip"], .gzip), (Array(repeating: "br", count: 64) + ["gzip"], .plain),
+        ([String(repeating: "br,", count: 63) + "gzip"], .gzip),
+        ([String(repeating: "br,", count: 64) + "gzip"], .plain),
     ]
 
     @Test("The coding follows the client's weights", arguments: rows)

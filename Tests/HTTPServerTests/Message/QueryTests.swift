@@ -47,6 +47,20 @@ struct QueryTests {
         #expect(Query().items.isEmpty)
     }
 
+    @Test("Names are told apart by their bytes, also where Unicode calls them equivalent")
+    func equivalent() throws {
+        let query = try #require(Query("K=1&%E2%84%AA=2&%C3%A9=3&e%CC%81=4"))
+        #expect(["K", "\u{212A}", "\u{E9}", "e\u{301}"].map { query[$0] } == ["1", "2", "3", "4"])
+        #expect(query.repeatedName == nil)
+    }
+
+    @Test("The bytes of a body are read as a text is; bytes that are not UTF-8 are refused")
+    func bytes() {
+        #expect(Query(Array("a=b&c=%41+d".utf8))?.items == Query("a=b&c=A%20d")?.items)
+        #expect(Query([UInt8(ascii: "a"), 0xFF]) == nil)
+        #expect(Query(Array("a&b".utf8), maximumItems: 1) == nil)
+    }
+
     @Test("A request has its query decoded and as received")
     func ofRequest() throws {
         let request = try Request(.get, "/a?b=c%20d&e")

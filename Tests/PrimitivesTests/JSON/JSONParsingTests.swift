@@ -150,6 +150,14 @@ struct JSONParsingTests {
         #expect(code(Array(text.utf8)) == .duplicateMember)
     }
 
+    @Test("Names are told apart by their bytes, also where Unicode calls them equivalent", arguments: [1, 20])
+    func equivalentNames(_ count: Int) throws {
+        let others = (1..<count).map { "\"\($0)\":0," }.joined()
+        let text = "{\(others)\"\u{E9}\":1,\"e\u{301}\":2,\"K\":3,\"\u{212A}\":4}"
+        let object = try #require(try JSONValue(parsing: Array(text.utf8)).object)
+        #expect(["\u{E9}", "e\u{301}", "K", "\u{212A}"].map { object[$0]?.integer } == [1, 2, 3, 4])
+    }
+
     @Test("A duplicate name is refused among many members, too", arguments: [15, 16, 17, 5000])
     func duplicateAmongMany(_ count: Int) throws {
         let members = (0..<count).map { "\"member\($0)\":0" }
