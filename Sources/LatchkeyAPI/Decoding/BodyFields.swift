@@ -11,9 +11,14 @@ enum BodyFields {
     /// Body fields are few and small.
     private static let limits = JSONLimits(bytes: 65_536, depth: 8, values: 256)
 
+    /// Bytes of a form from a caller without an API key. A provider's token fits; decoding costs anyone's time.
+    private static let keylessFormBytes = 16 << 10
+
     /// Reads the body by its `Content-Type`.
-    /// - Throws: 415 for another type or charset; 400 for a malformed body, or a repeated field.
-    init(_ request: Request) throws(APIError) {
+    /// - Parameter admission: Of the caller; nil on a route that needs no API key.
+    /// - Throws: 415 for another type or charset; 413 for a form of more than 16 KiB from a caller without an API key;
+    ///   400 for a malformed body, or a repeated field.
+    init(_ request: Request, from admission: Admission? = nil) throws(APIError) {
         switch try MediaType(request) {
         case .json:
             guard let value = try? JSONValue(parsing: request.body, limits: Self.limits) else {
@@ -22,7 +27,10 @@ enum BodyFields {
             guard let object = value.object else { throw .malformed("The body is not a JSON object. Send one.") }
             self = .json(object)
         case .form:
-            guard let text = String(validating: request.body, as: UTF8.self), let form = Query(text) else {
+            guard admission?.isKeyed ?? false || request.body.count <= Self.keylessFormBytes else {
+                throw .formTooLarge
+            }
+            guard let form = Query(request.body) else {
                 throw .malformed("The body is not a form. Send name=value pairs, joined by & and percent-encoded.")
             }
             guard form.repeatedName == nil else {
@@ -73,20 +81,35 @@ private enum MediaType {
         case "application/x-www-form-urlencoded": self = .form
         default: throw .unsupportedMediaType
         }
-        guard field.utf8.contains(UInt8(ascii: ";")) else { return }
-        let isUTF8 = field.split(ascii: ";", omittingEmptySubsequences: false).dropFirst().map(Self.normalized)
-            .allSatisfy { parameter in
-                !parameter.hasPrefix("charset=") || parameter == "charset=utf-8" || parameter == "charset=\"utf-8\""
-            }
-        guard isUTF8 else { throw .unsupportedMediaType }
+        guard field.withBytes(Self.isUTF8) else { throw .unsupportedMediaType }
     }
 
-    private static func normalized(_ part: Substring) -> String {
-        part.filter { $0 != " " && $0 != "\t" }.lowercased()
+    /// Whether no parameter of the field names another charset.
+    private static func isUTF8(_ field: UnsafeBufferPointer<UInt8>) -> Bool {
+        var rest = field[...]
+        while let semicolon = rest.firstIndex(of: UInt8(ascii: ";")) {
+            rest = rest[(semicolon + 1)...]
+            let parameter = rest.prefix { $0 != UInt8(ascii: ";") }.lazy
+                .filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+                .map(Self.lowercased)
+            guard
+                !parameter.starts(with: "charset=".utf8) || parameter.elementsEqual("charset=utf-8".utf8)
+                    || parameter.elementsEqual("charset=\"utf-8\"".utf8)
+            else { return false }
+        }
+        return true
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 }
 
 extension APIError {
+    static let formTooLarge = APIError(
+        .contentTooLarge, "payload_too_large", .invalidRequest,
+        "The form is too large. Without an API key it may have 16,384 bytes.")
+
     static let unsupportedMediaType = APIError(
         .unsupportedMediaType, "unsupported_media_type", .invalidRequest,
         "Send application/json or application/x-www-form-urlencoded, in UTF-8.")

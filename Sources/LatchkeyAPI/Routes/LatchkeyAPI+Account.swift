@@ -9,7 +9,7 @@ extension LatchkeyAPI {
     func showUser(_ caller: SignedInCaller) -> Response { respond(caller.holder.user, to: caller) }
 
     func editUser(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let edit = try ProfileEdit(BodyFields(request))
+        let edit = try ProfileEdit(BodyFields(request, from: caller.admission))
         return respond(try await useCases.sessions.edit(edit, for: caller.holder, requestID: request.id), to: caller)
     }
 

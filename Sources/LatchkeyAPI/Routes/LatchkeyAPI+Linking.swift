@@ -8,7 +8,7 @@ import StorageModel
 /// Adding a way to sign in (docs/accounts.md), and the providers' resources (docs/providers.md).
 extension LatchkeyAPI {
     func linkIdentity(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let fields = try BodyFields(request)
+        let fields = try BodyFields(request, from: caller.admission)
         var reader = FieldReader(fields)
         guard let provider = reader.text("provider", limit: 64, required: true) else {
             throw reader.refusal()

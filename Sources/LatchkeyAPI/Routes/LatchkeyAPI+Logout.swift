@@ -21,7 +21,8 @@ extension LatchkeyAPI {
     }
 
     func signOutAtProvider(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let exit = try await exit(of: request, from: PresentedSession(caller.holder.session, by: caller.token))
+        let session = PresentedSession(caller.holder.session, by: caller.token)
+        let exit = try await exit(of: request, caller.admission, from: session)
         try await useCases.sessions.signOut(caller.holder)
         return try await leave(by: exit, request)
     }
@@ -32,14 +33,16 @@ extension LatchkeyAPI {
         try checkSameOrigin(request)
         let session = try await useCases.sessions.presented(
             token: cookies.session(of: request), refreshToken: cookies.refresh(of: request))
-        let exit = try await exit(of: request, from: session)
+        let exit = try await exit(of: request, nil, from: session)
         _ = try await signOutPage(request)
         return try await leave(by: exit, request)
     }
 
-    private func exit(of request: Request, from session: PresentedSession?) async throws -> ProviderSignOut.Exit {
+    private func exit(
+        of request: Request, _ admission: Admission?, from session: PresentedSession?
+    ) async throws -> ProviderSignOut.Exit {
         let base = try publicURL()
-        var reader = FieldReader(try BodyFields(request))
+        var reader = FieldReader(try BodyFields(request, from: admission))
         guard
             let redirectURI = reader.visibleText(
                 "post_logout_redirect_uri", ["redirect_uri"], limit: 2048, required: true)

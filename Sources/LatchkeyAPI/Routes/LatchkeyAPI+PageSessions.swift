@@ -11,10 +11,11 @@ extension LatchkeyAPI {
     /// Admits a request for a session in cookies without an API key: by `client_type`, or, to renew one, by its cookies
     /// alone.
     /// - Returns: Nil for any other request.
-    /// - Throws: 403 unless the browser reports a page of this server: another site's page could sign the browser in as
-    ///   another user, or spend the refresh token.
+    /// - Throws: 413 for a form that is too large for a caller without an API key. 403 unless the browser reports a
+    ///   page of this server: another site's page could sign the browser in as another user, or spend the refresh
+    ///   token.
     func admitPage(_ request: Request) throws(APIError) -> Admission? {
-        guard request.hasNoCredentials, let fields = try? BodyFields(request) else { return nil }
+        guard request.hasNoCredentials, let fields = try fieldsOfPage(request) else { return nil }
         let isRefresh = fields["refresh_token"] == nil && fields["refreshToken"] == nil && isPage(request)
         let clientType = fields["client_type"]?.string ?? fields["clientType"]?.string
         guard clientType == ClientType.web.rawValue || isRefresh && request.path == "/auth/token" else {
@@ -22,6 +23,16 @@ extension LatchkeyAPI {
         }
         try checkSameOrigin(request)
         return Admission(ground: .cookie, clients: nil)
+    }
+
+    /// Nil for a body that cannot be read: the caller's right to send it is checked first.
+    private func fieldsOfPage(_ request: Request) throws(APIError) -> BodyFields? {
+        do throws(APIError) {
+            return try BodyFields(request)
+        } catch {
+            guard error.status != .contentTooLarge else { throw error }
+            return nil
+        }
     }
 
     /// Checks that a browser reports a page of this server as the origin of a request.

@@ -8,7 +8,8 @@ import StorageModel
 /// Verifications of a signed-in user's phone number (docs/verified-numbers.md).
 extension LatchkeyAPI {
     func verifyPhoneNumber(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let asked = try PhoneVerificationRequest(BodyFields(request), caller: rates.subnet(of: request))
+        let asked = try PhoneVerificationRequest(
+            BodyFields(request, from: caller.admission), caller: rates.subnet(of: request))
         switch asked.means {
         case .operatorToken(let token):
             return try await useCases.verifyPhoneNumber(asked.question, with: token, for: caller.holder).response
@@ -21,7 +22,7 @@ extension LatchkeyAPI {
     }
 
     func confirmPhoneVerification(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let presented = try PhoneVerificationConfirmationRequest(BodyFields(request))
+        let presented = try PhoneVerificationConfirmationRequest(BodyFields(request, from: caller.admission))
         return try await useCases.verifyPhoneNumber.confirm(
             request.parameters["id"] ?? "", with: presented.confirmation, correlationID: presented.correlationID,
             for: caller.holder

@@ -34,8 +34,9 @@ extension LatchkeyAPI {
     }
 
     /// An app without a browser begins: it opens the location itself. Its fields are in no address.
-    func startForApp(_ request: Request, _: Admission) async throws -> Response {
-        var start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try publicURL())
+    func startForApp(_ request: Request, _ admission: Admission) async throws -> Response {
+        var start = try RedirectStart(
+            BodyFields(request, from: admission), provider: request.provider, publicURL: try publicURL())
         // A browser must get its cookie, which binds the sign-in to it, on the way to the provider.
         guard start.clientType == .ios || start.clientType == .android else { throw APIError.startNeedsBrowser }
         start.subnet = rates.subnet(of: request)
@@ -153,7 +154,7 @@ extension LatchkeyAPI {
 
     /// `POST /auth/session`: an app gets the session of its sign-in in a browser.
     func takeSession(_ request: Request, _ admission: Admission) async throws -> Response {
-        var reader = FieldReader(try BodyFields(request))
+        var reader = FieldReader(try BodyFields(request, from: admission))
         let sessionID = reader.visibleText("session_id", ["sessionId"], limit: 64, required: true)
         let codeVerifier = reader.codeVerifier()
         guard reader.problems.isEmpty, let sessionID else { throw reader.refusal() }

@@ -8,7 +8,7 @@ import StorageModel
 extension LatchkeyAPI {
     /// RFC 7662 section 2. Session tokens, unless `token_type_hint` says `refresh_token`.
     func introspect(_ request: Request, _ admission: Admission) throws -> ValueOrTask<Response> {
-        let question = try TokenQuestion(BodyFields(request))
+        let question = try TokenQuestion(BodyFields(request, from: admission))
         let kind: Sessions.TokenKind = question.hint == "refresh_token" ? .refresh : .session
         return switch useCases.sessions.introspect(question.token, as: kind) {
         case .value(let found): .value(Self.introspection(of: found, kind, admission))
@@ -44,7 +44,8 @@ extension LatchkeyAPI {
     /// RFC 7009 section 2: the same response whether there was such a token or not.
     func revokeToken(_ request: Request, _ admission: Admission) async throws -> Response {
         try await useCases.sessions.revoke(
-            TokenQuestion(BodyFields(request)).token, clients: admission.clients, requestID: request.id)
+            TokenQuestion(BodyFields(request, from: admission)).token, clients: admission.clients,
+            requestID: request.id)
         return .emptyObject
     }
 }

@@ -8,7 +8,7 @@ import StorageModel
 extension LatchkeyAPI {
     func refresh(_ request: Request, _ admission: Admission) async throws -> Response {
         guard !admission.isPage else { return try await refreshPage(request, admission) }
-        var refresh = try RefreshRequest(BodyFields(request), caller: admission.caller)
+        var refresh = try RefreshRequest(BodyFields(request, from: admission), caller: admission.caller)
         refresh.clients = admission.clients
         return try await useCases.refresh(refresh).response(.ok)
     }

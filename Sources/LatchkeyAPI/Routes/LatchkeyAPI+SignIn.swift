@@ -11,7 +11,7 @@ extension LatchkeyAPI {
             return .task { try await self.signInByNumber(request, admission, provider: provider) }
         }
         let signIn = try SignInRequest(
-            BodyFields(request), provider: provider, try useCases.signIn.provider(named: provider))
+            BodyFields(request, from: admission), provider: provider, try useCases.signIn.provider(named: provider))
         guard admission.allows(signIn.clientID.text) else { throw APIError.clientNotAllowedToSignIn }
         return .task { try await self.complete(signIn, admission, request) }
     }
@@ -21,7 +21,7 @@ extension LatchkeyAPI {
         _ request: Request, _ admission: Admission, provider: String
     ) async throws -> Response {
         let signIn = try await SignInRequest(
-            operatorTokenIn: try BodyFields(request), provider: provider, useCases.signIn,
+            operatorTokenIn: try BodyFields(request, from: admission), provider: provider, useCases.signIn,
             caller: rates.subnet(of: request))
         guard admission.allows(signIn.clientID.text) else { throw APIError.clientNotAllowedToSignIn }
         return try await complete(signIn, admission, request)
@@ -49,7 +49,7 @@ extension LatchkeyAPI {
     }
 
     func register(_ request: Request, _ admission: Admission) async throws -> Response {
-        var form = try RegistrationForm(BodyFields(request))
+        var form = try RegistrationForm(BodyFields(request, from: admission))
         form.device = DeviceName.of(request)
         form.clients = admission.clients
         return await respond(try await useCases.registration(form), .created, to: admission, request)

@@ -9,14 +9,15 @@ extension LatchkeyAPI {
     func authorizeTransaction(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let provider = request.provider
         let configured = try useCases.signIn.provider(named: provider)
-        let transaction = try SignInRequest(BodyFields(request), provider: provider, configured, isTransaction: true)
+        let transaction = try SignInRequest(
+            BodyFields(request, from: caller.admission), provider: provider, configured, isTransaction: true)
         try caller.admission.check(transaction.clientID.text)
         return try await useCases.authorizeTransaction(transaction, token: caller.token, session: caller.holder)
             .response
     }
 
     func redeemReceipt(_ request: Request, _ admission: Admission) async throws -> Response {
-        var reader = FieldReader(try BodyFields(request))
+        var reader = FieldReader(try BodyFields(request, from: admission))
         let text = reader.visibleText("receipt", limit: Receipt.maximumBytes, required: true)
         guard let text, reader.problems.isEmpty else { throw reader.refusal() }
         return try await useCases.redeemReceipt(Secret(text), clients: admission.clients).response

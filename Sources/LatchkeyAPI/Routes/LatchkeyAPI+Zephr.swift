@@ -24,7 +24,7 @@ extension LatchkeyAPI {
     /// The four results that these frontends know: 201 with the session, 400, 403 for the domain of an e-mail address,
     /// and 409 for an identity or a verified e-mail address that has an account.
     func registerAsZephr(_ request: Request, _ admission: Admission?) async throws -> Response {
-        var form = try RegistrationForm(zephr: BodyFields(request))
+        var form = try RegistrationForm(zephr: BodyFields(request, from: admission))
         form.device = DeviceName.of(request)
         form.clients = admission?.clients
         form.refusesVerifiedEmail = true
