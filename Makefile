@@ -5,7 +5,7 @@ swift_files := Sources Clients Tests Fuzz Examples Package.swift
 .PHONY: help run build test embedding browser swift-client android-client openapi third-party conformance \
 	conformance-table camara-table certification-table guides configuration-reference configuration-schema manual \
 	deployment-check image-check tls-check soak chaos network-faults overload sanitizers fuzz bench bench-peers \
-	redirect-costs instructions scaling docs lint format clean
+	redirect-costs instructions keyless scaling docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -150,6 +150,10 @@ bench-peers: build  ## measure the release build beside other servers (PEERS=go,
 instructions: build  ## count the instructions of requests (INSTRUCTIONS_FLAGS: --check, --write, --hot-functions)
 	@scripts/setup --bench
 	Benchmarks/instructions $(INSTRUCTIONS_FLAGS)
+
+keyless: build  ## check that no request without an API key takes a millisecond (KEYLESS_FLAGS='--list 40')
+	@scripts/setup --bench
+	Benchmarks/keyless $(KEYLESS_FLAGS)
 
 scaling: build  ## measure the figures of docs/scaling.md (SCALING_FLAGS=--write writes them)
 	@scripts/setup --test

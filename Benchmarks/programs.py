@@ -21,7 +21,7 @@ CLIENT, SECRET, REDIRECT_URI, API_KEY = "bench-app", "bench-secret", "https://ap
 ISSUER = "http://127.0.0.1/carrier"
 
 running = []
-NAME = {"instructions": "instructions", "overload": "overload"}.get(pathlib.Path(sys.argv[0]).stem, "bench")
+NAME = {name: name for name in ("instructions", "keyless", "overload")}.get(pathlib.Path(sys.argv[0]).stem, "bench")
 
 
 def say(text):
