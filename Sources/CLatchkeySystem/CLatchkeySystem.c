@@ -84,7 +84,7 @@ static const int file_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 int csystem_open_folder(const char *path) { return open(path, folder_flags); }
 
 // Opens folder after folder, without symbolic links and without `..`.
-static int open_without_links(int folder, const char *path) {
+int csystem_open_without_links(int folder, const char *path) {
     char name[NAME_MAX + 1];
     int at = folder;
     for (;;) {
@@ -118,12 +118,12 @@ int csystem_open_beneath(int folder, const char *path) {
     for (int tries = 0; tries < 8; tries++) {
         long opened = syscall(SYS_openat2, folder, path, &how, sizeof how);
         if (opened >= 0) return (int)opened;
-        if (errno == ENOSYS || errno == EPERM) return open_without_links(folder, path);
+        if (errno == ENOSYS || errno == EPERM) return csystem_open_without_links(folder, path);
         if (errno != EAGAIN) return -1;
     }
     return -1;
 #else
-    return open_without_links(folder, path);
+    return csystem_open_without_links(folder, path);
 #endif
 }
 

@@ -76,7 +76,7 @@ static void use_files(void) {
     snprintf(path, sizeof path, "%s/pipe", folder);
     CHECK(mkfifo(path, 0600) == 0 || errno == EEXIST);
     try_paths(csystem_open_beneath);
-    try_paths(open_without_links);
+    try_paths(csystem_open_without_links);
 }
 
 static void *use_random(void *unused) {

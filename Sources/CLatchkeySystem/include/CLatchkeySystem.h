@@ -52,6 +52,9 @@ int csystem_start_thread(const char *name, void (*body)(void *context), void *co
 /// Returns a descriptor, or -1 and errno.
 int csystem_open_beneath(int folder, const char *path);
 
+/// As csystem_open_beneath; a path with any symbolic link is refused.
+int csystem_open_without_links(int folder, const char *path);
+
 /// Opens a folder to look for files below it; -1 and errno as open(2).
 int csystem_open_folder(const char *path);
 

@@ -53,10 +53,8 @@ package struct SiteFile: ~Copyable {
     init(_ path: String, in folder: String) throws(Failure) {
         let parent = csystem_open_folder(folder)
         guard parent >= 0 else { throw Self.failure() }
-        let descriptor = csystem_open_beneath(parent, path)
-        let failure = descriptor < 0 ? Self.failure() : .missing
-        SystemCalls.closeDescriptor(parent)
-        guard descriptor >= 0 else { throw failure }
+        defer { SystemCalls.closeDescriptor(parent) }
+        let descriptor = try Self.open(path, in: parent)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             SystemCalls.closeDescriptor(descriptor)
@@ -87,6 +85,40 @@ package struct SiteFile: ~Copyable {
             guard bytes.count <= limit else { return nil }
         }
         return isWhole ? bytes : nil
+    }
+
+    /// Opens a file, through symbolic links only if its own name is not hidden.
+    private static func open(_ path: String, in folder: Int32) throws(Failure) -> Int32 {
+        let direct = csystem_open_without_links(folder, path)
+        guard direct < 0 else { return direct }
+        guard errno == ELOOP || errno == ENOTDIR else { throw failure() }
+        let linked = csystem_open_beneath(folder, path)
+        guard linked >= 0 else { throw failure() }
+        guard let name = Self.path(of: linked, below: folder), SitePath.mayLinkTo(name) else {
+            SystemCalls.closeDescriptor(linked)
+            throw .missing
+        }
+        return linked
+    }
+
+    /// The path of an open file below a folder, without links; nil if the system does not tell it.
+    private static func path(of file: Int32, below folder: Int32) -> ArraySlice<UInt8>? {
+        guard let file = path(of: file), var start = path(of: folder) else { return nil }
+        if start.last != UInt8(ascii: "/") { start.append(UInt8(ascii: "/")) }
+        return file.starts(with: start) ? file[start.count...] : nil
+    }
+
+    private static func path(of descriptor: Int32) -> [UInt8]? {
+        let room = Int(PATH_MAX)
+        var isWhole = false
+        let path = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+            let found = buffer.withMemoryRebound(to: CChar.self) { buffer in
+                buffer.baseAddress.map { readlink("/proc/self/fd/\(descriptor)", $0, room) } ?? -1
+            }
+            count = max(0, found)
+            isWhole = found > 0 && found < room
+        }
+        return isWhole ? path : nil
     }
 
     private static func failure() -> Failure {
@@ -137,5 +169,16 @@ package enum SitePath {
             guard !segment.utf8.starts(with: ".".utf8) || (index == 0 && segment == ".well-known") else { return nil }
         }
         return segments.joined(separator: "/")
+    }
+
+    /// Whether a link may lead to a path below the folder: to one without a name that begins with a dot. Folders may
+    /// have names that begin with two: Kubernetes keeps the versions of a mounted config map in such.
+    static func mayLinkTo(_ path: ArraySlice<UInt8>) -> Bool {
+        var segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard let name = segments.popLast(), name.first != UInt8(ascii: ".") else { return false }
+        return segments.enumerated().allSatisfy { index, segment in
+            segment.first != UInt8(ascii: ".") || segment.starts(with: "..".utf8)
+                || index == 0 && segment.elementsEqual(".well-known".utf8)
+        }
     }
 }

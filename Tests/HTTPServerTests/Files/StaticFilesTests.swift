@@ -122,6 +122,41 @@ struct StaticFilesTests {
         #expect(text(try await site.get("/mounted.txt")) == "inside")
     }
 
+    @Test(
+        "A symbolic link to a hidden file, or through a hidden folder, is not followed",
+        arguments: [
+            ("environment.txt", ".env"), ("config", ".git/config"), ("repository", ".git"), ("hidden", "docs/.hidden"),
+            ("well-known.txt", ".well-known/.hidden"), ("twice", "environment.txt"), ("folder", "linked-folder"),
+            ("dots.txt", "..secret"), ("nested", "docs/.well-known/x.json"),
+        ])
+    func linkToHidden(_ name: String, _ target: String) async throws {
+        let site = try Site()
+        try site.write("SECRET", as: "docs/.hidden")
+        try site.write("SECRET", as: "..secret")
+        try site.link("linked-folder", to: ".git")
+        if name == "twice" { try site.link("environment.txt", to: ".env") }
+        try site.link(name, to: target)
+        let path = ["repository", "folder"].contains(name) ? name + "/config" : name
+        #expect(try await site.get("/" + path) == nil)
+        // Nor as the compressed form of another file.
+        try site.write("visible", as: "visible.txt")
+        try site.link("visible.txt.gz", to: target)
+        let visible = try await site.get("/visible.txt", [.acceptEncoding: "gzip"])
+        #expect(text(visible) == "visible" && visible?.headers[.contentEncoding] == nil)
+    }
+
+    @Test(
+        "A symbolic link to a file, through a folder, or to one in .well-known is followed",
+        arguments: [
+            ("/other.css", "other.css", "style.css"), ("/papers/index.html", "papers", "docs"),
+            ("/links.json", "links.json", ".well-known/assetlinks.json"), ("/docs/up.txt", "docs/up.txt", "../a b.txt"),
+        ])
+    func linkToVisible(_ path: String, _ name: String, _ target: String) async throws {
+        let site = try Site()
+        try site.link(name, to: target)
+        #expect(try await site.get(path)?.status == .ok)
+    }
+
     @Test("The client chooses the coding, and each coding has its own tag")
     func codings() async throws {
         let site = try Site()
