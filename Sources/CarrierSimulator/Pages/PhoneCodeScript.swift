@@ -9,10 +9,7 @@ enum PhoneCodeScript {
     static var response: Response {
         Response(
             status: .ok,
-            headers: [
-                .contentType: "text/javascript; charset=utf-8", .cacheControl: "max-age=300",
-                .xContentTypeOptions: "nosniff",
-            ],
+            headers: [.contentType: "text/javascript; charset=utf-8", .cacheControl: "max-age=300"],
             body: Array(text.utf8))
     }
 

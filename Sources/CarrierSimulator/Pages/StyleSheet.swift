@@ -6,9 +6,7 @@ enum StyleSheet {
     static var response: Response {
         Response(
             status: .ok,
-            headers: [
-                .contentType: "text/css; charset=utf-8", .cacheControl: "max-age=300", .xContentTypeOptions: "nosniff",
-            ],
+            headers: [.contentType: "text/css; charset=utf-8", .cacheControl: "max-age=300"],
             body: Array(text.utf8))
     }
 

@@ -17,7 +17,6 @@ extension Response {
             .contentSecurityPolicy:
                 "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
                 + "frame-ancestors 'none'",
-            .xContentTypeOptions: "nosniff",
         ]
         if let policy = HTTPField.Name("Referrer-Policy") { headers[policy] = "no-referrer" }
         return Response(status: status, headers: headers, body: Array(page.source.utf8))

@@ -20,7 +20,7 @@ extension Connection {
         if case .sending = state { slot.markIdle(at: now) }
         progress = state
         closesAfterResponse = context.closes
-        let date = shared.date.line(at: time(nil))
+        let date = shared.date.lines(at: time(nil))
         guard response.content.count > Connection.copiedBytes,
             ResponseSerializer.sendsContent(of: response, for: context)
         else {

@@ -1,6 +1,7 @@
 package import Glibc
 
-/// The `Date` field (RFC 9110 section 5.6.7), formatted once a second.
+/// The `Date` field (RFC 9110 section 5.6.7), formatted once a second, with the other field that every response has:
+/// `X-Content-Type-Options`, so that no browser takes JSON for a page or a script (Fetch standard section 3.6).
 package struct DateField {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
@@ -12,11 +13,11 @@ package struct DateField {
 
     package init() {}
 
-    /// The line with CR LF.
-    package mutating func line(at now: time_t) -> [UInt8] {
+    /// The lines with CR LF.
+    package mutating func lines(at now: time_t) -> [UInt8] {
         if now != second {
             second = now
-            text = Array("Date: \(DateField.format(now))\r\n".utf8)
+            text = Array("Date: \(DateField.format(now))\r\nX-Content-Type-Options: nosniff\r\n".utf8)
         }
         return text
     }

@@ -1,6 +1,7 @@
 public import HTTPTypes
 
-/// A response. The server writes `Content-Length`, `Date` and `Connection`; setting them has no effect.
+/// A response. The server writes `Content-Length`, `Date`, `Connection` and `X-Content-Type-Options: nosniff`; setting
+/// them has no effect.
 public struct Response: Sendable {
     /// The status.
     public var status: HTTPResponse.Status

@@ -25,7 +25,9 @@ package struct ResponseSerializer {
     }
 
     /// Appends a response, or the head of a streamed one.
-    /// - Parameter withContent: Whether the content follows the head at once.
+    /// - Parameters:
+    ///   - date: The lines of ``DateField``.
+    ///   - withContent: Whether the content follows the head at once.
     package static func append(
         _ response: borrowing Response, for context: Context, date: [UInt8], withContent: Bool = true,
         to output: inout [UInt8]
@@ -106,13 +108,14 @@ package struct ResponseSerializer {
         }
     }
 
-    /// Only the server writes the fields of the framing.
+    /// Only the server writes the fields of the framing, and those that every response has.
     private static func isReserved(_ name: HTTPField.Name, length: Int) -> Bool {
         switch length {
         case 4: name == .date
         case 10: name == .connection
         case 14: name == .contentLength
         case 17: name == .transferEncoding
+        case 22: name == .xContentTypeOptions
         default: false
         }
     }

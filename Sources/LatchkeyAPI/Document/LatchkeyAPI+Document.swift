@@ -61,7 +61,7 @@ final class DocumentPage: Sendable {
         let coded = accepted.choosesGzip ? gzip : nil
         var headers: HTTPFields = [
             .contentType: "application/json; charset=utf-8", .cacheControl: "public, max-age=300", .eTag: tag,
-            .xContentTypeOptions: "nosniff", .vary: "Accept-Encoding",
+            .vary: "Accept-Encoding",
         ]
         if coded != nil {
             headers[.contentEncoding] = "gzip"

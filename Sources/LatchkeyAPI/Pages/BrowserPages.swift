@@ -7,7 +7,6 @@ enum BrowserPages {
     private static let headers: HTTPFields = [
         .contentType: "text/html; charset=utf-8",
         .cacheControl: "no-store",
-        .xContentTypeOptions: "nosniff",
         .referrerPolicy: "no-referrer",
         .contentSecurityPolicy:
             "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; "
@@ -86,9 +85,7 @@ enum BrowserPages {
     static func script(_ text: String) -> Response {
         Response(
             status: .ok,
-            headers: [
-                .contentType: "text/javascript; charset=utf-8", .cacheControl: "public, max-age=300",
-                .xContentTypeOptions: "nosniff",
-            ], body: Array(text.utf8))
+            headers: [.contentType: "text/javascript; charset=utf-8", .cacheControl: "public, max-age=300"],
+            body: Array(text.utf8))
     }
 }

@@ -20,7 +20,6 @@ extension StaticFiles {
             folder: folder, builtIn: BuiltInFiles(Self.compiledFiles(withConsole: hasConsole)),
             fields: [
                 .cacheControl: "public, max-age=300",
-                .xContentTypeOptions: "nosniff",
                 .referrerPolicy: "no-referrer",
                 .contentSecurityPolicy: """
                 default-src 'none'; style-src 'self'; script-src 'self'; connect-src \(connected); img-src 'self'; \

@@ -20,10 +20,7 @@ extension LatchkeyAPI {
         let pause = operatorPages.statusPause
         return Response(
             status: .ok,
-            headers: [
-                .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
-                .xContentTypeOptions: "nosniff",
-            ]
+            headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"]
         ) { writer in
             defer { withExtendedLifetime(watcher) {} }
             var sent: [UInt8] = []
@@ -55,7 +52,7 @@ extension LatchkeyAPI {
         }
         return Response(
             status: .ok,
-            headers: [.contentType: "application/json", .cacheControl: "no-store", .xContentTypeOptions: "nosniff"],
+            headers: [.contentType: "application/json", .cacheControl: "no-store"],
             body: Array(capsule.json.text.utf8))
     }
 

@@ -23,7 +23,7 @@ struct OperatorPage {
         Response(
             status: .ok,
             headers: [
-                .contentType: "text/html; charset=utf-8", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+                .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
                 .referrerPolicy: "no-referrer",
                 .contentSecurityPolicy:
                     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "

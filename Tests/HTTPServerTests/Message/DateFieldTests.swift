@@ -15,9 +15,10 @@ struct DateFieldTests {
         #expect(DateField.format(moment) == expected)
     }
 
-    @Test("The line changes with the second, forwards and backwards")
-    func line() {
+    @Test("The lines change with the second, forwards and backwards, and forbid to guess a type")
+    func lines() {
         var field = DateField()
+        let nosniff = "X-Content-Type-Options: nosniff\r\n"
         #expect(field.line(at: 784_111_777) == Array("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".utf8))
         #expect(field.line(at: 784_111_777) == Array("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".utf8))
         #expect(field.line(at: 784_111_778) == Array("Date: Sun, 06 Nov 1994 08:49:38 GMT\r\n".utf8))

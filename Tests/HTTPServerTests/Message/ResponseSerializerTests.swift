@@ -78,6 +78,7 @@ struct ResponseSerializerTests {
     func ours() throws {
         let headers: HTTPFields = [
             .contentLength: "99", .connection: "upgrade", .transferEncoding: "chunked", .date: "never", .server: "x",
+            .xContentTypeOptions: "sniff",
         ]
         #expect(
             text(Response(status: .ok, headers: headers, body: [65]))

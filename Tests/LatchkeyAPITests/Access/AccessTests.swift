@@ -221,7 +221,6 @@ struct AccessTests {
         let app = try TestApp()
         let page = try await app.send(.get, "/", apiKey: nil)
         #expect(page.headers[.contentType] == "text/html; charset=utf-8")
-        #expect(page.headers[.xContentTypeOptions] == "nosniff")
         let policy = try #require(page.headers[.contentSecurityPolicy])
         #expect(policy.hasPrefix("default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "))
         #expect(policy.contains("frame-ancestors 'none'"))
