@@ -85,6 +85,10 @@ public struct ServerLimits: Sendable {
     /// closed: in memory, and in the system's buffers of their sockets. Beyond it, the slowest readers of the address
     /// with most are cut.
     public var unsentBytes = 256 << 20
+    /// Bytes of requests that have not arrived in full, and of those that follow one in progress, of all connections
+    /// together. What one connection holds of them up to 4 KiB does not count. Beyond it, the oldest of the address
+    /// with most are refused with 503.
+    public var incompleteBytes = 64 << 20
     /// The system's buffer for the output of one connection. The system may use twice as much.
     public var sendBufferBytes = 128 << 10
     /// Streamed responses in progress; more is 503.

@@ -13,6 +13,8 @@ public struct ServerStatistics: Sendable, Hashable {
     public var limited: [ConnectionLimit: UInt64] = [:]
     /// Bytes of output that clients have not received.
     public var unsentBytes = 0
+    /// Bytes of requests that have not arrived in full, where a connection has more than 4 KiB of them.
+    public var incompleteBytes = 0
     /// TLS handshakes in progress.
     public var handshakes = 0
     /// Streamed responses in progress.
@@ -40,6 +42,8 @@ public enum ConnectionLimit: String, Sendable, CaseIterable {
     case handshakeEvicted = "handshake_evicted"
     /// Closed because the client did not read, and unsent output took too much memory.
     case unsentOutput = "unsent_output"
+    /// Refused because requests that had not arrived in full took too much memory.
+    case incompleteRequests = "incomplete_requests"
 }
 
 /// The counts that no other object keeps.

@@ -31,6 +31,7 @@ extension Connection {
     func close() {
         guard isOpen else { return }
         machine.closed()
+        releaseInput()
         endStream()
         // What the peer gets is incomplete anyway: the system need not keep it.
         let isCut = !isFlushed

@@ -46,6 +46,7 @@ extension Connection {
             service.limited(.unsentOutput)
             return cut()
         }
+        if lost === heldInput.slot { return giveUpInput() }
         if let handshake, lost === handshake.slot {
             service.limited(.handshakeEvicted)
             return failHandshake("it was the oldest of its address at the limit of handshakes")

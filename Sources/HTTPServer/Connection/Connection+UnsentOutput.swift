@@ -1,6 +1,6 @@
 import EventLoops
 
-/// The memory that a connection's output takes, for the ``OutputBudget`` that all connections share.
+/// The memory that a connection's output takes, for the ``MemoryBudget`` that all connections share.
 extension Connection {
     /// What the system may keep for one socket.
     private var systemBytes: Int { 2 * service.limits.sendBufferBytes }

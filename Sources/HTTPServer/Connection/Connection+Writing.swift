@@ -119,6 +119,9 @@ extension Connection {
         guard isOpen, case .sent = progress else { return nil }
         progress = .none
         if closesAfterResponse { transport.endWriting(descriptor) }
-        return machine.responseEnded(closing: closesAfterResponse, at: .now())
+        let now = MonotonicTime.now()
+        let action = machine.responseEnded(closing: closesAfterResponse, at: now)
+        if heldInput.slot != nil { holdInput(at: now) }
+        return action
     }
 }

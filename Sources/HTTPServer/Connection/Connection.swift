@@ -8,8 +8,8 @@ import Primitives
 /// A connection's socket: performs the actions of its ``ConnectionMachine``.
 ///
 /// `Connection+Handshake.swift` has the TLS handshake, `Connection+Slots.swift` what limits its slot among others,
-/// `Connection+Writing.swift` the output, `Connection+Streaming.swift` the responses written in pieces, and
-/// `Connection+Closing.swift` its end.
+/// `Connection+HeldInput.swift` the memory for what it has received, `Connection+Writing.swift` the output,
+/// `Connection+Streaming.swift` the responses written in pieces, and `Connection+Closing.swift` its end.
 ///
 /// Sendable without the compiler's check: touched on its loop's thread only; the tasks of its handlers run there too.
 ///
@@ -49,6 +49,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// What the socket has not taken yet.
     @exclusivity(unchecked) var output = UnsentOutput()
     @exclusivity(unchecked) var held = HeldOutput()
+    @exclusivity(unchecked) var heldInput = HeldInput()
     @exclusivity(unchecked) var progress = ResponseProgress.none
     /// Whether the connection closes after the current response.
     @exclusivity(unchecked) var closesAfterResponse = false
@@ -199,7 +200,10 @@ final class Connection: LoopMember, @unchecked Sendable {
             // A short read means that the socket is empty; the poller reports new bytes.
             mayRead = count == loop.readBuffer.count || peerHasEnded || !transport.readsAllAtOnce
             let bytes = UnsafeRawBufferPointer(rebasing: loop.readBuffer[..<count]).bindMemory(to: UInt8.self)
-            return machine.receive(bytes.span, at: .now())
+            let now = MonotonicTime.now()
+            let action = machine.receive(bytes.span, at: now)
+            holdInput(at: now)
+            return action
         case .wouldBlock:
             mayRead = false
             return .wait

@@ -46,9 +46,8 @@ extension ConnectionMachine {
     }
 
     private mutating func useHead(
-        _ parser: HeadParser, _ bytes: Span<UInt8>, at now: MonotonicTime
+        _ parser: consuming HeadParser, _ bytes: Span<UInt8>, at now: MonotonicTime
     ) throws(RequestError) -> (action: Action, used: Int) {
-        var parser = parser
         switch try parser.parse(bytes) {
         case .needsMore:
             // The head's bytes stay unused until it is complete: the parser gets them again with the next ones.
@@ -78,11 +77,16 @@ extension ConnectionMachine {
         return (result.action, headBytes + result.used)
     }
 
+    /// - Parameter received: Consumed: a copy for each piece would take a time that is quadratic in their number.
     private mutating func useBody(
-        _ head: RequestHead, remaining: Int, received: [UInt8], _ bytes: Span<UInt8>
+        _ head: RequestHead, remaining: Int, received: consuming [UInt8], _ bytes: Span<UInt8>
     ) -> Action {
-        var received = received
         let count = min(remaining, bytes.count)
+        let needed = received.count + count
+        if needed > received.capacity {
+            // Not more than was announced, nor much more than has come.
+            received.reserveCapacity(min(received.count + remaining, max(needed, 2 * received.capacity)))
+        }
         bytes.extracting(..<count).withUnsafeBufferPointer { received.append(contentsOf: $0) }
         if count == remaining { return handle(head, received) }
         phase = .body(head, remaining: remaining - count, received: received)
@@ -90,9 +94,8 @@ extension ConnectionMachine {
     }
 
     private mutating func useChunks(
-        _ head: RequestHead, _ body: ChunkedBody, _ bytes: Span<UInt8>
+        _ head: RequestHead, _ body: consuming ChunkedBody, _ bytes: Span<UInt8>
     ) throws(RequestError) -> (action: Action, used: Int) {
-        var body = body
         let used = try body.receive(bytes)
         if body.isComplete { return (handle(head, body.content), used) }
         phase = .chunks(head, body)

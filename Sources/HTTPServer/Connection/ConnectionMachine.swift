@@ -98,6 +98,15 @@ package struct ConnectionMachine {
         }
     }
 
+    /// The memory of received bytes that no handler has yet.
+    package var heldBytes: Int {
+        switch phase {
+        case .body(_, _, let received): unused.capacity + received.capacity
+        case .chunks(_, let body): unused.capacity + body.content.capacity
+        case .idle, .head, .handling, .responding, .lingering, .closed: unused.capacity
+        }
+    }
+
     /// Whether a handler has a request.
     var isHandling: Bool {
         if case .handling = phase { return true }
@@ -185,6 +194,13 @@ package struct ConnectionMachine {
     /// The next response is the last one, and says so.
     mutating func takeLastRequest() { isDraining = true }
 
+    /// As ``takeLastRequest()``; what has arrived after the current request is dropped.
+    mutating func dropFollowingRequests() {
+        takeLastRequest()
+        unused = []
+        unusedStart = 0
+    }
+
     /// The server stops: the connection takes no further request.
     package mutating func drain() -> Action {
         isDraining = true
@@ -192,7 +208,11 @@ package struct ConnectionMachine {
     }
 
     /// The socket is gone.
-    package mutating func closed() { phase = .closed }
+    package mutating func closed() {
+        phase = .closed
+        unused = []
+        unusedStart = 0
+    }
 
     private mutating func close() -> Action {
         phase = .closed

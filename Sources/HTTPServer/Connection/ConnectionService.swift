@@ -8,7 +8,8 @@ final class ConnectionService: Sendable {
     let timeouts: ServerTimeouts
     let connections: ConnectionLimiter
     let handshakes: HandshakeLimit
-    let output: OutputBudget
+    let output: MemoryBudget
+    let input: MemoryBudget
     let streams: CountLimit
     let probePaths: Set<String>
     /// Nil for plain HTTP.
@@ -28,7 +29,8 @@ final class ConnectionService: Sendable {
         connections = ConnectionLimiter(limits: configuration.limits)
         handshakes = HandshakeLimit(
             maximum: configuration.limits.handshakes, patience: configuration.limits.patience)
-        output = OutputBudget(maximum: configuration.limits.unsentBytes)
+        output = MemoryBudget(maximum: configuration.limits.unsentBytes)
+        input = MemoryBudget(maximum: configuration.limits.incompleteBytes)
         streams = CountLimit(maximum: configuration.limits.streams)
         probePaths = configuration.probePaths
         counts = ServerCounts()
@@ -48,6 +50,7 @@ final class ConnectionService: Sendable {
         connections = other.connections
         handshakes = other.handshakes
         output = other.output
+        input = other.input
         probePaths = other.probePaths
         streams = other.streams
         counts = other.counts
@@ -64,6 +67,7 @@ final class ConnectionService: Sendable {
         statistics.handshakes = handshakes.count
         statistics.streams = streams.count
         statistics.unsentBytes = output.bytes
+        statistics.incompleteBytes = input.bytes
         counts.write(to: &statistics)
         return statistics
     }

@@ -7,7 +7,7 @@ struct HeldOutput {
     /// The system is asked at once after so many bytes, and not only at the next tick.
     private static let most = 32 * 1024
 
-    /// In the ``OutputBudget``; nil while nothing counts.
+    /// In the ``MemoryBudget``; nil while nothing counts.
     var slot: Slot?
     /// What counts there.
     var bytes = 0

@@ -5,8 +5,8 @@ package import Primitives
 /// most, the slot that has been idle for longest. So a network can only take slots from itself, however many
 /// connections it opens, and each other network keeps what it has, up to an equal part.
 ///
-/// Connections, TLS handshakes and unsent output are limited by such a table each. It owns no socket and reads no
-/// clock.
+/// Connections, TLS handshakes, unsent output and incomplete requests are limited by such a table each. It owns no
+/// socket and reads no clock.
 package struct SlotTable {
     /// What one network holds.
     final class Group: HeapElement {

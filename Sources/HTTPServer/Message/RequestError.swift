@@ -22,6 +22,7 @@ package enum RequestError: Error, Sendable, Hashable, CaseIterable {
     case expectation
     // Connections.
     case headerTimeout, bodyTimeout, incomplete, tooManyConnections, tooManyConnectionsOfAddress, plainHTTPOnTLS
+    case incompleteRequests
 }
 
 extension RequestError {
@@ -32,7 +33,7 @@ extension RequestError {
 
     private var headers: HTTPFields {
         switch self {
-        case .tooManyConnections, .tooManyConnectionsOfAddress: [.retryAfter: "5"]
+        case .tooManyConnections, .tooManyConnectionsOfAddress, .incompleteRequests: [.retryAfter: "5"]
         // RFC 9110 section 12.5.3: the accepted codings.
         case .contentCoding: [.acceptEncoding: "identity"]
         default: [:]
@@ -51,7 +52,7 @@ extension RequestError {
         case .contentCoding: (.unsupportedMediaType, "unsupported_media_type")
         case .expectation: (.expectationFailed, "expectation_failed")
         case .headerTimeout, .bodyTimeout: (.requestTimeout, "request_timeout")
-        case .tooManyConnections: (.serviceUnavailable, "temporarily_unavailable")
+        case .tooManyConnections, .incompleteRequests: (.serviceUnavailable, "temporarily_unavailable")
         case .tooManyConnectionsOfAddress: (.tooManyRequests, "rate_limited")
         default: (.badRequest, "invalid_request")
         }
@@ -100,6 +101,9 @@ extension RequestError {
         case .headerTimeout: "The header did not arrive in time."
         case .bodyTimeout: "The content did not arrive in time."
         case .incomplete: "The connection ended in the middle of the request."
+        case .incompleteRequests:
+            "Requests that have not arrived in full take too much memory, and those of your network most of it. Send "
+                + "the whole request at once, or try again later."
         case .plainHTTPOnTLS: "This port speaks HTTP over TLS. Use https:// instead of http://."
         case .tooManyConnections: "The server has too many connections. Try again later."
         case .tooManyConnectionsOfAddress: "Your address has too many connections. Close some, or try again later."

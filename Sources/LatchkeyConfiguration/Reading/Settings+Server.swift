@@ -41,6 +41,10 @@ extension Settings {
             "Memory for responses that clients have not received yet, for all connections together. Beyond it, the "
                 + "slowest readers of the subnet with the most unread bytes are disconnected."),
         Setting(
+            "http.limits.max_incomplete_request_bytes", .size(4 << 20...64 << 30), \.http.limits.incompleteBytes,
+            "Memory for requests that have not arrived in full, for all connections together. Beyond it, the oldest of "
+                + "the subnet with the most bytes are answered 503."),
+        Setting(
             "http.limits.max_requests_per_connection", .integer(1...1_000_000_000),
             \.http.limits.requestsPerConnection, "Requests after which a connection is closed."),
         Setting(

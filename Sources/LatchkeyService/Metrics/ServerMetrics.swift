@@ -28,7 +28,8 @@ enum ServerMetrics {
                     "`full`, refused because no other connection could make room; `address_share`, refused because its "
                         + "address had its share; `unanswered`, refused without a response; `evicted`, closed to make "
                         + "room; `handshake_evicted`, closed during its TLS handshake to make room; `unsent_output`, "
-                        + "closed because its client did not read")
+                        + "closed because its client did not read; `incomplete_requests`, refused because requests "
+                        + "that had not arrived in full took too much memory")
             ) {
                 (statistics()?.limited ?? [:]).sorted { $0.key.rawValue < $1.key.rawValue }.map {
                     ($0.key.rawValue, $0.value)
@@ -38,6 +39,10 @@ enum ServerMetrics {
                 "latchkey_http_unsent_bytes", .gauge,
                 "Memory for output that clients have not received, in this process and in the system's buffers."
             ) { Double($0.unsentBytes) },
+            sampled(
+                "latchkey_http_incomplete_request_bytes", .gauge,
+                "Memory for requests that have not arrived in full, of connections with more than 4 KiB of them."
+            ) { Double($0.incompleteBytes) },
             sampled("latchkey_tls_handshakes_in_progress", .gauge, "TLS handshakes in progress.") {
                 Double($0.handshakes)
             },

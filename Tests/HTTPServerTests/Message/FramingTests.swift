@@ -57,7 +57,7 @@ struct FramingTests {
         /// Depends on more than one request: see the tests of deadlines, of the limiter and of TLS.
         let reachedElsewhere: Set<RequestError> = [
             .headerTimeout, .bodyTimeout, .tooManyConnections, .tooManyConnectionsOfAddress,
-            .plainHTTPOnTLS,
+            .plainHTTPOnTLS, .incompleteRequests,
         ]
         #expect(RefusedRequest.all.contains { $0.error == error } != reachedElsewhere.contains(error))
     }
@@ -78,6 +78,7 @@ struct FramingTests {
             .contentCoding: 415,
             .expectation: 417, .headerTimeout: 408, .bodyTimeout: 408, .unsupportedVersion: 505, .methodTooLong: 501,
             .connect: 501, .tooManyConnections: 503, .tooManyConnectionsOfAddress: 429,
+            .incompleteRequests: 503,
         ]
         for error in RequestError.allCases { #expect(error.status.code == expected[error] ?? 400) }
     }

@@ -2,15 +2,15 @@ import EventLoops
 import HTTPServer
 import Testing
 
-@Suite("The memory for output")
-struct OutputBudgetTests {
+@Suite("The memory for slow clients")
+struct MemoryBudgetTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
 
     private func time(_ seconds: Int) -> MonotonicTime { start.advanced(by: .seconds(seconds)) }
 
-    @Test("Beyond the budget, the heaviest address loses the readers that have been behind for longest")
+    @Test("Beyond the budget, the heaviest address loses the connections that have held some for longest")
     func heaviest() {
-        let budget = OutputBudget(maximum: 1000)
+        let budget = MemoryBudget(maximum: 1000)
         let cut = EvictionRecorder()
         let honest = cut.slot(0, of: "10.0.0.2", at: start)
         budget.hold(300, for: honest, at: start)
@@ -29,7 +29,7 @@ struct OutputBudgetTests {
 
     @Test("An address that alone holds more than the budget loses it")
     func alone() {
-        let budget = OutputBudget(maximum: 1000)
+        let budget = MemoryBudget(maximum: 1000)
         let cut = EvictionRecorder()
         budget.hold(1001, for: cut.slot(1, at: start), at: start)
         #expect(cut.numbers == [1] && budget.bytes == 0)

@@ -2,11 +2,12 @@ package import EventLoops
 import Primitives
 import Synchronization
 
-/// Limits the memory of output that clients have not received: what connections keep, and what the system keeps for
-/// their sockets. Beyond the limit, the network with most loses the reader that has been behind for longest, and so on.
+/// Limits the memory that connections hold for clients that are slow: of output that they have not received, or of
+/// requests that have not arrived in full. Beyond the limit, the network with most loses the connection that has held
+/// some for longest, and so on.
 ///
-/// Only connections whose sockets do not take everything at once come here.
-package final class OutputBudget: Sendable {
+/// Only connections whose sockets do not take everything at once, or do not bring it at once, come here.
+package final class MemoryBudget: Sendable {
     private let table: Mutex<SlotTable>
 
     package init(maximum: Int) { table = Mutex(SlotTable(maximum: maximum)) }
