@@ -154,7 +154,7 @@ extension SignInError.Code {
     /// The status of a code (docs/errors.md).
     var status: HTTPResponse.Status {
         switch self {
-        case .invalidRequest, .expired, .operatorUnknown: .badRequest
+        case .invalidRequest, .unauthorizedClient, .expired, .operatorUnknown: .badRequest
         case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .issuerMismatch, .invalidGrant,
             .refusedByCarrier, .notOnMobileNetwork:
             .unauthorized

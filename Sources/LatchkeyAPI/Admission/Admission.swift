@@ -67,15 +67,12 @@ struct SignedInCaller: Sendable {
 }
 
 extension APIError {
-    /// The code of RFC 6749 section 5.2; 403, because the caller is known.
-    static let clientNotAllowed = APIError(
-        .forbidden, "unauthorized_client", .configurationError,
-        "This API key or origin is not for this client. The operator must add the client to it.")
-
-    /// As ``clientNotAllowed``, for a sign-in with a code: 400, as RFC 6749 section 5.2 says, because the published
-    /// apps read any 403 of a sign-in as the offer of a registration.
-    static let clientNotAllowedToSignIn = APIError(
-        .badRequest, clientNotAllowed.code, clientNotAllowed.errorType, clientNotAllowed.description)
+    /// As ``SignInError/clientNotAllowed``, for a call that the published apps do not send as a sign-in: 403, because
+    /// the caller is known.
+    static let clientNotAllowed: APIError = {
+        let error = SignInError.clientNotAllowed
+        return APIError(.forbidden, error.codeText, error.errorType, error.description)
+    }()
 
     static let keyNotForOrigin = APIError(
         .unauthorized, "invalid_api_key", .configurationError,

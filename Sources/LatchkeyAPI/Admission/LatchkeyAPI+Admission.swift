@@ -58,8 +58,7 @@ extension LatchkeyAPI {
     ) -> Handler {
         { request in
             try self.rates.countSignIn(of: request)
-            let isKnown = request.headers.count(of: .apiKey) > 0 || self.crossOrigin.grant(of: request) != nil
-            return try await route(self, request, isKnown ? try await self.admit(request) : nil)
+            return try await route(self, request, try await self.admitIfNamed(request))
         }
     }
 
@@ -164,6 +163,22 @@ extension LatchkeyAPI {
     /// Admits a request by its API key, or without one by its origin.
     /// - Throws: 401; 503 if the store cannot look the key up.
     func admit(_ request: Request) async throws -> Admission { try await admission(of: request).run() }
+
+    /// As ``admit(_:)``, for routes that need no key: nil without a key and an allowed origin.
+    func admitIfNamed(_ request: Request) async throws -> Admission? {
+        let isNamed = request.headers.count(of: .apiKey) > 0 || crossOrigin.grant(of: request) != nil
+        return isNamed ? try await admit(request) : nil
+    }
+
+    /// What a caller may use of the providers.
+    func terms(of request: Request, _ admission: Admission?) -> CallerTerms {
+        CallerTerms(clients: admission?.clients, subnet: rates.subnet(of: request))
+    }
+
+    /// As ``terms(of:_:)``, of a browser that begins a sign-in. It needs no API key, but one that is sent counts.
+    func terms(ofBrowser request: Request) async throws -> CallerTerms {
+        terms(of: request, try await admitIfNamed(request))
+    }
 
     /// As ``admit(_:)``; at once for configured keys.
     func admission(of request: Request) throws -> ValueOrTask<Admission> {

@@ -16,9 +16,9 @@ struct PhoneVerificationRequest {
     let means: Means
 
     /// Reads a verification from a body's fields.
-    /// - Parameter caller: The network of the caller's address, for the limits of lookups.
+    /// - Parameter caller: Who sent it.
     /// - Throws: 400 that names every missing or malformed field.
-    init(_ fields: BodyFields, caller: IPAddress?) throws(APIError) {
+    init(_ fields: BodyFields, caller: CallerTerms) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let phoneNumber = reader.visibleText("phone_number", ["phoneNumber"], limit: 16)

@@ -46,11 +46,11 @@ extension SignInRequest {
     /// - Parameters:
     ///   - name: The name in paths of a provider with mobile operators.
     ///   - signIn: Knows the operators.
-    ///   - caller: The network of the caller's address, for the limits of lookups.
-    /// - Throws: 400 that names every missing or malformed field; `operator_unknown`; what the lookup of a number
-    ///   throws.
+    ///   - caller: Who sent it.
+    /// - Throws: 400 that names every missing or malformed field; `unauthorized_client`; `operator_unknown`; what the
+    ///   lookup of a number throws.
     init(
-        operatorTokenIn fields: BodyFields, provider name: String, _ signIn: SignInWithCode, caller: IPAddress?
+        operatorTokenIn fields: BodyFields, provider name: String, _ signIn: SignInWithCode, caller: CallerTerms
     ) async throws {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()

@@ -35,7 +35,9 @@ extension APIOperation {
                 schema: "LinkStart",
                 example: #"{"client_type": "web", "redirect_uri": "https://web.example/settings"}"#),
             responses: [.redirect(), startLocation],
-            refusals: [.providerUnknown, .carrierError, signInTooOld, .carrierTimeout, .carriersOwnCode]),
+            refusals: [
+                .providerUnknown, .carrierError, signInTooOld, .carrierTimeout, .carriersOwnCode, .otherClientAtSignIn,
+            ]),
         APIOperation(
             .get, "/auth/{provider}/resources/{name}", "showResource", .account, .session,
             "Show a provider's resource of the user",

@@ -30,6 +30,7 @@ extension APIOperation {
             ],
             refusals: [
                 .operatorUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .providerUnknown,
+                .otherClientAtSignIn,
                 APIRefusal(
                     .refusedByCarrier, .requestDenied,
                     "operator_token was used before. Get another one from the operator.",

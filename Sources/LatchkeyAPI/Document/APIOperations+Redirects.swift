@@ -153,7 +153,7 @@ extension APIOperation {
         ],
         responses: [.redirect(), startLocation],
         refusals: [
-            .providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .operatorUnknown,
+            .providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .operatorUnknown, .otherClientAtSignIn,
         ])
 
     private static let startForApp = APIOperation(
@@ -170,7 +170,7 @@ extension APIOperation {
                 """),
         responses: [startLocation],
         refusals: [
-            .providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .operatorUnknown,
+            .providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .operatorUnknown, .otherClientAtSignIn,
         ])
 
     private static let initiate = APIOperation(
@@ -183,7 +183,7 @@ extension APIOperation {
         parameters: [.provider]
             + APISchema.loginInitiationFields.map { .query($0.name, isRequired: $0.isRequired, $0.schema) },
         responses: [.redirect(), startLocation],
-        refusals: [.providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode])
+        refusals: [.providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .otherClientAtSignIn])
 
     private static let initiateByForm = APIOperation(
         .post, "/auth/{provider}/initiate-login", "initiateLoginByForm", .redirects, .browser,

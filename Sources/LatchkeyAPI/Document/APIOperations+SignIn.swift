@@ -32,7 +32,7 @@ extension APIOperation {
                             "state": .text("For the authorization request."),
                             "expires_in": .span("Lifetime of both", example: 600),
                         ]), example: #"{"nonce": "\#(APIExample.nonce)", "state": "af0ifjsldkj", "expires_in": 600}"#)
-            ], refusals: [.providerUnknown]),
+            ], refusals: [.providerUnknown, .otherClientAtSignIn]),
         register, register.also(at: "/auth/register", "registerAtAuth", "This is `/users` under another name."),
     ]
 

@@ -77,7 +77,8 @@ extension APIRefusal {
         .notFound, .invalidRequest, "There is no sign-in provider of this name. Use one that is configured.",
         as: "provider_unknown")
     static let otherClient = APIRefusal(.clientNotAllowed)
-    static let otherClientAtSignIn = APIRefusal(.clientNotAllowedToSignIn, as: "unauthorized_client_at_sign_in")
+    static let otherClientAtSignIn = APIRefusal(
+        APIError(SignInError.clientNotAllowed), as: "unauthorized_client_at_sign_in")
     static let mustRegister = APIRefusal(
         APIError(
             .forbidden, "user_not_registered", .requestDenied,

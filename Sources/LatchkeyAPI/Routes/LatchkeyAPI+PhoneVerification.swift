@@ -9,7 +9,7 @@ import StorageModel
 extension LatchkeyAPI {
     func verifyPhoneNumber(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let asked = try PhoneVerificationRequest(
-            BodyFields(request, from: caller.admission), caller: rates.subnet(of: request))
+            BodyFields(request, from: caller.admission), caller: terms(of: request, caller.admission))
         switch asked.means {
         case .operatorToken(let token):
             return try await useCases.verifyPhoneNumber(asked.question, with: token, for: caller.holder).response

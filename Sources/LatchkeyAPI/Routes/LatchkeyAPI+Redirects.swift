@@ -28,7 +28,7 @@ extension LatchkeyAPI {
 
     func startRedirect(_ request: Request) async throws -> Response {
         var start = try RedirectStart(try request.query, provider: request.provider, publicURL: try publicURL())
-        start.subnet = rates.subnet(of: request)
+        start.caller = try await terms(ofBrowser: request)
         return respond(
             try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
@@ -39,7 +39,7 @@ extension LatchkeyAPI {
             BodyFields(request, from: admission), provider: request.provider, publicURL: try publicURL())
         // A browser must get its cookie, which binds the sign-in to it, on the way to the provider.
         guard start.clientType == .ios || start.clientType == .android else { throw APIError.startNeedsBrowser }
-        start.subnet = rates.subnet(of: request)
+        start.caller = terms(of: request, admission)
         let step = try await useCases.redirectSignIn.start(start, browser: nil)
         guard case .goOn(let location, let seconds, _) = step else { return respond(step) }
         return .json(.ok, Self.location(location, seconds))
@@ -48,7 +48,7 @@ extension LatchkeyAPI {
     /// A third party, such as the provider, has sent the browser here to sign in.
     func initiateLogin(_ request: Request) async throws -> Response {
         var start = try start(initiatedBy: try request.query, of: request)
-        start.subnet = rates.subnet(of: request)
+        start.caller = try await terms(ofBrowser: request)
         return respond(
             try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
@@ -73,7 +73,7 @@ extension LatchkeyAPI {
     func startLink(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         guard request.headers.count(of: .authorization) == 0 else { throw APIError.linkNeedsCookie }
         var start = try RedirectStart(BodyFields(request), provider: request.provider, publicURL: try publicURL())
-        start.subnet = rates.subnet(of: request)
+        start.caller = terms(of: request, caller.admission)
         let step = try await useCases.redirectSignIn.startLink(
             start, for: caller.holder, browser: cookies.browser(of: request))
         return respond(step, to: request)

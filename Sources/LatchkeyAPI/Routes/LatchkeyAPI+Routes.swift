@@ -26,7 +26,7 @@ extension LatchkeyAPI {
         router.post("/auth/zenkey-signin", entering(immediate: { try $0.signIn($1, $2, provider: "zenkey") }))
         router.post(
             "/auth/{provider}/sign-in", enteringOrPage(immediate: { try $0.signIn($1, $2, provider: $1.provider) }))
-        router.post("/auth/{provider}/attempts", entering { api, request, _ in try await api.issueNonce(request) })
+        router.post("/auth/{provider}/attempts", entering { try await $0.issueNonce($1, $2) })
         router.post("/users", enteringOrPage { try await $0.register($1, $2) })
         router.post("/auth/register", enteringOrPage { try await $0.register($1, $2) })
     }

@@ -12,7 +12,7 @@ extension LatchkeyAPI {
         }
         let signIn = try SignInRequest(
             BodyFields(request, from: admission), provider: provider, try useCases.signIn.provider(named: provider))
-        guard admission.allows(signIn.clientID.text) else { throw APIError.clientNotAllowedToSignIn }
+        guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
         return .task { try await self.complete(signIn, admission, request) }
     }
 
@@ -22,8 +22,9 @@ extension LatchkeyAPI {
     ) async throws -> Response {
         let signIn = try await SignInRequest(
             operatorTokenIn: try BodyFields(request, from: admission), provider: provider, useCases.signIn,
-            caller: rates.subnet(of: request))
-        guard admission.allows(signIn.clientID.text) else { throw APIError.clientNotAllowedToSignIn }
+            caller: terms(of: request, admission))
+        // The body may name another client than the operator's.
+        guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
         return try await complete(signIn, admission, request)
     }
 
@@ -44,8 +45,8 @@ extension LatchkeyAPI {
     }
 
     /// A body is ignored.
-    func issueNonce(_ request: Request) async throws -> Response {
-        try await useCases.nonceIssuer.issue(provider: request.provider).response
+    func issueNonce(_ request: Request, _ admission: Admission) async throws -> Response {
+        try await useCases.nonceIssuer.issue(provider: request.provider, for: terms(of: request, admission)).response
     }
 
     func register(_ request: Request, _ admission: Admission) async throws -> Response {

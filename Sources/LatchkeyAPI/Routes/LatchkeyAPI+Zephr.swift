@@ -17,7 +17,7 @@ extension LatchkeyAPI {
             callback: { "\(prefix)/oauth/\(provider)/\($0.rawValue)/callback" },
             fallback: { redirectSignIn.usualRedirectURI(at: provider, clientID: $0, $1) })
         start.sessionIDIsSession = true
-        start.subnet = rates.subnet(of: request)
+        start.caller = try await terms(ofBrowser: request)
         return respond(try await redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
 

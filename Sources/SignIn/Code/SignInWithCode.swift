@@ -272,8 +272,9 @@ extension SignInWithCode {
     }
 
     /// The entry of a mobile operator of a provider, and its key.
-    /// - Throws: `not_found` if no provider of this name is configured; `operator_unknown` or `invalid_request` if the
-    ///   choice fits no operator; `invalid_request` if the provider has none; what Telco Finder's failure is.
+    /// - Throws: `not_found` if no provider of this name is configured; `unauthorized_client`; `operator_unknown` or
+    ///   `invalid_request` if the choice fits no operator; `invalid_request` if the provider has none; what Telco
+    ///   Finder's failure is.
     package func mobileOperator(
         of name: String, _ choice: OperatorChoice, _ correlationID: CorrelationID?
     ) async throws(SignInError) -> (key: String, provider: SignInConfiguration.Provider) {

@@ -18,6 +18,8 @@ package struct SignInError: Error, Sendable, Hashable {
         case receiptRedeemed = "receipt_redeemed"
         /// The carrier refused the code: ``SignInError/carrierCode`` says why.
         case refusedByCarrier = "refused_by_carrier"
+        /// The caller may not use the client (RFC 6749 section 5.2).
+        case unauthorizedClient = "unauthorized_client"
         /// A refresh token that is unknown, used, revoked or expired.
         case invalidGrant = "invalid_grant"
         case emailDomainBlocked = "email_domain_blocked"

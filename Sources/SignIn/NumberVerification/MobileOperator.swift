@@ -1,5 +1,5 @@
 public import OpenIDConnect
-package import Primitives
+import Primitives
 
 extension SignInConfiguration {
     /// One mobile operator of a provider of verified phone numbers (``Provider/Kind/camara``).
@@ -89,10 +89,12 @@ package struct OperatorChoice: Sendable {
     package var network: MCCMNC?
     /// A number of the operator, for Telco Finder. It chooses nothing beside a name or a network.
     package var number: MSISDN?
-    /// The network of the caller's address, for the limits of lookups; nil if it is not known.
-    package var caller: IPAddress?
+    /// Whose operators there are to choose from.
+    package var caller: CallerTerms
 
-    package init(name: String?, network: MCCMNC?, number: MSISDN? = nil, caller: IPAddress? = nil) {
+    package init(
+        name: String?, network: MCCMNC?, number: MSISDN? = nil, caller: CallerTerms = CallerTerms()
+    ) {
         self.name = name
         self.network = network
         self.number = number

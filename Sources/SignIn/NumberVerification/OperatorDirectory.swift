@@ -28,15 +28,26 @@ struct OperatorDirectory: Sendable {
     /// ``SignInConfiguration/key(ofProvider:for:)`` says. A request that names no operator and no network, but a
     /// number, has the operator that Telco Finder names.
     ///
-    /// - Throws: `operator_unknown` if Telco Finder knows no operator, or one that is not configured; `rate_limited`;
-    ///   `carrier_error` and the like if Telco Finder cannot be asked; what the other way throws.
+    /// - Throws: `unauthorized_client` if the caller may not use the operator's client, or no client of the provider,
+    ///   and then nobody was asked; `operator_unknown` if Telco Finder knows no operator, or one that is not
+    ///   configured; `rate_limited`; `carrier_error` and the like if Telco Finder cannot be asked; what the other way
+    ///   throws.
     func key(
+        ofProvider name: String, for choice: OperatorChoice, _ flow: CapsuleFlow, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> String {
+        try configuration.check(choice.caller, mayUse: name)
+        let key = try await chosenKey(ofProvider: name, for: choice, flow, correlationID)
+        try configuration.check(choice.caller, mayUse: key)
+        return key
+    }
+
+    private func chosenKey(
         ofProvider name: String, for choice: OperatorChoice, _ flow: CapsuleFlow, _ correlationID: CorrelationID
     ) async throws(SignInError) -> String {
         guard choice.name == nil, choice.network == nil, let number = choice.number,
             let rules = configuration.telcoFinders[name]
         else { return try configuration.key(ofProvider: name, for: choice) }
-        try await admit(number, choice.caller)
+        try await admit(number, choice.caller.subnet)
         return try await capsules.recording { () async throws(SignInError) in
             guard let found = try await find(number, of: name, rules, correlationID),
                 let mobileOperator = try mobileOperator(found, of: name, correlationID)

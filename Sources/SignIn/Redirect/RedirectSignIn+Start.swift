@@ -42,7 +42,7 @@ extension RedirectSignIn {
         pending.start.scopes = scopes(of: request, client)
         pending.authentication = RequiredAuthentication(
             maximumAge: request.maximumAge, since: request.prompt.contains(.login) ? clock.now() : nil)
-        pending.subnet = request.subnet
+        pending.subnet = request.caller.subnet
         let provider = configuration.providers[request.provider]
         guard provider?.kind == .zenkey else {
             return try await sendToProvider(pending, at: nil, loginHintToken: nil, browser)
@@ -74,7 +74,7 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> RedirectStart {
         var request = request
         let choice = OperatorChoice(
-            name: request.operatorName, network: request.network, number: request.phoneNumber, caller: request.subnet)
+            name: request.operatorName, network: request.network, number: request.phoneNumber, caller: request.caller)
         request.provider = try await signIn.operators.key(
             ofProvider: request.provider, for: choice, .redirect, correlationID)
         guard configuration.providers[request.provider]?.kind == .camara else { return request }
@@ -95,6 +95,7 @@ extension RedirectSignIn {
         guard let client = provider.client(request.clientID) else {
             throw request.clientID == nil ? .clientNotNamed : .unknownClient
         }
+        try request.caller.check(client)
         guard client.mayReceiveBrowsers(at: request.redirectURI) else {
             throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
         }

@@ -1,5 +1,5 @@
 package import OpenIDConnect
-package import Primitives
+import Primitives
 
 /// A frontend's request for a redirect sign-in.
 package struct RedirectStart: Sendable {
@@ -32,8 +32,8 @@ package struct RedirectStart: Sendable {
     /// Whether the frontend uses the `session_id` of the outcome as its session, as those made for Zephr do.
     package var sessionIDIsSession = false
     package var correlationID: CorrelationID?
-    /// The network of the browser's address; nil if it is not known.
-    package var subnet: IPAddress?
+    /// Who begins: a browser without an API key, or an app.
+    package var caller = CallerTerms()
     /// The id of the session whose user adds an identity; nil for a sign-in.
     var linkingSession: String?
     /// The id of the verification of a signed-in user's phone number that this is for; nil for a sign-in.

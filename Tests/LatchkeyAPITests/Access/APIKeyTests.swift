@@ -35,6 +35,75 @@ struct APIKeyScopeTests {
         #expect(answer.status == 200)
     }
 
+    /// A call that names a client or a provider, whose client is `client-2` or whose provider has `client-1` only.
+    struct Naming: Sendable, CustomTestStringConvertible {
+        let method: HTTPRequest.Method
+        let path: String
+        var body = ""
+        var key = APIKeyScopeTests.mine
+        /// By the session token, or in a browser by its cookie.
+        var headers: @Sendable (_ token: String) -> HTTPFields = { _ in [:] }
+        var status = 400
+        var testDescription: String { "\(method) \(path.prefix { $0 != "?" })" }
+    }
+
+    private static let other = "client_id=client-2&redirect_uri=https%3A%2F%2Fother.example%2Fcb&mccmnc=310410"
+    private static let otherSignIn = SignInBody().with("client_id", "\"client-2\"").with(
+        "redirect_uri", "\"https://other.example/cb\"")
+    private static let bearer: @Sendable (String) -> HTTPFields = { [.authorization: "Bearer \($0)"] }
+
+    static let namings = [
+        Naming(method: .post, path: "/auth/zenkey-signin", body: otherSignIn.json),
+        Naming(method: .post, path: "/auth/zenkey/sign-in", body: otherSignIn.json),
+        Naming(method: .post, path: "/auth/bank/attempts", key: others),
+        Naming(method: .get, path: "/auth/zenkey/start?client_type=web&" + other),
+        Naming(
+            method: .post, path: "/auth/zenkey/start",
+            body: #"{"client_type":"ios","client_id":"client-2","redirect_uri":"https://other.example/cb"}"#),
+        Naming(
+            method: .get, path: "/auth/bank/initiate-login?iss=https%3A%2F%2Fbank.example", key: others),
+        Naming(
+            method: .post, path: "/auth/zenkey/link",
+            body: #"{"client_type":"web","client_id":"client-2","redirect_uri":"https://other.example/cb"}"#,
+            headers: { [.cookie: "__Host-latchkey_session=\($0)", .origin: "https://login.example"] }),
+        Naming(
+            method: .post, path: "/users/me/identities",
+            body: otherSignIn.code("CODE-2").with("provider", "\"zenkey\"").json, headers: bearer, status: 403),
+        Naming(
+            method: .post, path: "/auth/zenkey/authorize",
+            body: otherSignIn.code("CODE-2").with("context", "\"Pay\"").with("acr_values", "\"a3\"").json,
+            headers: bearer, status: 403),
+        Naming(
+            method: .post, path: "/auth/zenkey-async-signin",
+            body: #"{"client_id":"client-2","login_hint":"+13105551234","scope":"openid","mccmnc":"310410","#
+                + #""redirect_uri":"https://other.example/cb"}"#, status: 403),
+        Naming(
+            method: .post, path: "/auth/bank/backchannel", body: #"{"login_hint":"jane@example.com"}"#, key: others,
+            status: 403),
+    ]
+
+    @Test("for another client cannot spend that client at its provider", arguments: namings)
+    func clients(_ row: Naming) async throws {
+        let app = try TestApp(
+            keys: Self.keys, client: { $0.redirectURIs = ["https://app.example/cb"] }, otherClients: ["client-2"],
+            provider: { bank in
+                bank.loginInitiation = bank.client(nil).map {
+                    SignInConfiguration.LoginInitiationRules(issuer: "https://bank.example", clientID: $0.id)
+                }
+            })
+        let token = try await app.token()
+        let posts = app.carrier.tokenPosts
+        var headers = row.headers(token)
+        headers[.accept] = "application/json"
+        if row.method == .post { headers[.contentType] = "application/json" }
+        let answer = try await app.send(row.method, row.path, headers, body: row.body, apiKey: row.key)
+        #expect(answer.status == row.status && answer.error == "unauthorized_client", "\(answer.body)")
+        #expect(app.carrier.tokenPosts == posts)
+        #expect(app.useCases.redirectSignIn.pendingCount == 0)
+        let free = try await app.send(row.method, row.path, headers, body: row.body)
+        #expect(free.error != "unauthorized_client", "\(free.body)")
+    }
+
     static let calls: [(HTTPRequest.Method, String)] = [
         (.get, "/users/me"), (.patch, "/users/me"), (.delete, "/users/me"), (.get, "/users/me/sessions"),
         (.delete, "/users/me/sessions"), (.delete, "/users/me/sessions/x"), (.get, "/users/me/identities"),

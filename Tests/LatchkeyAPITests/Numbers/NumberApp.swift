@@ -36,7 +36,11 @@ struct NumberApp: Sendable {
     /// The pauses that were made between polls.
     var pauses: [Duration] { waits.pauses.withLock { $0 } }
 
+    /// - Parameters:
+    ///   - keys: Besides ``TestApp/apiKey``, which may use all clients.
+    ///   - southwindClient: The client at southwind.
     init(
+        keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SignInConfiguration.SIMSwapPolicy = .init(), registration: RegistrationRules = RegistrationRules(),
         limits: RequestLimits = RequestLimits(), dpop: DPoPSetting = .auto, takesHashes: Bool = false,
         pause: PollPauses? = nil, telcoFinder change: ((inout SignInConfiguration.TelcoFinderRules) -> Void)? = nil
@@ -54,11 +58,14 @@ struct NumberApp: Sendable {
         var configuration = SignInConfiguration(providers: [:])
         var parties: [String: RelyingParty] = [:]
         let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
-        for (fake, networks) in [(northwind, ["310010", "310012"]), (southwind, ["310020"])] {
+        let operators = [
+            (northwind, ["310010", "310012"], "latchkey"), (southwind, ["310020"], southwindClient),
+        ]
+        for (fake, networks, clientID) in operators {
             var mobileOperator = try Self.mobileOperator(fake, networks, simSwap)
             mobileOperator.takesHashes = takesHashes
             var client = SignInConfiguration.Client(
-                id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(key, audience: .endpoint))
+                id: try #require(ClientID(clientID)), authentication: .privateKeyJWT(key, audience: .endpoint))
             client.redirectURIs = [Self.redirectURI, "https://web.example/done"]
             client.scopes = mobileOperator.scopes
             client.signingKey = key
@@ -92,7 +99,9 @@ struct NumberApp: Sendable {
                     return true
                 })
         let api = LatchkeyAPI(
-            useCases: useCases, apiKeys: APIKeys([(TokenHash(sha256Of: TestApp.apiKey), APIGrant())]),
+            useCases: useCases,
+            apiKeys: APIKeys(
+                [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
             baseURL: BaseURL("https://login.example/base"), limits: limits, logger: log.logger)
         handler = api.handler()
     }
