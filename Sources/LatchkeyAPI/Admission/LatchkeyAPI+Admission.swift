@@ -172,7 +172,8 @@ extension LatchkeyAPI {
 
     /// What a caller may use of the providers.
     func terms(of request: Request, _ admission: Admission?) -> CallerTerms {
-        CallerTerms(clients: admission?.clients, subnet: rates.subnet(of: request))
+        CallerTerms(
+            clients: admission?.clients, key: admission?.signInCaller, address: rates.proxies.client(of: request))
     }
 
     /// As ``terms(of:_:)``, of a browser that begins a sign-in. It needs no API key, but one that is sent counts.

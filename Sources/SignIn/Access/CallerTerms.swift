@@ -1,5 +1,6 @@
 import OpenIDConnect
 package import Primitives
+package import StorageModel
 
 /// What a caller may use of the configured providers.
 package struct CallerTerms: Sendable {
@@ -8,12 +9,21 @@ package struct CallerTerms: Sendable {
     /// The network of its address, whose callers share what is limited for all; nil if it is not known.
     package var subnet: IPAddress?
 
+    /// Whose part of the limits of a phone number it uses; nil if the caller is not known.
+    package var id: TokenHash?
+
     /// A caller without limits.
     package init() {}
 
-    package init(clients: Set<String>?, subnet: IPAddress?) {
+    /// - Parameters:
+    ///   - key: By which the caller was admitted; nil for a browser without an API key.
+    ///   - address: The caller's; nil if it is not known. With the key it tells the users of an app apart.
+    package init(clients: Set<String>?, key: TokenHash?, address: IPAddress?) {
         self.clients = clients
-        self.subnet = subnet
+        subnet = address?.subnet
+        guard key != nil || address != nil else { return }
+        let place = address.map { "\($0.network.high) \($0.network.low)" } ?? ""
+        id = TokenHash(sha256Of: "caller \(key.map { Base64URL.encode($0.bytes) } ?? "") \(place)")
     }
 
     func allows(_ client: SignInConfiguration.Client) -> Bool { clients?.contains(client.id.text) ?? true }

@@ -11,7 +11,8 @@ struct OperatorDirectory: Sendable {
     typealias MobileOperator = SignInConfiguration.MobileOperator
 
     /// How many look-ups requests may cause: of one number, by all callers together, and by one network of callers. The
-    /// limits keep a caller from finding out the operators of many numbers.
+    /// limits keep a caller from finding out the operators of many numbers. One caller may use half of a number's, so
+    /// that nobody can use it up for the number's owner. Only what Telco Finder is asked counts.
     static let numberAllowance = SharedAllowance(count: 10, seconds: 3600)
     static let callerAllowance = SharedAllowance(count: 60, seconds: 3600)
 
@@ -47,13 +48,14 @@ struct OperatorDirectory: Sendable {
         guard choice.name == nil, choice.network == nil, let number = choice.number,
             let rules = configuration.telcoFinders[name]
         else { return try configuration.key(ofProvider: name, for: choice) }
-        try await admit(number, choice.caller.subnet)
         return try await capsules.recording { () async throws(SignInError) in
-            guard let found = try await find(number, of: name, rules, correlationID),
+            guard let found = try await find(number, of: name, rules, countedFor: choice.caller, correlationID),
                 let mobileOperator = try mobileOperator(found, of: name, correlationID)
             else { throw .operatorUnknownToFinder }
             return mobileOperator.key
-        } failed: { _ in
+        } failed: { error in
+            // Telco Finder was not asked.
+            guard error.code != .rateLimited else { return nil }
             let finder = relyingParties[SignInConfiguration.TelcoFinderRules.key(of: name)]
             return CapsuleSubject(flow, choice, provider: name, rules, finder, correlationID)
         }
@@ -87,18 +89,23 @@ struct OperatorDirectory: Sendable {
     }
 
     /// What Telco Finder says of a number; nil if it does not know the number.
+    /// - Parameter caller: Whose request causes it; nil if an operator has reported the number.
     private func find(
         _ number: MSISDN, of provider: String, _ rules: SignInConfiguration.TelcoFinderRules,
-        _ correlationID: CorrelationID
+        countedFor caller: CallerTerms? = nil, _ correlationID: CorrelationID
     ) async throws(SignInError) -> FoundOperator? {
         let key = answers.key(of: number, at: provider)
         if let known = answers[key, clock.now()] { return known }
         guard let relyingParty = relyingParties[SignInConfiguration.TelcoFinderRules.key(of: provider)] else {
             throw .internalFault
         }
+        let metadata: ProviderMetadata
         do throws(OIDCError) {
-            let metadata = try await relyingParty.provider(
+            metadata = try await relyingParty.provider(
                 for: nil, clientID: rules.client.id, correlationID: correlationID)
+        } catch { throw .finderFailed(error) }
+        if let caller { try await count(number, caller) }
+        do throws(OIDCError) {
             let found = try await relyingParty.findOperator(
                 of: number, at: rules.finder, client: rules.client.credentials, provider: metadata,
                 correlationID: correlationID)
@@ -136,17 +143,18 @@ struct OperatorDirectory: Sendable {
         return nil
     }
 
-    /// Counts a lookup for its number and its caller.
-    private func admit(_ number: MSISDN, _ caller: IPAddress?) async throws(SignInError) {
-        let now = clock.now()
-        let ofNumber = TokenHash(sha256Of: "operator lookup of number \(number.text)")
-        var wait = try await stored(
-            await store.countPhoneVerification(for: [ofNumber], within: Self.numberAllowance, at: now))
-        if wait == nil, let caller {
-            let ofCaller = TokenHash(sha256Of: "operator lookup by \(caller.high) \(caller.low)")
-            wait = try await stored(
-                await store.countPhoneVerification(for: [ofCaller], within: Self.callerAllowance, at: now))
+    /// Counts a lookup of a number.
+    private func count(_ number: MSISDN, _ caller: CallerTerms) async throws(SignInError) {
+        let ofNumber = "operator lookup of number \(number.text)"
+        var uses = [AllowanceUse(of: ofNumber, Self.numberAllowance)]
+        if let id = caller.id {
+            uses.append(
+                AllowanceUse(of: "\(ofNumber) by \(Base64URL.encode(id.bytes))", Self.numberAllowance.half))
         }
+        if let subnet = caller.subnet {
+            uses.append(AllowanceUse(of: "operator lookup by \(subnet.high) \(subnet.low)", Self.callerAllowance))
+        }
+        let wait = try await stored(await store.countPhoneVerification(for: uses, at: clock.now()))
         if let wait { throw .tooManyLookups(wait) }
     }
 }

@@ -5,7 +5,7 @@ import StorageModel
 
 /// What both ways of a verification have in common: whom to ask, how often, and what the operator says.
 extension VerifyPhoneNumber {
-    /// Whom a question is for. It is counted for its user and its number.
+    /// Whom a question is for. It is counted for its user.
     /// - Throws: `invalid_request` for a number that is none, or a provider that is not clear; `operator_unknown`;
     ///   `not_found` for an unknown provider; `rate_limited`; what Telco Finder's failure is.
     func inquiry(
@@ -16,7 +16,8 @@ extension VerifyPhoneNumber {
         let provider = try provider(question.provider)
         var choice = question.choice
         choice.number = number
-        // Before the operator is known: Telco Finder is asked for no more numbers than a user may verify.
+        choice.caller.id = TokenHash(sha256Of: "user \(user.id.number)")
+        try configuration.check(choice.caller, mayUse: provider)
         try await admit(number, of: user.id)
         let key = try await operators.key(ofProvider: provider, for: choice, .phoneVerification, correlationID)
         guard let mobileOperator = configuration.providers[key]?.mobileOperator,
@@ -37,13 +38,34 @@ extension VerifyPhoneNumber {
         return only
     }
 
-    /// Counts the verification for its user and its number.
+    /// Counts the verification for its user, unless those of its number are used up. Before the operator is known:
+    /// Telco Finder is asked for no more numbers than a user may verify.
     private func admit(_ number: MSISDN?, of user: UserID) async throws(SignInError) {
-        let holders = ["user \(user.number)"] + (number.map { ["number \($0.text)"] } ?? [])
-        let keys = holders.map { TokenHash(sha256Of: "phone verification of \($0)") }
-        let wait = try await stored(
-            await store.countPhoneVerification(for: keys, within: Self.allowance, at: clock.now()))
+        let now = clock.now()
+        let ofUser = AllowanceUse(of: "phone verification of user \(user.number)", Self.allowance)
+        var wait = try await stored(await store.phoneVerificationWait(for: uses(of: number, by: user), at: now))
+        if wait == nil { wait = try await stored(await store.countPhoneVerification(for: [ofUser], at: now)) }
         if let wait { throw .tooManyVerifications(wait) }
+    }
+
+    /// Counts a verification for its number, because the operator is about to be asked.
+    /// - Throws: `rate_limited`, and then the operator must not be asked.
+    func count(_ subject: PendingPhoneVerification) async throws(SignInError) {
+        let uses = uses(of: subject.phoneNumber.flatMap(MSISDN.init), by: subject.user)
+        guard !uses.isEmpty else { return }
+        let wait = try await stored(await store.countPhoneVerification(for: uses, at: clock.now()))
+        if let wait { throw .tooManyVerifications(wait) }
+    }
+
+    /// What a verification uses up of its number's allowance. One user may use half, so that nobody can use it up for
+    /// the number's owner.
+    private func uses(of number: MSISDN?, by user: UserID) -> [AllowanceUse] {
+        guard let number else { return [] }
+        let ofNumber = "phone verification of number \(number.text)"
+        return [
+            AllowanceUse(of: ofNumber, Self.allowance),
+            AllowanceUse(of: "\(ofNumber) by user \(user.number)", Self.allowance.half),
+        ]
     }
 
     /// What the operator says of a verification. What it refuses is an outcome.

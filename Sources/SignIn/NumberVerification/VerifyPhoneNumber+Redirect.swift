@@ -80,9 +80,10 @@ extension VerifyPhoneNumber {
             findings.number = subject.phoneNumber
             findings.step = .discovery
             let provider = try await attempt.discoverProvider()
+            try await count(subject)
             return (try await outcome(of: subject, attempt, at: provider, &findings), provider.issuer)
         } catch {
-            await capsules.keep(CapsuleSubject(findings), error)
+            if error.code != .rateLimited { await capsules.keep(CapsuleSubject(findings), error) }
             if error.fault != .client { log(error.codeText, error.fault.logLevel, correlationID, findings) }
             return (subject.failed(error.codeText, at: clock.now()), "")
         }

@@ -61,8 +61,8 @@ package struct VerifyPhoneNumber: Sendable {
         }
     }
 
-    /// The limit on verifications. It applies to each user, and to each number, counted over all users. Without it, a
-    /// session could try numbers until the operator confirms one.
+    /// The limit on verifications: on those that one user begins, and on those of one number that the operator is asked
+    /// about, counted over all users. Without it, a session could try numbers until the operator confirms one.
     static let allowance = SharedAllowance(count: 10, seconds: 3600)
 
     let configuration: SignInConfiguration
@@ -96,7 +96,7 @@ package struct VerifyPhoneNumber: Sendable {
                 return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
             } failed: { error in
                 log(error, correlationID, findings)
-                return CapsuleSubject(findings)
+                return error.code == .rateLimited ? nil : CapsuleSubject(findings)
             }
         } catch {
             throw error.with(correlationID)
@@ -131,6 +131,8 @@ package struct VerifyPhoneNumber: Sendable {
         try await oneTimeStore.spend(oneTimeStore.use(ofOperatorToken: operatorToken, at: inquiry.key))
         let id = random.token()
         let subject = inquiry.verification(id, of: holder, expiresAt: clock.now())
+        // After the token, because one that is sent again never comes to the operator.
+        try await count(subject)
         let verification = try await outcome(of: subject, attempt, at: provider, &findings)
         findings.step = .store
         // Also if the store fails, because the change may have been stored before the failure.

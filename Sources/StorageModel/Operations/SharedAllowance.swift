@@ -62,3 +62,16 @@ package struct SharedAllowance: Sendable, Hashable {
         }
     }
 }
+
+/// One use of an allowance.
+package struct AllowanceUse: Sendable, Hashable {
+    /// Whose allowance it is, as a hash of a text that no other allowance has.
+    package let key: TokenHash
+    package let allowance: SharedAllowance
+
+    /// - Parameter holder: Whose allowance it is, such as `phone verification of user 7`.
+    package init(of holder: String, _ allowance: SharedAllowance) {
+        key = TokenHash(sha256Of: holder)
+        self.allowance = allowance
+    }
+}

@@ -2,12 +2,17 @@ package import Primitives
 
 /// The verifications of signed-in users' phone numbers.
 package protocol PhoneVerificationStore: Sendable {
-    /// Counts a verification for each of some keys, such as that of its user and that of its number, against an
-    /// allowance that all processes share.
+    /// Counts a verification against some allowances, such as those of its user and its number, which all processes
+    /// share.
     /// - Returns: The seconds to wait if one of the allowances is used up, and then it is counted for none; nil if it
     ///   fits.
     func countPhoneVerification(
-        for keys: [TokenHash], within allowance: SharedAllowance, at now: Timestamp
+        for uses: [AllowanceUse], at now: Timestamp
+    ) async throws(StorageError) -> Int64?
+
+    /// What ``countPhoneVerification(for:at:)`` would return. Nothing is counted.
+    func phoneVerificationWait(
+        for uses: [AllowanceUse], at now: Timestamp
     ) async throws(StorageError) -> Int64?
 
     /// Stores an outcome. A confirmed number becomes the user's own, verified by the issuer, and no other user keeps it

@@ -122,7 +122,7 @@ struct NumberApp: Sendable {
 
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], body: String = "",
-        apiKey: String? = TestApp.apiKey
+        apiKey: String? = TestApp.apiKey, from peer: String = "127.0.0.1"
     ) async throws -> Answer {
         var headers = headers
         headers[try #require(HTTPField.Name("X-API-KEY"))] = apiKey
@@ -130,7 +130,7 @@ struct NumberApp: Sendable {
         let response = try await handler(
             Request(
                 method, path, headers: headers, body: Array(body.utf8),
-                peer: SocketAddress(host: "127.0.0.1", port: 1)))
+                peer: SocketAddress(host: peer, port: 1)))
         try PublishedAPI.hold(response, to: method, path)
         return Answer(response)
     }

@@ -62,14 +62,26 @@ struct PhoneVerificationConformanceTests {
     func count(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let allowance = SharedAllowance(count: 2, seconds: 60)
-        let (user, other, number) = (Records.hash(), Records.hash(), Records.hash())
-        func count(_ keys: [TokenHash]) async throws -> Int64? {
-            try await store.countPhoneVerification(for: keys, within: allowance, at: Records.now)
+        func uses(_ holders: [String]) -> [AllowanceUse] { holders.map { AllowanceUse(of: $0, allowance) } }
+        func count(_ holders: [String]) async throws -> Int64? {
+            try await store.countPhoneVerification(for: uses(holders), at: Records.now)
         }
-        for _ in 0..<2 { #expect(try await count([user, number]) == nil) }
-        #expect(try await count([other, number]) == 30)
-        for _ in 0..<2 { #expect(try await count([other]) == nil) }
-        #expect(try await count([other]) == 30)
+        func wait(_ holders: [String]) async throws -> Int64? {
+            try await store.phoneVerificationWait(for: uses(holders), at: Records.now)
+        }
+        for _ in 0..<2 {
+            #expect(try await wait(["user", "number"]) == nil)
+            #expect(try await count(["user", "number"]) == nil)
+        }
+        #expect(try await count(["other", "number"]) == 30)
+        #expect(try await wait(["other", "number"]) == 30)
+        for _ in 0..<2 { #expect(try await count(["other"]) == nil) }
+        #expect(try await count(["other"]) == 30)
+        // Each has an allowance of its own.
+        let half = [AllowanceUse(of: "half", allowance.half), AllowanceUse(of: "whole", allowance)]
+        #expect(try await store.countPhoneVerification(for: half, at: Records.now) == nil)
+        #expect(try await store.countPhoneVerification(for: half, at: Records.now) == 60)
+        #expect(try await count(["whole"]) == nil)
         withExtendedLifetime(holding) {}
     }
 }

@@ -80,9 +80,15 @@ enum PhoneVerificationsTable {
 
 extension SQLStore {
     package func countPhoneVerification(
-        for keys: [TokenHash], within allowance: SharedAllowance, at now: Timestamp
+        for uses: [AllowanceUse], at now: Timestamp
     ) async throws(StorageError) -> Int64? {
-        try await writes.submit { db in try PromptsTable.count(keys, within: allowance, at: now, in: db) }
+        try await writes.submit { db in try PromptsTable.count(uses, at: now, in: db) }
+    }
+
+    package func phoneVerificationWait(
+        for uses: [AllowanceUse], at now: Timestamp
+    ) async throws(StorageError) -> Int64? {
+        try await reads.submit { db in try PromptsTable.wait(for: uses, at: now, in: db) }
     }
 
     package func addPhoneVerification(

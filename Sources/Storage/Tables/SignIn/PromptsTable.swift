@@ -56,21 +56,29 @@ enum PromptsTable {
         return found
     }
 
-    /// Counts one use of an allowance for each key, unless one of them is used up.
+    /// Counts one use of each allowance, unless one of them is used up.
     /// - Returns: The seconds to wait, and then nothing is counted; nil if it fits.
-    static func count(
-        _ keys: [TokenHash], within allowance: SharedAllowance, at now: Timestamp, in db: SQLSession
-    ) throws -> Int64? {
-        var uses: [(key: TokenHash, wholeAt: Int64)] = []
-        for key in keys {
-            switch try verdict(of: allowance, key, at: now, in: db) {
+    static func count(_ uses: [AllowanceUse], at now: Timestamp, in db: SQLSession) throws -> Int64? {
+        var admitted: [(key: TokenHash, wholeAt: Int64)] = []
+        for use in uses {
+            switch try verdict(of: use.allowance, use.key, at: now, in: db) {
             case .refused(let seconds, let corrected):
-                if let corrected { try put(corrected, key, in: db) }
+                if let corrected { try put(corrected, use.key, in: db) }
                 return seconds
-            case .admitted(let wholeAt): uses.append((key, wholeAt))
+            case .admitted(let wholeAt): admitted.append((use.key, wholeAt))
             }
         }
-        for use in uses { try put(use.wholeAt, use.key, in: db) }
+        for use in admitted { try put(use.wholeAt, use.key, in: db) }
+        return nil
+    }
+
+    /// What ``count(_:at:in:)`` would return; nothing is written.
+    static func wait(for uses: [AllowanceUse], at now: Timestamp, in db: SQLSession) throws -> Int64? {
+        for use in uses {
+            if case .refused(let seconds, _) = try verdict(of: use.allowance, use.key, at: now, in: db) {
+                return seconds
+            }
+        }
         return nil
     }
 
