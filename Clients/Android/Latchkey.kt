@@ -30,7 +30,15 @@ interface TokenStore {
  * all members of the response. For `user_not_registered` it has `state_key`, with which [Latchkey.register] goes on.
  */
 class LatchkeyException(val code: String, val status: Int, message: String, val response: JSONObject) :
-    Exception(message)
+    Exception(message) {
+    /** Whether another way may sign the user in, after a sign-in by phone number. Any other failure would remain. */
+    val leavesOtherWays: Boolean get() = code in OTHER_WAYS
+}
+
+/** The errors that are about the phone, its operator or its number (docs/verified-numbers.md). */
+private val OTHER_WAYS = setOf(
+    "not_on_mobile_network", "sim_swapped", "operator_unknown", "consent_required", "carrier_error", "carrier_timeout",
+    "temporarily_unavailable", "access_denied", "invalid_grant")
 
 /** A sign-in that waits for the browser. Keep it in the saved state of the activity: the app may end meanwhile. */
 class PendingSignIn(val url: String, val redirectURI: String, val codeVerifier: String) {
@@ -55,13 +63,16 @@ class Latchkey(
 
     /**
      * Starts a sign-in in a browser: open the URL of the result in a Custom Tab. [redirectURI] is registered for the
-     * client, and opens this app only, such as `com.example.app:/signed-in`.
+     * client, and opens this app only, such as `com.example.app:/signed-in`. [mccmnc] is the network of the SIM, if the
+     * user need not choose it.
      */
-    fun startSignIn(redirectURI: String): PendingSignIn {
+    fun startSignIn(redirectURI: String, mccmnc: String? = null): PendingSignIn {
         val codeVerifier = newCodeVerifier()
-        val query = form(mapOf(
+        val fields = mutableMapOf(
             "client_type" to "android", "client_id" to clientID, "redirect_uri" to redirectURI,
-            "code_challenge" to codeChallenge(codeVerifier), "code_challenge_method" to "S256"))
+            "code_challenge" to codeChallenge(codeVerifier), "code_challenge_method" to "S256")
+        if (mccmnc != null) fields["mccmnc"] = mccmnc
+        val query = form(fields)
         return PendingSignIn("$baseURL/auth/${encode(provider)}/start?$query", redirectURI, codeVerifier)
     }
 
@@ -80,6 +91,15 @@ class Latchkey(
             throw failure("user_not_registered", items + ("code_verifier" to pending.codeVerifier))
         }
         throw failure(items["error"] ?: "foreign_callback", items)
+    }
+
+    /**
+     * Signs in with a TS.43 operator token, which the app got from the operator by the SIM, at a provider of phone
+     * numbers. A token works once. After an error that [LatchkeyException.leavesOtherWays], use another way.
+     */
+    fun signInWithOperatorToken(operatorToken: String, mccmnc: String): Boolean {
+        val fields = mapOf("client_id" to clientID, "operator_token" to operatorToken, "mccmnc" to mccmnc)
+        return enter(send("POST", "/auth/${encode(provider)}/sign-in", fields, null))
     }
 
     /** Registers the user whom an error `user_not_registered` is about. The attributes are those of your form. */

@@ -89,6 +89,18 @@ fun main(arguments: Array<String>) {
     assert(latchkey.revokeOtherSessions() >= 1, "other sessions")
     assert(errorOf { browser.me() } == "invalid_grant" && other.tokens == null, "an ended session")
 
+    // After a fault of the operator, an app goes on to its next way; what no other way would change is no such error.
+    for ((code, isLeft) in listOf(
+        "not_on_mobile_network" to true, "carrier_error" to true, "carrier_timeout" to true, "access_denied" to true,
+        "invalid_request" to false, "invalid_id_token" to false)) {
+        try {
+            browser.finishSignIn(again, again.redirectURI + "?action=login&status=failure&error=" + code)
+            throw AssertionError("a failure with $code did not fail")
+        } catch (error: LatchkeyException) {
+            assert(error.code == code && error.leavesOtherWays == isLeft, "another way after $code")
+        }
+    }
+
     latchkey.signOut()
     assert(store.tokens == null && errorOf { latchkey.me() } == "signed_out", "signed out")
     assert(!signIn(latchkey), "the user is known")

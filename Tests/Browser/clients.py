@@ -190,6 +190,11 @@ class Stage:
                                      " [status, reason, next, mccmnc, error.status, appState])")
             assert asked == {"value": ["fallback", "operator_unknown", "other", "99999", 400, 7]}, asked
             assert "sign-in" not in self.browser.run("return JSON.stringify({ ...sessionStorage })")
+        # A fault of the operator leads to another way, too.
+        self.on_phone(page, "cellular:northwind:jane")
+        with self.fault("authorization-server-error"):
+            self.browser.click("#number")
+            self.state("another way, because of carrier_error")
         # A token works once, and leads to no second attempt. What is no fallback is thrown.
         self.browser.run("sessionStorage.clear();")
         asked = self.browser.ask("(async () => { const token = await operatorToken({ mccmnc: '310010' });"

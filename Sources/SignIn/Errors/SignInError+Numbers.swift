@@ -113,31 +113,41 @@ extension SignInError {
             "The SIM of this number was changed within the last \(hours) hours. Use another sign-in method.")
     }
 
-    /// The error of an operator's authorization response. A device that is not in the operator's network gets no page,
-    /// because `prompt` is `none`: the operator says `login_required` then (OpenID Connect Core section 3.1.2.6).
+    /// The error of an operator's authorization response. Anybody's browser can bring one, so that it is never the
+    /// server's own fault.
     static func refusedByOperator(_ code: String) -> SignInError {
-        let refusal = refusedAtAuthorization(code)
-        guard codesOfUnknownDevice.contains(code) else {
-            return refusal
-        }
-        return notOnMobileNetwork.explained(by: refusal)
+        refusedByOperator(refusedAtAuthorization(code), atRegistration: .carrier)
     }
 
-    /// The error of an operator's token endpoint or backchannel authentication endpoint. Some refuse there a device
-    /// that they do not recognise, with the code of an authorization response.
-    static func refusedTokens(_ error: OIDCError) -> SignInError {
-        let refusal = SignInError(error)
-        guard error.code == .carrierRefused, codesOfUnknownDevice.contains(error.carrierError ?? "") else {
-            return refusal
-        }
-        var unknown = notOnMobileNetwork.explained(by: error)
-        unknown.codeMayBeSpent = refusal.codeMayBeSpent
-        return unknown
+    /// The error of an operator's other OAuth endpoints: for tokens, for backchannel authentications, and for pushed
+    /// authorization requests. Some refuse there a device that they do not recognise, with the code of an authorization
+    /// response.
+    static func refusedTokens(_ error: OIDCError, codeWasPosted: Bool = false, advice: String? = nil) -> SignInError {
+        let refusal = SignInError(error, codeWasPosted: codeWasPosted, advice: advice)
+        guard error.code == .carrierRefused else { return refusal }
+        return refusedByOperator(refusal, atRegistration: .ours)
     }
 
-    private static let codesOfUnknownDevice: Set = [
-        "login_required", "interaction_required", "account_selection_required",
-    ]
+    /// - Parameters:
+    ///   - refusal: What it would be at another provider.
+    ///   - fault: Whose it is that the operator does not accept this server's request.
+    private static func refusedByOperator(_ refusal: SignInError, atRegistration fault: Fault) -> SignInError {
+        let code = refusal.carrierError.map { "[\($0)] " } ?? ""
+        var mapped: SignInError
+        switch OperatorErrorTable.subject(of: refusal.carrierError) {
+        case .user: return refusal
+        case .device: mapped = notOnMobileNetwork
+        case .registration:
+            mapped = carrierError(
+                code + "The operator does not accept this server's request. Use another sign-in method; the operator "
+                    + "of this server must check the client's registration, scopes and purpose.", .configurationError,
+                fault: fault)
+        case .mobileOperator:
+            mapped = carrierError(code + "The operator cannot authenticate the device. Use another sign-in method.")
+        }
+        mapped.codeMayBeSpent = refusal.codeMayBeSpent
+        return mapped.explained(by: refusal)
+    }
 
     /// What an operator's API refused.
     /// - Parameter advice: What the code's state allows to do.

@@ -40,7 +40,7 @@ extension SignInAttempt {
                 client: client.credentials, provider: provider, correlationID: correlationID)
             guard isSwapped else { return .unchanged }
         } catch {
-            guard policy.ifUnknown == .accept else { throw SignInError(error, codeWasPosted: true) }
+            guard policy.ifUnknown == .accept else { throw .refusedTokens(error, codeWasPosted: true) }
             return .unknown
         }
         guard policy.ifSwapped == .report else { throw .simSwapped(withinHours: policy.maximumAge) }

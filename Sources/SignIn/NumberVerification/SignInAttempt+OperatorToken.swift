@@ -55,7 +55,6 @@ func askedForTokens<Value>(
     do throws(OIDCError) {
         return try await call()
     } catch {
-        let refusal = SignInError.refusedTokens(error)
-        throw codeWasPosted ? refusal.afterCode : refusal
+        throw .refusedTokens(error, codeWasPosted: codeWasPosted)
     }
 }

@@ -129,14 +129,23 @@ extension VerifyPhoneNumber {
 
     func log(_ error: SignInError, _ correlationID: CorrelationID, _ findings: Findings = Findings()) {
         observer(PhoneVerificationReport(operatorName: findings.operatorName, outcome: .refused(error.code)))
-        log(error.codeText, error.fault.logLevel, correlationID, findings)
+        write(error, correlationID, findings)
     }
 
     /// Writes a line, and counts nothing.
+    func write(_ error: SignInError, _ correlationID: CorrelationID, _ findings: Findings) {
+        log(error.codeText, error.fault.logLevel, correlationID, findings, error)
+    }
+
+    /// Writes a line, and counts nothing.
+    /// - Parameter error: Why the verification failed, if the operator or this server is at fault.
     func log(
-        _ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID, _ findings: Findings = Findings()
+        _ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID, _ findings: Findings = Findings(),
+        _ error: SignInError? = nil
     ) {
         var metadata: Logger.Metadata = ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"]
+        if let name = findings.operatorName { metadata["operator"] = "\(name)" }
+        error?.write(to: &metadata, failedAt: findings.step)
         if let finding = findings.operatorFinding { metadata["telco_finder"] = "\(finding.rawValue)" }
         if let sim = findings.sim { metadata["sim_swap"] = "\(sim.rawValue)" }
         logger.log(level: level, "phone verification", metadata: metadata)

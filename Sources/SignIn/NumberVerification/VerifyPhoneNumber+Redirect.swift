@@ -55,6 +55,7 @@ extension VerifyPhoneNumber {
             throw .noSuchVerification
         }
         var findings = Findings()
+        findings.operatorName = subject.operatorName
         let (outcome, issuer) = await finding(of: subject, request, correlationID, &findings)
         let confirmation = Secret(random.token())
         let now = clock.now()
@@ -84,7 +85,7 @@ extension VerifyPhoneNumber {
             return (try await outcome(of: subject, attempt, at: provider, &findings), provider.issuer)
         } catch {
             if error.code != .rateLimited { await capsules.keep(CapsuleSubject(findings), error) }
-            if error.fault != .client { log(error.codeText, error.fault.logLevel, correlationID, findings) }
+            if error.fault != .client { write(error, correlationID, findings) }
             return (subject.failed(error.codeText, at: clock.now()), "")
         }
     }

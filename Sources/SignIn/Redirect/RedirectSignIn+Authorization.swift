@@ -46,7 +46,7 @@ extension RedirectSignIn {
                 browser: browser)
         } catch {
             await forget(request.state)
-            return await failed(pending, .notPushed(error), times)
+            return await failed(pending, .notPushed(error, at: configuration.providers[name]?.kind), times)
         }
     }
 

@@ -48,7 +48,7 @@ extension RedirectSignIn {
         } catch {
             await signIn.capsules.keep(capsuleSubject(of: pending, response), error)
             guard let id = pending.start.verification else { return refused(pending, error) }
-            return await finishVerification(id, pending, .failure(error))
+            return await finishVerification(id, pending, .failure(error.at(origin(of: pending))))
         }
         if let id = pending.start.verification { return await finishVerification(id, pending, .success(request)) }
         request.device = device

@@ -61,7 +61,8 @@ struct ReplayedRedirectStart: ReplayedFlow {
                 provider: provider, correlationID: scene.correlationID)
             return ReplayOutcome()
         } catch {
-            return ReplayOutcome(.notPushed(error), .pushedAuthorization)
+            let kind = scene.configuration.providers[scene.provider]?.kind
+            return ReplayOutcome(.notPushed(error, at: kind), .pushedAuthorization)
         }
     }
 }

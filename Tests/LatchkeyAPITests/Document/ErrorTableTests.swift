@@ -41,6 +41,23 @@ struct ErrorTableTests {
         #expect(documented.isSuperset(of: own.map(\.rawValue)))
     }
 
+    @Test("of a mobile operator is documented by what it is about")
+    func operators() throws {
+        let page = try Repository.text("docs/errors.md")
+        let section = page.components(separatedBy: "\n### ").first { $0.hasPrefix("Error codes of mobile operators") }
+        let lines = try #require(section).split(separator: "\n")
+        let rows: [(name: String, subject: OperatorErrorTable.Subject)] = [
+            ("the device", .device), ("the user or the token", .user), ("the registration", .registration),
+        ]
+        for row in rows {
+            let line = try #require(lines.first { $0.hasPrefix("| \(row.name) |") })
+            let column = line.split(separator: "|")[1]
+            let documented = Set(column.matches(of: /`([a-z_]+)`/).map { String($0.1) })
+            #expect(documented == Set(OperatorErrorTable.subjects.filter { $0.value == row.subject }.keys))
+        }
+        #expect(!OperatorErrorTable.subjects.values.contains(.mobileOperator), "it is every other code")
+    }
+
     @Test("has exactly one row for every code of a carrier")
     func rows() {
         #expect(Set(CarrierErrorTable.rows.map(\.code)).count == CarrierErrorTable.rows.count)

@@ -20,6 +20,8 @@ final class FakeOperator: Sendable {
         var metadata: [String: String] = [:]
         var token: Answer?
         var backchannel: Answer?
+        /// At the endpoint for pushed authorization requests.
+        var push: Answer?
         /// The errors of the next polls.
         var polls: [String] = []
         var share: Answer?
@@ -46,6 +48,7 @@ final class FakeOperator: Sendable {
     var api: String { "https://api.\(name).example" }
     var tokenURL: String { issuer + "/token" }
     var backchannelURL: String { issuer + "/bc-authorize" }
+    var pushURL: String { issuer + "/par" }
     var shareURL: String { api + "/number-verification/v2/device-phone-number" }
     var verifyURL: String { api + "/number-verification/v2/verify" }
     var swapURL: String { api + "/sim-swap/v2/check" }
@@ -64,6 +67,17 @@ final class FakeOperator: Sendable {
 
     /// Changes the operator's behaviour from now on.
     func script(_ change: (inout Script) -> Void) { state.withLock { change(&$0.script) } }
+
+    /// It takes operator tokens by backchannel authentication.
+    func useBackchannel() {
+        let url = backchannelURL
+        script {
+            $0.metadata["backchannel_authentication_endpoint"] = "\"\(url)\""
+            $0.metadata["backchannel_token_delivery_modes_supported"] = "[\"poll\"]"
+            $0.metadata["grant_types_supported"] =
+                "[\"authorization_code\",\"urn:openid:params:grant-type:ciba\",\"client_credentials\"]"
+        }
+    }
 
     /// What the operator gives a browser for an authorization request: a code.
     func authorize(nonce: String) -> String {
@@ -85,6 +99,9 @@ final class FakeOperator: Sendable {
         case backchannelURL:
             return try script.backchannel?(request)
                 ?? .json(#"{"auth_req_id":"REQUEST-1","expires_in":120,"interval":2}"#)
+        case pushURL:
+            return try script.push?(request)
+                ?? .json(#"{"request_uri":"urn:example:request","expires_in":60}"#, status: 201)
         case shareURL:
             return try script.share?(request) ?? spend(request, .json(#"{"devicePhoneNumber":"\#(script.number)"}"#))
         case verifyURL:

@@ -226,7 +226,7 @@ struct NumberSignInTests {
         arguments: [
             ("login_required", "not_on_mobile_network"), ("interaction_required", "not_on_mobile_network"),
             ("consent_required", "consent_required"), ("access_denied", "access_denied"),
-            ("server_error", "server_error"),
+            ("server_error", "carrier_error"),
         ])
     func refusedAtAuthorization(_ code: String, _ expected: String) async throws {
         let app = try NumberApp()

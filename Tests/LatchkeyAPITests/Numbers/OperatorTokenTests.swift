@@ -10,15 +10,6 @@ import Testing
 struct OperatorTokenTests {
     private static let ciba = "urn:openid:params:grant-type:ciba"
 
-    /// The operator takes the token by backchannel authentication.
-    private static func useBackchannel(_ fake: FakeOperator) {
-        fake.script {
-            $0.metadata["backchannel_authentication_endpoint"] = "\"\(fake.backchannelURL)\""
-            $0.metadata["backchannel_token_delivery_modes_supported"] = "[\"poll\"]"
-            $0.metadata["grant_types_supported"] = "[\"authorization_code\",\"\(ciba)\",\"client_credentials\"]"
-        }
-    }
-
     private static func form(_ request: OutboundRequest) -> [String: String] {
         let items = String(decoding: request.body, as: UTF8.self).split(separator: "&").map { item in
             let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -81,7 +72,7 @@ struct OperatorTokenTests {
     @Test("Where the operator lists CIBA and no JWTs, it is asked so, with login_hint alone, and polled at its pace")
     func backchannel() async throws {
         let app = try NumberApp()
-        Self.useBackchannel(app.northwind)
+        app.northwind.useBackchannel()
         app.northwind.script { $0.polls = ["authorization_pending", "slow_down", "authorization_pending"] }
         let answer = try await app.signIn()
         #expect(answer.status == 200, "\(answer.body)")
@@ -108,7 +99,7 @@ struct OperatorTokenTests {
         ] as [([String], String?)])
     func ended(_ polls: [String], _ expected: String?) async throws {
         let app = try NumberApp()
-        Self.useBackchannel(app.northwind)
+        app.northwind.useBackchannel()
         app.northwind.script { $0.polls = polls }
         let answer = try await app.signIn()
         #expect(answer.status >= 400)
@@ -176,7 +167,7 @@ struct OperatorTokenTests {
         #expect(answer.status == 401 && answer.error == expected, "\(answer.body)")
         #expect(try await byJWT.outcome()["error"] == expected, "for a code")
         let byBackchannel = try NumberApp()
-        Self.useBackchannel(byBackchannel.northwind)
+        byBackchannel.northwind.useBackchannel()
         byBackchannel.northwind.script { $0.polls = [code] }
         #expect(try await byBackchannel.signIn().error == expected, "at a poll")
         byBackchannel.northwind.script { $0.backchannel = refusal }

@@ -88,6 +88,31 @@ struct NumberClientTests {
         }
     }
 
+    @Test("A fault of the operator is another way, for a sign-in and for a verification")
+    func operatorFault() async throws {
+        try await ProviderWalk.withOperators { walk in
+            let (simulator, network) = (walk.harness.simulator, SocketCellularNetwork())
+            func token() throws -> String {
+                try #require(simulator.makeOperatorToken(at: "northwind", user: "jane"))
+            }
+            let latchkey = try walk.harness.client()
+            simulator.setFaults([.authorizationServerError], for: "northwind")
+            let outcome = try await latchkey.signInByNumber(
+                to: ProviderWalk.appURI, at: Self.northwind, over: network,
+                operatorToken: {
+                    Issue.record("the SIM was asked")
+                    return nil
+                })
+            #expect(reason(outcome) == "carrier_error")
+            simulator.setFaults([], for: "northwind")
+            _ = try await latchkey.signIn(withOperatorToken: try token(), at: Self.northwind)
+            simulator.setFaults([.authorizationServerError], for: "northwind")
+            let verification = try await latchkey.verifyPhoneNumber(
+                to: ProviderWalk.appURI, at: Self.northwind, over: network)
+            #expect(verification.status == .failed && verification.error == "carrier_error")
+        }
+    }
+
     @Test("Registration is thrown, and so is what no other way would change")
     func thrown() async throws {
         try await ProviderWalk.withOperators { walk in
