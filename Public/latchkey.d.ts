@@ -188,6 +188,7 @@ export class Latchkey {
   identities(): Promise<UserIdentity[]>;
   unlinkIdentity(id: string): Promise<void>;
   linkIdentity(provider: string, asked?: Asked): Promise<void>;
+  linkWithOperatorToken(operatorToken: string, asked?: Operator): Promise<UserIdentity>;
   finishLink(): { status: "success"; appState?: unknown } | null;
   signOut(): Promise<void>;
   signOutAtProvider(): Promise<void>;

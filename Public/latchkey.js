@@ -340,6 +340,19 @@ export class Latchkey {
     return { status: "success", appState: pending.appState };
   }
 
+  /**
+   * Adds the phone number of the device, which its operator shows by the SIM, to the signed-in user. A token is good for
+   * one attempt.
+   *
+   * @param {string} operatorToken A TS.43 operator token.
+   * @param {Operator} [asked]
+   * @returns {Promise<{ id: string, issuer: string, created_at: number }>} The identity.
+   */
+  async linkWithOperatorToken(operatorToken, { operator, mccmnc } = {}) {
+    const { provider } = this.#options;
+    return this.#ask("POST", "/users/me/identities", { provider, operator, mccmnc, operator_token: operatorToken });
+  }
+
   /** Ends the session, and deletes the tokens in any case. */
   async signOut() {
     try {

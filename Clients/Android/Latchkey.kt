@@ -102,6 +102,12 @@ class Latchkey(
         return enter(send("POST", "/auth/${encode(provider)}/sign-in", fields, null))
     }
 
+    /** Adds the phone number of this device to the signed-in user, by a TS.43 operator token. Returns the identity. */
+    fun linkNumber(operatorToken: String, mccmnc: String): JSONObject {
+        val fields = mapOf("provider" to provider, "operator_token" to operatorToken, "mccmnc" to mccmnc)
+        return request("POST", "/users/me/identities", fields)
+    }
+
     /** Registers the user whom an error `user_not_registered` is about. The attributes are those of your form. */
     fun register(offer: JSONObject, attributes: Map<String, String>): Boolean {
         val fields = attributes.toMutableMap()

@@ -100,6 +100,7 @@ fun main(arguments: Array<String>) {
             assert(error.code == code && error.leavesOtherWays == isLeft, "another way after $code")
         }
     }
+    assert(errorOf { latchkey.linkNumber("x", "310010") } == "invalid_request", "a number at a provider of codes")
 
     latchkey.signOut()
     assert(store.tokens == null && errorOf { latchkey.me() } == "signed_out", "signed out")

@@ -93,7 +93,10 @@ extension FieldReader {
 
     /// A TS.43 temporary token.
     mutating func operatorToken() -> Secret? {
-        visibleText("operator_token", ["operatorToken"], limit: 4096, required: true).map { Secret($0) }
+        guard has("operator_token") || has("operatorToken") else {
+            return refused("operator_token", "is missing: at a provider of kind camara it is sent in place of a code")
+        }
+        return visibleText("operator_token", ["operatorToken"], limit: 4096, required: true).map { Secret($0) }
     }
 
     /// The mobile operator: by its name, by a network, or by both.

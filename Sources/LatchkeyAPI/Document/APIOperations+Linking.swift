@@ -7,8 +7,9 @@ extension APIOperation {
         APIOperation(
             .post, "/users/me/identities", "linkIdentity", .account, .session, "Add a way to sign in",
             """
-            With a fresh code of the other provider, as for a sign-in. The session's own sign-in must be recent. The \
-            same request may be sent again within a minute, if it has a `code_verifier`.
+            With a fresh code of the other provider, as for a sign-in; at a provider of kind `camara` with an \
+            `operator_token`. The session's own sign-in must be recent. The same request may be sent again within a \
+            minute, if it has a `code_verifier`.
             """,
             body: Body(
                 schema: "IdentityToLink",
@@ -20,7 +21,9 @@ extension APIOperation {
                 linked(.created, "The identity, which is now the user's."),
                 linked(.ok, "The identity, which was the user's already."),
             ],
-            refusals: APIRefusal.ofCarriers + [.providerUnknown, identityTaken, signInTooOld]),
+            refusals: APIRefusal.ofCarriers + APIRefusal.ofOperators + [
+                .providerUnknown, identityTaken, signInTooOld, .otherClientAtSignIn,
+            ]),
         APIOperation(
             .post, "/auth/{provider}/link", "startLink", .account, .browserSession,
             "Add a way to sign in, by redirects",

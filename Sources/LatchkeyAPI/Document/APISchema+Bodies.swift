@@ -6,13 +6,15 @@ extension APISchema {
         "SignIn": object(
             "A sign-in with a `code`; at a provider of kind `camara` with an `operator_token` in its place.",
             // Generators make several types of a choice between groups, so the texts say it.
-            signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + networkFields),
+            signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + pageFields
+                + networkFields),
         "TransactionApproval": object(
             "A sign-in with a code for a transaction.", signInFields(isTransaction: true) + networkFields),
         "IdentityToLink": object(
-            "A sign-in with a code, to be added to the user.",
-            fields(["provider": text("An `id` of `GET /auth/providers`.", example: "zenkey")]) + signInFields()
-                + networkFields),
+            "A sign-in, to be added to the user: with a `code`; at a provider of kind `camara` with an "
+                + "`operator_token` in its place.",
+            fields(["provider": text("An `id` of `GET /auth/providers`.", example: "zenkey")])
+                + signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + networkFields),
         "LinkStart": linkStart, "AppStart": appStart,
         "SignOut": object(
             "Where the logout ends.",
@@ -182,9 +184,12 @@ extension APISchema {
 
     private static let operatorTokenFields = fields(optional: [
         "operator_token": operatorToken, "operator": operatorName, "phone_number": phoneNumber,
+    ])
+
+    private static let pageFields = fields(optional: [
         "client_type": text(
             "At `/auth/{provider}/sign-in`, for a page of this server's own origin, which sends no key and gets "
-                + "cookies instead of tokens. Also `clientType`.", choices: ["web"]),
+                + "cookies instead of tokens. Also `clientType`.", choices: ["web"])
     ])
 
     private static let phoneNumber = visible(

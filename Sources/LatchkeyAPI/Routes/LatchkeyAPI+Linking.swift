@@ -13,9 +13,22 @@ extension LatchkeyAPI {
         guard let provider = reader.text("provider", limit: 64, required: true) else {
             throw reader.refusal()
         }
-        let link = try SignInRequest(fields, provider: provider, try useCases.signIn.provider(named: provider))
+        let link = try await linkRequest(fields, at: provider, request, caller)
         try caller.admission.check(link.clientID.text)
         return try await useCases.linkIdentity(link, token: caller.token, holder: caller.holder).response
+    }
+
+    private func linkRequest(
+        _ fields: BodyFields, at provider: String, _ request: Request, _ caller: SignedInCaller
+    ) async throws -> SignInRequest {
+        guard useCases.redirectSignIn.hasOperators(provider) else {
+            return try SignInRequest(fields, provider: provider, try useCases.signIn.provider(named: provider))
+        }
+        // Before Telco Finder is asked for the operator.
+        try useCases.linkIdentity.checkAge(of: caller.holder.session)
+        return try await SignInRequest(
+            operatorTokenIn: fields, provider: provider, useCases.signIn,
+            caller: terms(of: request, caller.admission).of(caller.holder.user.id))
     }
 
     /// The provider's JSON as it is; nothing else of its answer.

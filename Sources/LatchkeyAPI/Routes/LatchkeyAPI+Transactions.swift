@@ -8,7 +8,9 @@ import SignIn
 extension LatchkeyAPI {
     func authorizeTransaction(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let provider = request.provider
-        let configured = try useCases.signIn.provider(named: provider)
+        let configured = try useCases.signIn.provider(
+            named: provider,
+            insteadAtOperators: "Verify the number of the user's device at /users/me/phone/verifications.")
         let transaction = try SignInRequest(
             BodyFields(request, from: caller.admission), provider: provider, configured, isTransaction: true)
         try caller.admission.check(transaction.clientID.text)

@@ -26,6 +26,13 @@ package struct CallerTerms: Sendable {
         id = TokenHash(sha256Of: "caller \(key.map { Base64URL.encode($0.bytes) } ?? "") \(place)")
     }
 
+    /// The same for a signed-in user, who is the caller then, wherever they are.
+    package func of(_ user: UserID) -> CallerTerms {
+        var terms = self
+        terms.id = TokenHash(sha256Of: "user \(user.number)")
+        return terms
+    }
+
     func allows(_ client: SignInConfiguration.Client) -> Bool { clients?.contains(client.id.text) ?? true }
 
     /// - Throws: `unauthorized_client` if the caller may not use the client.

@@ -3,7 +3,7 @@ package import OpenIDConnect
 package import Primitives
 package import StorageModel
 
-/// Adds an identity to the signed-in user: one for which a provider issued a fresh code.
+/// Adds an identity to the signed-in user: one for which a provider issued a fresh code, or a mobile operator a token.
 ///
 /// Only the user's own request links identities; an e-mail address never does.
 package struct LinkIdentity: Sendable {
@@ -38,7 +38,7 @@ package struct LinkIdentity: Sendable {
     }
 
     /// The holder of an unlocked device, or of a stolen session, must not add a permanent way in.
-    func checkAge(of session: Session) throws(SignInError) {
+    package func checkAge(of session: Session) throws(SignInError) {
         let maximum = signIn.configuration.lifetimes.signInToLink
         guard clock.now() <= session.createdAt.advanced(bySeconds: maximum) else { throw .signInTooOld(maximum) }
     }
@@ -82,7 +82,8 @@ package struct LinkIdentity: Sendable {
     ) async throws(SignInError) -> Linked {
         let correlationID = request.correlationID ?? .random(from: random)
         let attempt = try SignInAttempt(
-            request, correlationID, signIn.configuration, signIn.relyingParties, clock: signIn.clock)
+            request, correlationID, signIn.configuration, signIn.relyingParties, pause: signIn.pause,
+            clock: signIn.clock)
         log.found(attempt)
         let verified = try await signIn.verify(attempt, linkedTo: holder.session.id, &log)
         log.begin(.store)

@@ -19,9 +19,10 @@ package struct NonceIssuer: Sendable {
     }
 
     /// Issues a nonce for a sign-in with a provider.
-    /// - Throws: `not_found` for an unknown provider; `unauthorized_client`; `temporarily_unavailable`.
+    /// - Throws: `not_found` for an unknown provider; `invalid_request` for one with mobile operators;
+    ///   `unauthorized_client`; `temporarily_unavailable`.
     package func issue(provider: String, for caller: CallerTerms) async throws(SignInError) -> Issued {
-        guard configuration.providers[provider] != nil else { throw .unknownProvider(in: configuration) }
+        _ = try configuration.providerWithoutOperators(provider, instead: SignInError.signInAtOperator)
         try configuration.check(caller, mayUse: provider)
         let nonce = random.token()
         let lifetime = configuration.lifetimes.issuedNonce

@@ -285,10 +285,13 @@ extension SignInWithCode {
         return (key, provider)
     }
 
-    /// - Throws: `not_found` if no provider of this name is configured.
-    package func provider(named name: String) throws(SignInError) -> SignInConfiguration.Provider {
-        guard let provider = configuration.providers[name] else { throw .unknownProvider(in: configuration) }
-        return provider
+    /// The provider of a call that providers with mobile operators do not have.
+    /// - Parameter instead: What to call at one of those.
+    /// - Throws: `not_found` if no provider of this name is configured; `invalid_request` if it has mobile operators.
+    package func provider(
+        named name: String, insteadAtOperators instead: String = SignInError.signInAtOperator
+    ) throws(SignInError) -> SignInConfiguration.Provider {
+        try configuration.providerWithoutOperators(name, instead: instead)
     }
 
     /// How many requests wait for an identical one, over all sign-ins.

@@ -67,6 +67,14 @@ extension SignInError {
     static let codeNotForNumbers = invalidRequest(
         "This provider takes no code from an app. Begin at its start URL.")
 
+    static func notAtOperators(_ instead: String) -> SignInError {
+        invalidRequest("A provider of kind camara has no such call. \(instead)")
+    }
+
+    /// What a provider with mobile operators has in place of other sign-ins.
+    package static let signInAtOperator =
+        "Begin the sign-in at its start, or send an operator_token to its sign-in call."
+
     static let noOperatorTokens = invalidRequest(
         "This provider takes no operator_token. Send one to a provider of kind camara.")
 

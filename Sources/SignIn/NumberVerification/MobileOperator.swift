@@ -121,6 +121,17 @@ extension SignInConfiguration {
         return found.key
     }
 
+    /// The provider of a call that providers with mobile operators do not have.
+    /// - Parameters:
+    ///   - name: In paths.
+    ///   - instead: What to call at one of those.
+    /// - Throws: `not_found` if no provider has the name; `invalid_request` if it has mobile operators.
+    func providerWithoutOperators(_ name: String, instead: String) throws(SignInError) -> Provider {
+        guard hasProvider(inPaths: name) else { throw .unknownProvider(in: self) }
+        guard let provider = providers[name] else { throw .notAtOperators(instead) }
+        return provider
+    }
+
     /// The name in paths of an entry of ``providers``.
     func path(ofProvider key: String) -> String { providers[key]?.mobileOperator?.provider ?? key }
 

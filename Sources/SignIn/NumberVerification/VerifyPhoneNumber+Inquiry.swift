@@ -16,7 +16,7 @@ extension VerifyPhoneNumber {
         let provider = try provider(question.provider)
         var choice = question.choice
         choice.number = number
-        choice.caller.id = TokenHash(sha256Of: "user \(user.id.number)")
+        choice.caller = choice.caller.of(user.id)
         try configuration.check(choice.caller, mayUse: provider)
         try await admit(number, of: user.id)
         let key = try await operators.key(ofProvider: provider, for: choice, .phoneVerification, correlationID)

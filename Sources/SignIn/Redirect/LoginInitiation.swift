@@ -31,9 +31,8 @@ extension RedirectSignIn {
     package func start(initiatedBy initiation: LoginInitiation, callbackURL: String) throws(SignInError)
         -> RedirectStart
     {
-        guard let provider = configuration.providers[initiation.provider] else {
-            throw .unknownProvider(in: configuration)
-        }
+        let provider = try configuration.providerWithoutOperators(
+            initiation.provider, instead: SignInError.signInAtOperator)
         guard let rules = provider.loginInitiation, let client = provider.clients[rules.clientID] else {
             throw .loginNotInitiated
         }

@@ -182,8 +182,8 @@ import Testing
             // Undocumented aliases, and fields of pages' requests only.
             var aliases: Set<String> = ["zenkey_sub", "phone", "phone_number", "client_type"]
             if path.hasSuffix("/logout") { aliases.insert("redirect_uri") }
-            // Read for mobile operators only, as OperatorTokenTests show.
-            if path.hasSuffix("sign-in") || path.hasSuffix("-signin") {
+            // Read for mobile operators only, as OperatorTokenTests and NumberLinkTests show.
+            if path.hasSuffix("sign-in") || path.hasSuffix("-signin") || path == "/users/me/identities" {
                 aliases.formUnion(["operator_token", "operator"])
             }
             #expect(

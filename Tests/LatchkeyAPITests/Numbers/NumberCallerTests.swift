@@ -50,6 +50,9 @@ struct NumberCallerTests {
             members: {
                 #""redirect_uri":"\#(NumberApp.redirectURI)","operator":"\#($0)","phone_number":"+14155550101""#
             }, isSignedIn: true),
+        Call(
+            testDescription: "link of a number", method: .post, path: "/users/me/identities",
+            members: { #""provider":"number","operator_token":"TS43-2","operator":"\#($0)""# }, isSignedIn: true),
     ]
 
     private func send(

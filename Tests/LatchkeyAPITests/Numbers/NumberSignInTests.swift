@@ -80,7 +80,6 @@ struct NumberSignInTests {
         #expect(providers.map { $0.object?["kind"]?.string } == ["camara"])
         let body = #"{"code":"c","redirect_uri":"com.example.app://cb","code_verifier":"\#(NumberApp.verifier)"}"#
         #expect(try await app.send(.post, "/auth/number/sign-in", body: body).error == "invalid_request")
-        #expect(try await app.send(.post, "/auth/number/attempts").status == 404)
         #expect(app.count(app.northwind.tokenURL) == 0)
     }
 

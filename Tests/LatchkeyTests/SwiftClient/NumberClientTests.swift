@@ -113,6 +113,24 @@ struct NumberClientTests {
         }
     }
 
+    @Test("A user adds the number of the device, and signs in with it")
+    func linked() async throws {
+        try await ProviderWalk.withOperators { walk in
+            func token() throws -> String {
+                try #require(walk.harness.simulator.makeOperatorToken(at: "northwind", user: "jane"))
+            }
+            let latchkey = try walk.harness.client()
+            _ = try await latchkey.signIn(with: try walk.harness.sdkResponse())
+            let user = try await latchkey.me()
+            let identity = try await latchkey.linkNumber(operatorToken: try token(), at: Self.northwind)
+            #expect(identity.issuer.hasSuffix("/operators/northwind"))
+            #expect(try await latchkey.identities().contains(identity))
+            let other = try walk.harness.client()
+            _ = try await other.signIn(withOperatorToken: try token(), at: Self.northwind)
+            #expect(try await other.me().id == user.id)
+        }
+    }
+
     @Test("Registration is thrown, and so is what no other way would change")
     func thrown() async throws {
         try await ProviderWalk.withOperators { walk in

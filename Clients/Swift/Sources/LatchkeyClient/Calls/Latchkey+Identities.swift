@@ -29,6 +29,23 @@ extension Latchkey {
             .decoded(UserIdentity.self, .useDefaultKeys)
     }
 
+    /// Adds the phone number of this device, which the operator knows by the SIM: from then on it signs in the same
+    /// user.
+    ///
+    /// The user must have signed in a short time ago. A token works once, so the request is not repeated after a lost
+    /// response: ``identities()`` shows whether it took effect.
+    /// - Parameter operatorToken: A TS.43 operator token.
+    /// - Returns: The identity, also if the user already had it.
+    /// - Throws: As ``linkIdentity(with:at:clientID:)``, and as ``signIn(withOperatorToken:at:)``.
+    public func linkNumber(
+        operatorToken: String, at mobileOperator: MobileOperator = MobileOperator()
+    ) async throws(LatchkeyError) -> UserIdentity {
+        var fields: [String: String?] = ["provider": configuration.numberProvider, "operator_token": operatorToken]
+        for (name, value) in mobileOperator.fields { fields[name] = value }
+        return try await asUser(request("POST", "/users/me/identities", fields)).checked(now: pace.now())
+            .decoded(UserIdentity.self, .useDefaultKeys)
+    }
+
     /// Removes an identity, and ends the sessions that it signed in, except this one.
     /// - Throws: ``LatchkeyError/Code/lastIdentity`` for the user's only identity.
     public func unlinkIdentity(_ id: String) async throws(LatchkeyError) {
