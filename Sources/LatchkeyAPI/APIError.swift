@@ -12,7 +12,7 @@ struct APIError: Error, Sendable {
     /// For developers: what was wrong and what to do.
     let description: String
     /// For the person who uses the app.
-    let userMessage: String
+    private(set) var userMessage: String
     var correlationID: CorrelationID?
     /// Beside the fields of every error.
     var headers: HTTPFields = [:]
@@ -31,6 +31,13 @@ struct APIError: Error, Sendable {
         self.description = description
         self.userMessage = userMessage ?? UserMessage.text(code, errorType)
         self.headers = headers
+    }
+
+    /// This error, with the text for a situation in place of the usual one for the person who uses the app.
+    func telling(_ situation: UserMessage.Situation) -> APIError {
+        var error = self
+        error.userMessage = situation.rawValue
+        return error
     }
 
     /// - Parameter asProblem: Whether the client accepts problem details (RFC 9457): they have the same members, and

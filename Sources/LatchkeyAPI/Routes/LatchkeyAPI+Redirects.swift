@@ -134,7 +134,7 @@ extension LatchkeyAPI {
                 ofUnreadableResponseAt: request.provider, browser: cookies.browser(of: request),
                 problem: repeated.map { "The authorization response has \($0) more than once." }
                     ?? "A parameter of the authorization response is malformed.", requestID: request.id)
-            throw error
+            throw error.telling(.unconfirmed)
         }
         let step = try await useCases.redirectSignIn.finish(
             received, browser: cookies.browser(of: request), session: cookies.session(of: request),

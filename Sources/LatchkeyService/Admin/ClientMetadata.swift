@@ -20,7 +20,7 @@ package struct ClientMetadata: Sendable {
     package init(
         of clientID: String?, at name: String?, in configuration: Configuration
     ) throws(OperatorFailure) {
-        let provider = try name ?? Self.onlyProvider(in: configuration)
+        let provider = if let name { name } else { try Self.onlyProvider(in: configuration) }
         guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
             throw OperatorFailure("public_url is not set; set it, because all URLs of a registration begin with it")
         }

@@ -21,7 +21,8 @@ extension SignInError {
 
     static let targetNotRegistered = invalidRequest(
         field: "target_link_uri",
-        "is not one of the client's redirect_uris for web pages. Send a registered one, or none.", .configurationError)
+        "is not one of the client's redirect_uris for web pages. Send a registered one, or none."
+    ).telling(.misconfigured)
 
     static let unknownClient = invalidRequest(
         field: "client_id",
@@ -31,8 +32,8 @@ extension SignInError {
     static func redirectURINotRegistered(_ sent: String, among registered: [String]) -> SignInError {
         var error = invalidRequest(
             field: "redirect_uri",
-            "is not one of the client's registered redirect URIs. Send it exactly as it is registered.",
-            .configurationError)
+            "is not one of the client's registered redirect URIs. Send it exactly as it is registered."
+        ).telling(.misconfigured)
         let shown = AppRedirectURI.shown(sent)
         error.cause =
             AppRedirectURI.nearest(to: sent, among: registered).map {

@@ -14,14 +14,14 @@ extension SignInError {
     static let clientNotNamed = invalidRequest(
         "client_id is missing, and the provider has more than one client. Send client_id.")
 
-    static let popupNeedsOrigin = SignInError(
-        .invalidRequest, .configurationError,
-        "A popup needs an http or https redirect_uri: its origin receives the outcome. Send such a redirect_uri.")
+    static let popupNeedsOrigin = invalidRequest(
+        "A popup needs an http or https redirect_uri: its origin receives the outcome. Send such a redirect_uri."
+    ).telling(.misconfigured)
 
-    static let clientTypeNotAllowed = SignInError(
-        .invalidRequest, .configurationError,
+    static let clientTypeNotAllowed = invalidRequest(
         "redirect_uri is not for this client_type. Send the client_type of this frontend. For spa, and for an app's "
-            + "https redirect_uri, the operator must name it in client_types.")
+            + "https redirect_uri, the operator must name it in client_types."
+    ).telling(.misconfigured)
 
     static let codeChallengeMissing = invalidRequest(
         "code_challenge is missing. A page gets its session_id in a URL, so the exchange needs a code verifier.")

@@ -150,10 +150,8 @@ package struct SignInError: Error, Sendable, Hashable {
     /// - Parameters:
     ///   - field: The field's name in RFC 6749.
     ///   - problem: The description without that name.
-    static func invalidRequest(
-        field: String, _ problem: String, _ type: ErrorType = .invalidRequest
-    ) -> SignInError {
-        var error = SignInError(.invalidRequest, type, "\(field) \(problem)")
+    static func invalidRequest(field: String, _ problem: String) -> SignInError {
+        var error = invalidRequest("\(field) \(problem)")
         error.field = field
         return error
     }

@@ -4,6 +4,7 @@ package enum UserMessage {
     package enum Situation: String, Sendable, Hashable, CaseIterable {
         case over = "This sign-in can no longer be finished. Please start it again."
         case elsewhere = "This sign-in was not started in this browser, or cookies are off. Please start it again here."
+        case misconfigured = "This app is not set up correctly. Please contact its support."
         case unconfirmed = "Your sign-in could not be confirmed. Please try again."
     }
 
@@ -48,7 +49,7 @@ package enum UserMessage {
         case .requestTimeout: "There was no answer in time. Please try again."
         case .serverError: "Something went wrong on our side. Please try again later."
         case .networkFailure: "The connection failed. Please check it and try again."
-        case .configurationError: "This app is not set up correctly. Please contact its support."
+        case .configurationError: Situation.misconfigured.rawValue
         case .discoveryStateError: "You cannot be signed in this way. Please choose another way to sign in."
         case .unknownError: "This did not go through. Please try again, and contact support if it keeps failing."
         }
