@@ -119,7 +119,7 @@ chaos: build  ## inject faults for an hour (CHAOS_FLAGS='--seconds 60'), and try
 	@scripts/setup --test
 	scripts/chaos $(CHAOS_FLAGS)
 	swift build --build-tests
-	LATCHKEY_POWER_LOSSES=$(POWER_LOSSES) scripts/test --filter 'LatchkeyTests.PowerLossTests'
+	LATCHKEY_TEST_MINUTES=120 LATCHKEY_POWER_LOSSES=$(POWER_LOSSES) scripts/test --filter 'LatchkeyTests.PowerLossTests'
 
 network-faults: build  ## lose, delay and cut connections, and answer DNS wrongly, in network namespaces (as root)
 	@scripts/setup --test

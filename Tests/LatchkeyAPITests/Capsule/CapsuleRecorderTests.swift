@@ -8,7 +8,7 @@ import Testing
 @testable import SignIn
 
 /// Which failures leave capsules, and how long their responses wait for them.
-@Suite(.timeLimit(.minutes(1))) struct CapsuleRecorderTests {
+@Suite struct CapsuleRecorderTests {
     /// Adds capsules once its gate is open.
     private final class GatedStore: CapsuleStore {
         let gate = Gate()

@@ -384,7 +384,7 @@ struct RetryTests {
 }
 
 /// The same sign-in sent twice at the same time.
-@Suite("The same sign-in sent at the same time", .timeLimit(.minutes(1)))
+@Suite("The same sign-in sent at the same time")
 struct SimultaneousSignInTests {
     /// Waits until `count` requests wait for the same sign-in under way.
     private func untilWaiting(_ count: Int, _ app: TestApp) async {

@@ -67,7 +67,7 @@ import Testing
         ) { await receiver.post($0) }
     }
 
-    @Test("Spans are exported in the background, and at the end the rest and the metrics", .timeLimit(.minutes(2)))
+    @Test("Spans are exported in the background, and at the end the rest and the metrics")
     func works() async throws {
         let receiver = Receiver()
         let exporter = exporter(receiver)
@@ -88,7 +88,6 @@ import Testing
 
     @Test(
         "A receiver that fails costs the spans, no more memory than the limits, and one line in the log",
-        .timeLimit(.minutes(2)),
         arguments: [
             ReceiverResponse.unavailable(retryAfter: nil, reason: "REASON"), .refused(reason: "REASON"),
         ])
@@ -134,7 +133,7 @@ import Testing
         #expect(page.contains("latchkey_telemetry_spans_waiting 0\n"))
     }
 
-    @Test("A receiver that hangs delays neither a request nor the end", .timeLimit(.minutes(2)))
+    @Test("A receiver that hangs delays neither a request nor the end")
     func hangs() async throws {
         let gate = Gate()
         // Only afterwards: until then each export waits.
@@ -152,7 +151,7 @@ import Testing
         try await until { hasEnded.isSet }
     }
 
-    @Test("Metrics are exported at intervals", .timeLimit(.minutes(2)))
+    @Test("Metrics are exported at intervals")
     func metrics() async throws {
         let receiver = Receiver()
         let exporter = exporter(receiver, interval: .milliseconds(1))
