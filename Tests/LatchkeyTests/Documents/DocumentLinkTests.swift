@@ -101,6 +101,38 @@ import Testing
         #expect(count > 50)
     }
 
+    /// The names of the files in a folder, and of its subfolders, by path.
+    private static func paths(in folder: String) -> [String] {
+        let names = FileManager.default.enumerator(atPath: Repository.path(folder))
+        return names?.compactMap { $0 as? String }.map { "/\(folder)/\($0)" } ?? []
+    }
+
+    @Test("Each row of \"Where to find what\" names files that exist, and suites that do")
+    func places() throws {
+        let files = Self.paths(in: "Sources")
+        let suites = Set(
+            try Self.paths(in: "Tests").filter { $0.hasSuffix("Tests.swift") }.flatMap { path in
+                try Repository.text(String(path.dropFirst())).matches(of: /struct (\w+Tests)\b/).map { String($0.1) }
+            })
+        let rows = try Self.prose(of: "docs/architecture.md")
+            .drop { $0.text != "## Where to find what" }.prefix { $0.text != "## Folders" }
+            .filter { $0.text.hasPrefix("| ") }.dropFirst()
+        for (line, text) in rows {
+            let cells = text.split(separator: " | ").map { $0.matches(of: /`([^`]+)`/).map { String($0.1) } }
+            guard cells.count == 3, let named = cells.last, !named.isEmpty else {
+                Issue.record("line \(line) names no suites: \(text)")
+                continue
+            }
+            let missing =
+                named.filter { !suites.contains($0) }
+                + cells[1].filter { name in
+                    name.hasSuffix(".swift") && !name.contains("…") && !files.contains { $0.hasSuffix("/" + name) }
+                }
+            #expect(missing == [], "line \(line) names what does not exist")
+        }
+        #expect(rows.count > 25)
+    }
+
     /// The texts in which operators and developers find the name of a page: comments, error messages, help.
     private static func sources() throws -> [(path: String, text: String)] {
         let folders = [
