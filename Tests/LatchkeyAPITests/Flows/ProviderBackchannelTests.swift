@@ -205,6 +205,7 @@ struct ProviderBackchannelTests {
             }
         }
         async let first = calls.poll(handle)
+        defer { gate.open() }
         await gate.untilWaiting(1)
         calls.answer(with: ProviderBackchannelCalls.pending)
         for other in others {
@@ -263,12 +264,14 @@ struct ProviderBackchannelTests {
         answer(with: ProviderBackchannelCalls.pending, after: gate)
         calls.app.clock.advance(bySeconds: 6)
         async let late = calls.poll(handle)
+        defer { gate.open() }
         await gate.untilWaiting(1)
         // The claim of the first poll is over, and another instance polls.
         let end = try #require(try await calls.record(handle).polling?.busyUntil)
         calls.app.clock.advance(bySeconds: end.secondsSinceEpoch - calls.app.clock.now.secondsSinceEpoch)
         answer(with: calls.app.carrier.tokens(), after: otherGate)
         async let done = other.poll(handle)
+        defer { otherGate.open() }
         await otherGate.untilWaiting(1)
         gate.open()
         #expect(try await late.status == 200)
@@ -416,6 +419,7 @@ struct ProviderBackchannelTests {
             }
         }
         async let answer = calls.poll(second)
+        defer { gate.open() }
         await gate.untilWaiting(1)
         #expect(try await calls.cancel(second).status == 200)
         gate.open()
@@ -436,6 +440,7 @@ struct ProviderBackchannelTests {
             }
         }
         async let answer = calls.poll(handle, after: 6)
+        defer { gate.open() }
         await gate.untilWaiting(1)
         #expect(try await calls.cancel(handle).status == 200)
         gate.open()
@@ -581,6 +586,7 @@ struct ProviderBackchannelTests {
             }
         }
         async let first = calls.poll(handle)
+        defer { gate.open() }
         await gate.untilWaiting(1)
         #expect(try await calls.ping().status == 204)
         gate.open()
@@ -657,6 +663,7 @@ struct ProviderBackchannelTests {
             }
         }
         async let started = calls.start()
+        defer { gate.open() }
         await gate.untilWaiting(1)
         // The request's id is not known yet.
         let useCase = calls.app.useCases.backchannelAuthentication

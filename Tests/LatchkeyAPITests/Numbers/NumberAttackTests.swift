@@ -154,6 +154,7 @@ struct NumberAttackTests {
         }
         async let first = app.signIn(#""operator_token":"T1","operator":"northwind""#)
         async let second = app.signIn(#""operator_token":"T2","operator":"northwind""#)
+        defer { gate.open() }
         await gate.untilWaiting(2)
         #expect(
             try await app.signIn(#""operator_token":"T3","operator":"northwind""#).error == "carrier_timeout")

@@ -357,6 +357,7 @@ struct RefreshTests {
         let gate = Gate()
         app.storeScript.hold(after: .refreshToken, at: gate)
         async let slow = app.refresh(old.refreshToken)
+        defer { gate.open() }
         await gate.untilWaiting()
         app.storeScript.hold(after: .refreshToken, at: nil)
         #expect(try await app.asUser(.delete, "/auth/token", old.token).status == 200)

@@ -120,6 +120,7 @@ struct SessionTests {
             let gate = Gate()
             app.storeScript.hold(after: .session, at: gate)
             async let slow = app.me(token)
+            defer { gate.open() }
             await gate.untilWaiting()
             app.storeScript.hold(after: .session, at: nil)
             // The user signs out, or is erased, while the slow request holds its read.

@@ -159,6 +159,7 @@ import Testing
             harness.simulator.expireAccessTokens(at: "meetings")
             harness.simulator.setFaults([.tokenSlow], for: "meetings")
             async let answer = harness.fetch(token)
+            defer { gate.open() }
             await gate.untilWaiting()
             _ = try await rotate(harness, [Self.newKey, ResourceHarness.key])
             gate.open()

@@ -388,6 +388,7 @@ import Testing
             harness.simulator.expireAccessTokens(at: "meetings")
             harness.simulator.setFaults([.tokenSlow], for: "meetings")
             async let refreshed = harness.fetch(token).status
+            defer { gate.open() }
             await gate.untilWaiting()
             harness.simulator.setFaults([], for: "meetings")
             harness.simulator.update("meetings") { $0.tampering.objects[.token] = [{ $0["refresh_token"] = nil }] }

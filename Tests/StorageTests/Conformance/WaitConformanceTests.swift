@@ -30,6 +30,7 @@ struct WaitConformanceTests {
         let store = try open(isPostgres, directory)
         let gate = Gate()
         async let held: Void = store.writes.submit { _ in gate.wait() }
+        defer { gate.open() }
         await gate.whenReached()
         let ran = Flag()
         let refused = await withTaskGroup(of: Result<Void, any Error>.self) { group in
@@ -63,6 +64,7 @@ struct WaitConformanceTests {
         for _ in 0..<2 {
             let gate = Gate()
             async let held: Void = store.writes.submit { _ in gate.wait() }
+            defer { gate.open() }
             await gate.whenReached()
             for _ in 0..<2 {
                 await #expect(throws: StorageError.self) { try await store.writes.submit { _ in } }

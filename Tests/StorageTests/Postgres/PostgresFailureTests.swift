@@ -35,6 +35,7 @@ struct PostgresFailureTests {
             try session.execute("LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE")
             gate.wait()
         }
+        defer { gate.open() }
         await gate.whenReached()
         let refusal = try await #require(throws: StorageError.self) { try await hasty.signIn(Records.signIn()) }
         #expect(refusal.code == .unavailable)
@@ -136,6 +137,7 @@ struct PostgresFailureTests {
             if tries == 1 { gate.wait() }
             try db.execute("INSERT INTO notes VALUES (1)")
         }
+        defer { gate.open() }
         await gate.whenReached()
         try await second.writes.submit { db in
             let count = try db.number("SELECT count(*) FROM notes")
@@ -147,6 +149,64 @@ struct PostgresFailureTests {
         #expect(try cluster.execute("SELECT number FROM notes ORDER BY 1", on: url) == "1\n2")
         try await first.close()
         try await second.close()
+    }
+
+    /// Runs a work that fails by itself on each try; returns how often it ran.
+    private func tries(of body: @escaping @Sendable (SQLSession, _ count: Int) throws -> Void) async throws -> Int {
+        let store = try open()
+        let tries = Shared(0)
+        let refusal = await Result.of {
+            try await store.writes.submit { db in
+                let count = tries.withLock { tries in
+                    tries += 1
+                    return tries
+                }
+                try body(db, count)
+            }
+        }
+        #expect(throws: StorageError.self) { try refusal.get() }
+        try await store.close()
+        return tries.withLock { $0 }
+    }
+
+    @Test("Of two stores that insert the same key, the second sees at its one retry what the first inserted")
+    func sameKey() async throws {
+        try cluster.execute("CREATE TABLE notes (number bigint PRIMARY KEY)", on: url)
+        let (first, second) = (try open(), try open())
+        let gate = Gate()
+        let tries = Shared(0)
+        async let held: Void = first.writes.submit { db in
+            let count = tries.withLock { tries in
+                tries += 1
+                return tries
+            }
+            try db.execute("SELECT 1")
+            if count == 1 { gate.wait() }
+            try db.execute("INSERT INTO notes VALUES (\(count))")
+        }
+        defer { gate.open() }
+        await gate.whenReached()
+        try await second.writes.submit { db in try db.execute("INSERT INTO notes VALUES (1)") }
+        gate.open()
+        try await held
+        #expect(tries.withLock { $0 } == 2)
+        #expect(try cluster.execute("SELECT number FROM notes ORDER BY 1", on: url) == "1\n2")
+        #expect(try await self.tries { db, _ in try db.execute("INSERT INTO notes VALUES (1)") } == 2)
+        try await first.close()
+        try await second.close()
+    }
+
+    @Test(
+        "A work that always fails is retried once after a loss, a hundred times after a collision, else never",
+        arguments: [
+            ("SELECT pg_terminate_backend(pg_backend_pid())", 2),
+            ("DO $$BEGIN RAISE EXCEPTION 'again' USING ERRCODE = 'serialization_failure'; END$$", 101),
+            ("DO $$BEGIN RAISE EXCEPTION 'again' USING ERRCODE = 'deadlock_detected'; END$$", 101),
+            ("DO $$BEGIN RAISE EXCEPTION 'no' USING ERRCODE = 'division_by_zero'; END$$", 1),
+            ("DO $$BEGIN RAISE EXCEPTION 'no' USING ERRCODE = 'query_canceled'; END$$", 1),
+        ])
+    func retries(statement: String, count: Int) async throws {
+        #expect(try await tries { db, _ in try db.execute(statement) } == count)
     }
 
     /// The lock for which transactions that have collided take turns.
@@ -167,6 +227,7 @@ struct PostgresFailureTests {
             try db.execute("SELECT pg_advisory_lock(\(Self.turn))")
             gate.wait()
         }
+        defer { gate.open() }
         await gate.whenReached()
         let tries = Shared(0)
         let began = ContinuousClock.now
@@ -311,6 +372,7 @@ struct PostgresFailureTests {
             for _ in 0..<3 { group.addTask { _ = try await store.signIn(Records.signIn()) } }
             try await group.waitForAll()
         }
+        defer { gate.open() }
         while store.writes.waitingCount < 3 { await Task.yield() }
         await #expect { try await store.signIn(Records.signIn()) } throws: { isError($0, .overloaded) }
         gate.open()
@@ -326,6 +388,7 @@ struct PostgresFailureTests {
         _ = try await store.signIn(Records.signIn(session: taken))
         let gate = Gate()
         async let held: Void = store.writes.submit { _ in gate.wait() }
+        defer { gate.open() }
         await gate.whenReached()
         var records = try (0..<20).map { _ in try Records.signIn() }
         records[7] = try Records.signIn(session: taken)
