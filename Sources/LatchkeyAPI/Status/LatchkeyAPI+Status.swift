@@ -103,3 +103,17 @@ extension APIError {
         .forbidden, "unauthorized_client", .configurationError,
         "This API key is not an operator's. The operator must give it operator: true in the configuration.")
 }
+
+/// A place among the watchers of the status events, taken before the response begins, so that a refusal is a response
+/// of its own. It is given back when its stream ends, or when it was never read.
+final class StatusWatcher: Sendable {
+    private let limit: CountLimit
+
+    /// Nil if all places are taken.
+    init?(in limit: CountLimit) {
+        guard limit.enter() else { return nil }
+        self.limit = limit
+    }
+
+    deinit { limit.leave() }
+}

@@ -11,35 +11,41 @@ package struct ReplayReport: Sendable {
     /// Replays a capsule with a configuration. No request is sent, and no database is opened.
     ///
     /// - Parameters:
-    ///   - configuration: What the sign-in is judged by.
+    ///   - configuration: What the token is judged by.
     ///   - usual: That of today, if `configuration` has settings that are tried; nil if it has none.
     ///   - version: Of this program.
     /// - Throws: ``CapsuleReplay/Refusal``.
     package init(
-        of bytes: [UInt8], with configuration: Configuration, usual: Configuration? = nil,
+        of replay: CapsuleReplay, with configuration: Configuration, usual: Configuration? = nil,
         version: String = LatchkeyVersion.text
-    ) async throws(CapsuleReplay.Refusal) {
-        let replay = try CapsuleReplay(parsing: bytes)
+    ) throws(CapsuleReplay.Refusal) {
         let settings = { (configuration: Configuration) in
-            ReplaySettings(configuration.signIn, configuration.relyingParty(named: replay.provider))
+            ReplaySettings(
+                configuration.signIn.providers[replay.provider], configuration.relyingParty(named: replay.provider))
         }
         self.replay = replay
         self.version = version
-        verdict = try await replay.run(
-            settings(configuration), usual: settings(usual ?? configuration), version: version)
+        verdict = try replay.run(settings(configuration), usual: settings(usual ?? configuration), version: version)
     }
 
-    /// Whether the sign-in would pass, as far as the capsule goes.
+    /// What a capsule says was expected and found, for a failure that is not replayed: for people as `latchkey capsule
+    /// show` prints it, for programs as JSON.
+    package static func capsule(of replay: CapsuleReplay, asJSON: Bool) -> String {
+        guard !asJSON else { return JSONValue.object(replay.content).terminalText }
+        return CapsuleReport(of: replay.content, at: replay.time).lines.joined(separator: "\n")
+    }
+
+    /// Whether the token would pass.
     package var passes: Bool { verdict.failureNow == nil }
 
     /// Whether it fails for the reason of the capsule.
-    package var isSame: Bool { verdict.failureNow.map(verdict.failure.isSame) ?? false }
+    package var isSame: Bool { failsNow == verdict.failure.check }
 
-    /// Whether the failure was taken from the capsule as it is, because nothing that can be run again decided it.
+    /// Whether the failure was taken from the capsule as it is, because the check cannot be made again.
     package var isTakenOver: Bool { verdict.isTakenOver }
 
-    /// The name of the check, or else the code, that fails now; nil if it passes.
-    package var failsNow: String? { verdict.failureNow.map { $0.check ?? $0.code } }
+    /// The name of the check that fails now; nil if the token passes.
+    package var failsNow: String? { verdict.failureNow?.check }
 
     /// For people.
     package var text: String {
@@ -50,14 +56,12 @@ package struct ReplayReport: Sendable {
         ]
         if let now = verdict.failureNow {
             lines.append("now:  \(Self.text(now))")
-        } else if let missing = verdict.missing {
-            lines.append("now:  passes, as far as the capsule goes: it has no response to \(missing)")
         } else {
             lines.append("now:  passes")
         }
         for check in verdict.failedChecks {
             lines.append("  check \(check.check)")
-            lines.append("    expected: \(check.expected)")
+            lines.append("    expected: \(check.demand)")
             lines.append("    found:    \(check.found)")
         }
         for setting in verdict.changedSettings {
@@ -73,11 +77,10 @@ package struct ReplayReport: Sendable {
 
     private var result: String {
         guard let now = verdict.failureNow else {
-            return verdict.missing == nil
-                ? "it would pass now" : "what failed passes now; the capsule does not show what would follow"
+            return "the token passes every check now; what would follow is not replayed"
         }
-        if isTakenOver { return "it cannot be computed again; the failure is that of the capsule" }
-        let what = now.check.map { "the check \($0) fails" } ?? "it fails with \(now.code)"
+        let what = "the check \(now.check ?? "") fails"
+        if isTakenOver { return "\(what), as the capsule says; it cannot be made again" }
         return isSame ? "\(what), as before" : "\(what) now"
     }
 
@@ -88,13 +91,13 @@ package struct ReplayReport: Sendable {
             ("client_id", .string(replay.clientID)), ("time", .string(UTCTime.text(replay.time))),
             ("passes", .bool(passes)), ("same", .bool(isSame)), ("taken_over", .bool(isTakenOver)),
             ("then", Self.json(verdict.failure)),
-            ("now", verdict.failureNow.map(Self.json)), ("missing", verdict.missing.map { .string($0) }),
+            ("now", verdict.failureNow.map(Self.json)),
             (
                 "failed_checks",
                 .array(
                     verdict.failedChecks.map {
                         .object(of: [
-                            ("check", .string($0.check)), ("expected", .string($0.expected)),
+                            ("check", .string($0.check)), ("expected", .string($0.demand)),
                             ("found", .string($0.found)),
                         ])
                     })
@@ -115,7 +118,6 @@ package struct ReplayReport: Sendable {
     private static func text(_ failure: CapsuleReplay.Failure) -> String {
         var text = failure.code
         if let check = failure.check { text += ", check \(check)" }
-        if let code = failure.providerCode { text += ", provider code \(code)" }
         if let step = failure.step { text += ", step \(step)" }
         return failure.cause.map { "\(text): \($0)" } ?? text
     }
@@ -124,7 +126,6 @@ package struct ReplayReport: Sendable {
         .object(of: [
             ("code", .string(failure.code)), ("check", failure.check.map { .string($0) }),
             ("error_type", .string(failure.errorType)),
-            ("provider_code", failure.providerCode.map { .string($0) }),
             ("step", failure.step.map { .string($0) }), ("cause", failure.cause.map { .string($0) }),
         ])
     }

@@ -15,10 +15,14 @@ struct AuthorizationResponseValidationContext: IssuedClaims {
     var now: Timestamp { requirements.now }
 
     /// The rules (JARM sections 2.1 and 2.4), in the order in which a response is refused by them.
-    static let responseRules: [(check: AuthorizationResponseCheck, isMet: @Sendable (Self) -> Bool)] = [
-        (.issuer, { $0.hasIssuer }), (.audience, { $0.client != nil }), (.expiry, { $0.expiresSoon }),
-        (.notBefore, { $0.isValidAlready }), (.kind, { $0.isNoOtherToken }), (.state, { $0.state != nil }),
-        (.outcome, { $0.outcome != nil }),
+    static let responseRules: [TokenRule<AuthorizationResponseCheck, Self>] = [
+        .init(.issuer, { $0.hasIssuer }, found: { $0.foundIssuer }),
+        .init(.audience, { $0.client != nil }, found: { "aud is \(DisplayText.value($0.claims["aud"]))" }),
+        .init(.expiry, { $0.expiresSoon }, found: { $0.foundTime("exp") }),
+        .init(.notBefore, { $0.isValidAlready }, found: { $0.foundTime("nbf") }),
+        .init(.kind, { $0.claimsOfOtherTokens.isEmpty }, found: { $0.foundKind }),
+        .init(.state, { $0.state != nil }, found: { "state is \(DisplayText.shape($0.claims["state"]))" }),
+        .init(.outcome, { $0.outcome != nil }, found: { $0.foundOutcome }),
     ]
 
     /// The client of the only audience.
@@ -36,7 +40,13 @@ struct AuthorizationResponseValidationContext: IssuedClaims {
     }
 
     /// ID tokens, logout tokens and userinfo responses have the same issuer, audience and keys (RFC 8725 section 3.12).
-    private var isNoOtherToken: Bool { ["sub", "nonce", "events"].allSatisfy { claims[$0] == nil } }
+    private var claimsOfOtherTokens: [String] { ["sub", "nonce", "events"].filter { claims[$0] != nil } }
+
+    /// Whether the client that the response is for has it signed so; without such a client, whether any does.
+    func audienceAllows(_ algorithm: SigningAlgorithm) -> Bool {
+        guard let client else { return requirements.clients.values.contains(algorithm) }
+        return requirements.clients[client] == algorithm
+    }
 
     var state: Secret? {
         claims["state"]?.string.flatMap { $0.isVisibleASCII(upTo: Self.maximumTextBytes) ? Secret($0) : nil }
@@ -55,5 +65,16 @@ struct AuthorizationResponseValidationContext: IssuedClaims {
     /// RFC 6749 appendices A.7 and A.11 allow spaces.
     private static func isText(_ text: String, upTo longest: Int) -> Bool {
         (1...longest).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
+    // What an explanation shows: of state and code, the length alone.
+
+    private var foundKind: String {
+        let others = claimsOfOtherTokens.joined(separator: ", ")
+        return "of sub, nonce and events the response has " + (others.isEmpty ? "none" : others)
+    }
+
+    private var foundOutcome: String {
+        "code is \(DisplayText.shape(claims["code"])); error is \(DisplayText.shape(claims["error"]))"
     }
 }

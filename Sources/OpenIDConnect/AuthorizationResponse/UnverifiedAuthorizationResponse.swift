@@ -25,12 +25,12 @@ struct UnverifiedAuthorizationResponse: Sendable {
         }
         guard let claims = IDTokenValidator.claims(token.payload) else { throw .failed(.claims) }
         let context = AuthorizationResponseValidationContext(claims: claims, requirements: requirements)
+        guard context.audienceAllows(token.algorithm) else { throw .failed(.algorithm) }
         for rule in AuthorizationResponseValidationContext.responseRules where !rule.isMet(context) {
             throw .failed(rule.check)
         }
         // The rules make sure that none is missing.
         guard let client = context.client else { throw .failed(.audience) }
-        guard requirements.clients[client] == token.algorithm else { throw .failed(.algorithm) }
         guard let state = context.state else { throw .failed(.state) }
         guard let outcome = context.outcome else { throw .failed(.outcome) }
         response = VerifiedAuthorizationResponse(
@@ -42,5 +42,21 @@ struct UnverifiedAuthorizationResponse: Sendable {
         for rule in SignatureValidationContext.signatureRules where !rule.isMet(context) {
             throw .failed(AuthorizationResponseCheck(rule.check))
         }
+    }
+
+    /// Applies every rule, also after one that is not met.
+    static func explain(
+        _ token: TokenExamination<AuthorizationResponseCheck>, _ requirements: Requirements
+    ) -> AuthorizationResponseExplanation {
+        let context = token.claims.map {
+            AuthorizationResponseValidationContext(claims: $0, requirements: requirements)
+        }
+        return token.explanation(
+            [token.formatStep]
+                + token.headerSteps {
+                    context?.audienceAllows($0) ?? requirements.clients.values.contains($0)
+                } + [token.claimsStep]
+                + token.claimSteps(AuthorizationResponseValidationContext.responseRules, context)
+                + token.signatureSteps)
     }
 }

@@ -1,3 +1,6 @@
+import Crypto
+public import Primitives
+
 /// The CAMARA APIs of one mobile operator, below its `apiRoot`.
 public struct OperatorAPIs: Sendable, Hashable {
     /// The URL that the paths of the APIs follow, without a query.
@@ -30,4 +33,46 @@ public enum OperatorScope {
     public static let verify = "number-verification:verify"
     /// Of `POST /check` of SIM Swap.
     public static let checkSIMSwap = "sim-swap:check"
+}
+
+/// A mobile phone number as the CAMARA APIs write it: `+` and 5 to 15 digits, the first of which is not 0 (the schema
+/// `DevicePhoneNumber` of number-verification.yaml, r3.2).
+///
+/// The number is personal: it prints and reflects as `‹redacted›`.
+public struct MSISDN: Sendable, Hashable, Redacted {
+    /// `+` and the digits.
+    public let text: String
+
+    /// A number, or nil if the text has another form.
+    public init?(_ text: String) {
+        // By bytes: a character may be a + or a digit with further scalars.
+        let digits = text.utf8.dropFirst()
+        guard text.utf8.first == UInt8(ascii: "+"), (5...15).contains(digits.count),
+            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            digits.first != UInt8(ascii: "0")
+        else { return nil }
+        self.text = text
+    }
+
+    /// The SHA-256 of ``text`` in hexadecimal (the property `hashedPhoneNumber`).
+    public var hashed: String { SHA256.hash(data: Array(text.utf8)).hexadecimal }
+}
+
+/// The header field `x-correlator` of the CAMARA APIs: up to 256 letters, digits and `-_:;./<>{}`.
+enum XCorrelator {
+    static let name = "x-correlator"
+
+    /// The correlation id, or its SHA-256 in hexadecimal if it has characters that the field cannot have.
+    static func text(of id: CorrelationID) -> String {
+        id.text.utf8.allSatisfy(isAllowed) ? id.text : SHA256.hash(data: Array(id.text.utf8)).hexadecimal
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default: "-_:;./<>{}".utf8.contains(byte)
+        }
+    }
 }

@@ -15,3 +15,57 @@ extension ProviderMetadata {
         return !(grantTypes?.contains(.jwtBearer) ?? true)
     }
 }
+
+/// The JWT that stands for a user's device at the token endpoint, and for the client itself (RFC 7523 section 2.1, with
+/// the claims of the CAMARA Security and Interoperability Profile r4.2, section "JWT Bearer Flow").
+enum AuthorizationAssertion {
+    static let grantType = GrantType.jwtBearer.rawValue
+    /// In seconds. The profile allows 300 at most.
+    static let lifetime: Int64 = 60
+
+    /// - Parameters:
+    ///   - operatorToken: The TS.43 temporary token that the app got from the operator.
+    ///   - scopes: With exactly one purpose.
+    ///   - endpoint: The URL that the request goes to, which is the audience.
+    ///   - id: Unique: an operator refuses a second use.
+    static func make(
+        _ clientID: ClientID, operatorToken: Secret, scopes: [String], endpoint: EndpointURL, id: String,
+        now: Timestamp, key: ClientKey
+    ) throws(OIDCError) -> Secret {
+        var claims = JSONObjectWriter()
+        claims.add("iss", clientID.text)
+        claims.add("sub", OperatorToken.hint(operatorToken))
+        claims.add("aud", endpoint.text)
+        claims.add("jti", id)
+        claims.add("iat", now.secondsSinceEpoch)
+        claims.add("exp", now.advanced(bySeconds: lifetime).secondsSinceEpoch)
+        claims.add("scope", scopes.joined(separator: " "))
+        return try key.token(type: "JWT", claims: claims.finish())
+    }
+}
+
+/// Why an API of an operator is called: a purpose of the W3C Data Privacy Vocabulary, as one of the scopes (CAMARA
+/// Security and Interoperability Profile r4.2, section "Purpose as a scope").
+///
+/// A request has exactly one, so a configuration has one for each provider, and apps give none.
+public struct Purpose: Sendable, Hashable {
+    /// `dpv:` and the name of the purpose.
+    public let scope: String
+
+    /// The prefix of all purposes.
+    public static let prefix = "dpv:"
+
+    /// A purpose, or nil unless the text is `dpv:` and 1 to 60 letters and digits that begin with a letter.
+    public init?(_ text: String) {
+        let name = text.dropFirst(Self.prefix.count).utf8
+        guard text.hasPrefix(Self.prefix), (1...60).contains(name.count), name.allSatisfy(Self.isLetterOrDigit),
+            let first = name.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
+        else { return nil }
+        scope = text
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+}

@@ -4,31 +4,48 @@ import Primitives
 struct TokenExamination<Check: TokenCheck> {
     typealias Step = TokenExplanation<Check>.Step
 
-    private let text: Secret
+    private enum Source {
+        /// Nil if the text is not one of three parts, or too long. The keys are the provider's, or why there are none.
+        case text(Secret, CompactToken?, maximumBytes: Int, keys: Result<JSONWebKeySet, OIDCError>)
+        case record([String: TokenVerdict])
+    }
+
+    private let source: Source
     private let type: TokenType
-    private let rules: IDTokenRules
     /// The name that a check has for this kind of token.
     private let named: (IDTokenCheck) -> Check
-    private let compact: CompactToken?
+    private let header: JSONObject?
     let claims: JSONObject?
 
-    init(_ text: Secret, _ type: TokenType, _ rules: IDTokenRules, named: @escaping (IDTokenCheck) -> Check) {
-        self.text = text
+    init(
+        _ text: Secret, _ type: TokenType, _ rules: IDTokenRules, keys: Result<JSONWebKeySet, OIDCError>,
+        named: @escaping (IDTokenCheck) -> Check
+    ) {
+        let compact = CompactToken(text, maximumBytes: rules.maximumBytes)
+        source = .text(text, compact, maximumBytes: rules.maximumBytes, keys: keys)
         self.type = type
-        self.rules = rules
         self.named = named
-        compact = CompactToken(text, maximumBytes: rules.maximumBytes)
+        header = compact?.header
         claims = compact?.payload.flatMap(IDTokenValidator.claims)
     }
 
+    init(_ record: RecordedToken, _ type: TokenType, named: @escaping (IDTokenCheck) -> Check) {
+        source = .record(record.verdicts)
+        self.type = type
+        self.named = named
+        header = record.header
+        claims = record.claims
+    }
+
     func explanation(_ steps: [Step]) -> TokenExplanation<Check> {
-        TokenExplanation(steps: steps, header: compact?.header, claims: claims)
+        TokenExplanation(steps: steps, header: header, claims: claims)
     }
 
     var formatStep: Step {
-        let size = "\(text.exposed.utf8.count) bytes; at most \(rules.maximumBytes) are allowed"
+        guard case .text(let text, let compact, let maximumBytes, _) = source else { return recorded(named(.format)) }
+        let size = "\(text.exposed.utf8.count) bytes; at most \(maximumBytes) are allowed"
         guard let compact else {
-            let parts = text.exposed.utf8.count > rules.maximumBytes ? "" : "; not three parts with dots between"
+            let parts = text.exposed.utf8.count > maximumBytes ? "" : "; not three parts with dots between"
             return Step(check: named(.format), verdict: .failed, found: size + parts)
         }
         var faults: [String] = []
@@ -42,21 +59,22 @@ struct TokenExamination<Check: TokenCheck> {
     }
 
     /// How the token is marked; nil for another kind of token, or if the header cannot be read.
-    var idTokenType: IDTokenType? { compact?.header.flatMap { IDTokenType($0["typ"]) } }
+    var idTokenType: IDTokenType? { header.flatMap { IDTokenType($0["typ"]) } }
 
-    var algorithm: SigningAlgorithm? { compact?.algorithm }
+    var algorithm: SigningAlgorithm? { header?["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:)) }
 
     func headerSteps(_ allows: (SigningAlgorithm) -> Bool) -> [Step] {
         HeaderRule.all.map { rule in
-            guard let header = compact?.header else { return notPossible(rule.check, "the header cannot be read") }
+            guard let header else { return notPossible(rule.check, "the header cannot be read") }
             return Step(
                 check: named(rule.check), verdict: TokenVerdict(rule.isMet(header, type, allows)),
                 found: rule.found(header, type))
         }
     }
 
-    func signatureSteps(_ keys: Result<JSONWebKeySet, OIDCError>) -> [Step] {
+    var signatureSteps: [Step] {
         let rules = SignatureValidationContext.signatureRules
+        guard case .text(_, let compact, _, let keys) = source else { return rules.map { recorded(named($0.check)) } }
         guard let token = compact.flatMap({ SignedToken($0) }) else {
             return rules.map { notPossible($0.check, "the token is not signed in a known way") }
         }
@@ -80,6 +98,7 @@ struct TokenExamination<Check: TokenCheck> {
     }
 
     var claimsStep: Step {
+        guard case .text(_, let compact, _, _) = source else { return recorded(named(.claims)) }
         guard compact?.payload != nil else { return notPossible(.claims, "the payload cannot be read") }
         let found = claims.map { "\($0.members.count) claims" } ?? "the payload is not one strict JSON object"
         return Step(check: named(.claims), verdict: TokenVerdict(claims != nil), found: found)
@@ -92,10 +111,22 @@ struct TokenExamination<Check: TokenCheck> {
                 return Step(check: rule.check, verdict: .notPossible, found: "the claims cannot be read")
             }
             let verdict = TokenVerdict(rule.isMet(context))
-            let isUncompared = verdict == .passed && !rule.compares(context)
-            return Step(
-                check: rule.check, verdict: isUncompared ? .notCompared : verdict, found: rule.found(context))
+            guard verdict == .passed, !rule.compares(context) else {
+                return Step(check: rule.check, verdict: verdict, found: rule.found(context))
+            }
+            // A record lacks some of the expected values, and has what the comparison with them gave.
+            let step = recorded(rule.check)
+            guard step.verdict == .notPossible else { return step }
+            return Step(check: rule.check, verdict: .notCompared, found: rule.found(context))
         }
+    }
+
+    /// A check whose result is not computed; not possible if there is no record of it.
+    private func recorded(_ check: Check) -> Step {
+        guard case .record(let verdicts) = source, let verdict = verdicts[check.rawValue],
+            verdict == .passed || verdict == .failed
+        else { return Step(check: check, verdict: .notPossible, found: "there is no record of its result") }
+        return Step(check: check, verdict: verdict, found: "as recorded", isRecorded: true)
     }
 
     private func notPossible(_ check: IDTokenCheck, _ why: String) -> Step {

@@ -17,6 +17,8 @@ public struct TokenExplanation<Check: TokenCheck>: Sendable {
         public let verdict: TokenVerdict
         /// What was found, on one line; nothing personal.
         public let found: String
+        /// Whether the result was recorded when the token was checked, and not computed again.
+        public var isRecorded = false
     }
 
     /// In the order in which the checks are made.
@@ -52,6 +54,9 @@ public typealias IDTokenExplanation = TokenExplanation<IDTokenCheck>
 
 /// Of a logout token, by the checks of a back-channel logout.
 public typealias LogoutTokenExplanation = TokenExplanation<LogoutTokenCheck>
+
+/// Of a signed authorization response, by the checks of a sign-in by redirects.
+public typealias AuthorizationResponseExplanation = TokenExplanation<AuthorizationResponseCheck>
 
 extension TokenExplanation: Redacted {
     /// Whether the token would be accepted.

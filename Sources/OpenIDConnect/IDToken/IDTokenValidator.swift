@@ -34,10 +34,24 @@ package struct IDTokenValidator: Sendable {
         _ text: Secret, keys: Result<JSONWebKeySet, OIDCError>, allows: (SigningAlgorithm) -> Bool,
         expecting expectation: IDTokenExpectation, now: Timestamp
     ) -> IDTokenExplanation {
-        let token = TokenExamination(text, .idToken(rules.types), rules) { $0 }
+        explain(TokenExamination(text, .idToken(rules.types), rules, keys: keys) { $0 }, allows, expectation, now)
+    }
+
+    /// Applies every rule to a token of which there is a record.
+    package func explain(
+        _ token: RecordedToken, allows: (SigningAlgorithm) -> Bool, expecting expectation: IDTokenExpectation,
+        now: Timestamp
+    ) -> IDTokenExplanation {
+        explain(TokenExamination(token, .idToken(rules.types)) { $0 }, allows, expectation, now)
+    }
+
+    private func explain(
+        _ token: TokenExamination<IDTokenCheck>, _ allows: (SigningAlgorithm) -> Bool,
+        _ expectation: IDTokenExpectation, _ now: Timestamp
+    ) -> IDTokenExplanation {
         let context = token.claims.map { self.context($0, token.idTokenType, token.algorithm, expectation, now) }
         return token.explanation(
-            [token.formatStep] + token.headerSteps(allows) + token.signatureSteps(keys) + [token.claimsStep]
+            [token.formatStep] + token.headerSteps(allows) + token.signatureSteps + [token.claimsStep]
                 + token.claimSteps(ClaimValidationContext.claimRules, context))
     }
 

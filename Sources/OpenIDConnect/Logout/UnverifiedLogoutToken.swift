@@ -50,12 +50,9 @@ struct UnverifiedLogoutToken: Sendable {
     }
 
     /// Applies every rule, also after one that is not met.
-    /// - Parameter keys: The provider's, or why there are none.
     static func explain(
-        _ text: Secret, _ requirements: Requirements, keys: Result<JSONWebKeySet, OIDCError>,
-        allows: (SigningAlgorithm) -> Bool
+        _ token: TokenExamination<LogoutTokenCheck>, _ requirements: Requirements, allows: (SigningAlgorithm) -> Bool
     ) -> LogoutTokenExplanation {
-        let token = TokenExamination(text, .logoutToken, requirements.rules, named: LogoutTokenCheck.init)
         let context = token.claims.map { LogoutValidationContext(claims: $0, requirements: requirements) }
         return token.explanation(
             [token.formatStep]
@@ -63,6 +60,6 @@ struct UnverifiedLogoutToken: Sendable {
                     allows(algorithm)
                         && (context?.audienceAllows(algorithm) ?? requirements.anyClientAllows(algorithm))
                 } + [token.claimsStep]
-                + token.claimSteps(LogoutValidationContext.logoutRules, context) + token.signatureSteps(keys))
+                + token.claimSteps(LogoutValidationContext.logoutRules, context) + token.signatureSteps)
     }
 }

@@ -28,11 +28,13 @@ extension RelyingParty {
     ) async -> LogoutTokenExplanation {
         let rules = configuration.idTokenRules
         return UnverifiedLogoutToken.explain(
-            logoutToken,
+            TokenExamination(
+                logoutToken, .logoutToken, rules, keys: await keysForExplanation(of: provider),
+                named: LogoutTokenCheck.init),
             .init(
                 issuer: provider.issuer, clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules,
                 now: moment),
-            keys: await keysForExplanation(of: provider), allows: provider.signingAlgorithms.contains)
+            allows: provider.signingAlgorithms.contains)
     }
 
     /// Makes every check of ``verify(logoutToken:for:)`` with the cached metadata and keys. It sends no request.
@@ -40,15 +42,26 @@ extension RelyingParty {
         logoutToken: Secret, for clients: [ClientID: Set<SigningAlgorithm>]
     ) -> LogoutTokenExplanation {
         let provider = knownProvider(for: nil)
-        let keys = provider.flatMap { try? keyCaches.cache(of: $0) }?.held
+        let rules = configuration.idTokenRules
         return UnverifiedLogoutToken.explain(
-            logoutToken,
+            TokenExamination(
+                logoutToken, .logoutToken, rules, keys: cachedKeys(of: provider), named: LogoutTokenCheck.init),
             .init(
-                issuer: issuer?.text ?? "", clients: Self.logoutAlgorithms(of: clients, at: provider),
-                rules: configuration.idTokenRules, now: clock.now()),
-            keys: keys.map { .success($0) }
-                ?? .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached")),
+                issuer: issuer?.text ?? "", clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules,
+                now: clock.now()),
             allows: { provider?.signingAlgorithms.contains($0) ?? true })
+    }
+
+    /// Makes every check of ``verify(authorizationResponse:for:)`` with the cached keys. It sends no request.
+    package func explainOffline(
+        authorizationResponse: Secret, for clients: [ClientID: SigningAlgorithm]
+    ) -> AuthorizationResponseExplanation {
+        let rules = configuration.idTokenRules
+        return UnverifiedAuthorizationResponse.explain(
+            TokenExamination(
+                authorizationResponse, .authorizationResponse, rules, keys: cachedKeys(of: knownProvider(for: nil)),
+                named: AuthorizationResponseCheck.init),
+            .init(issuer: issuer?.text ?? "", clients: clients, rules: rules, now: clock.now()))
     }
 
     /// The header and the claims of a signed token, not verified; nil where they cannot be read.

@@ -1,3 +1,4 @@
+import Crypto
 public import Primitives
 
 /// A PKCE code verifier (RFC 7636 section 4.1): 43 to 128 unreserved characters.
@@ -26,4 +27,9 @@ public struct CodeVerifier: Sendable, Hashable {
 
     /// The S256 code challenge (RFC 7636 section 4.2): base64url of the verifier's SHA-256, 43 characters.
     public var challenge: String { Base64URL.encode(secret.sha256) }
+}
+
+extension Secret {
+    /// The SHA-256 of the text, 32 bytes.
+    var sha256: [UInt8] { Array(SHA256.hash(data: Array(exposed.utf8))) }
 }

@@ -127,8 +127,8 @@ extension RelyingParty {
         (try? keyCaches.cache(of: provider))?.status(of: provider.issuer)
     }
 
-    private func cachedKeys(of provider: ProviderMetadata) -> Result<JSONWebKeySet, OIDCError> {
-        if let keys = heldKeys(of: provider) { return .success(keys) }
+    func cachedKeys(of provider: ProviderMetadata?) -> Result<JSONWebKeySet, OIDCError> {
+        if let keys = provider.flatMap({ heldKeys(of: $0) }) { return .success(keys) }
         return .failure(OIDCError(.keysUnavailable, reason: "no keys of the provider are cached"))
     }
 

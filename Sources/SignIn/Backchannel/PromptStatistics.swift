@@ -1,4 +1,4 @@
-import StorageModel
+package import StorageModel
 import Synchronization
 
 /// Counts of the requests for prompts since the process started, by what became of them.
@@ -40,4 +40,22 @@ final class PromptCounter: Sendable {
     func count(_ outcome: PromptStatistics.Outcome) { counts.withLock { $0.counts[outcome, default: 0] += 1 } }
 
     var statistics: PromptStatistics { counts.withLock { $0 } }
+}
+
+/// Whose prompts the requests of a call count as (`BackchannelPrompt`), and how many there may be.
+package struct PromptQuota: Sendable {
+    /// The caller for which they count: an API key, or an address where there is none.
+    package var caller: Caller
+    /// How many prompts one user may get, of all callers; nil for any number.
+    package var perUser: SharedAllowance?
+    /// How many prompts the caller may cause at providers that are no carriers, for all users together, besides those
+    /// that led to a sign-in; nil for any number. Only the provider knows which hints name the same user, so that many
+    /// spellings of one hint would give a user many prompts.
+    package var perCaller: SharedAllowance?
+
+    package init(of caller: Caller, perUser: SharedAllowance? = nil, perCaller: SharedAllowance? = nil) {
+        self.caller = caller
+        self.perUser = perUser
+        self.perCaller = perCaller
+    }
 }

@@ -97,13 +97,12 @@ struct Capsule {
 // The members that are numbers, names and configured values.
 extension Capsule {
     private var settings: JSONValue? {
-        source.subject.relyingParty.map { Self.settings(of: source.subject.client, $0) }
+        source.subject.relyingParty.map { Self.settings(of: source.subject.client, $0.idTokenRules) }
     }
 
     /// The settings that ID tokens are judged by.
-    static func settings(of client: SignInConfiguration.Client?, _ relyingParty: RelyingParty) -> JSONValue {
-        let rules = relyingParty.idTokenRules
-        return .object(of: [
+    static func settings(of client: SignInConfiguration.Client?, _ rules: IDTokenRules) -> JSONValue {
+        .object(of: [
             ("clock_skew", .integer(rules.clockSkewSeconds)), ("max_age_of_issue", .integer(rules.maximumAgeSeconds)),
             ("id_token_types", .texts(rules.types.map(\.rawValue).sorted())),
             ("signing_algorithms", client.map { .texts($0.signingAlgorithms.map(\.rawValue).sorted()) }),

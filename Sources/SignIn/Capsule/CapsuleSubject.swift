@@ -98,9 +98,23 @@ struct CapsuleSubject {
 }
 
 extension CapsuleSubject {
+    /// What an unverified token says, and the result of each check.
+    /// - Parameters:
+    ///   - maximumBytes: The longest text that is read.
+    ///   - failed: The check that the token was refused by.
+    static func members<Check>(
+        ofToken text: Secret, maximumBytes: Int, _ explanation: TokenExplanation<Check>?, failed: Check?
+    ) -> [Member] {
+        let checks: [Member]? = explanation?.steps.map { step in
+            // The keys of that time may be gone: the token was refused by this check all the same.
+            let verdict = step.check == failed ? .failed : step.verdict
+            return (step.check.rawValue, .name(verdict.rawValue))
+        }
+        return parts(of: text, maximumBytes: maximumBytes) + [("checks", checks.map { .members($0) })]
+    }
+
     /// What an unverified token says, or what is wrong with its parts.
-    /// - Parameter maximumBytes: The longest text that is read.
-    static func members(ofToken text: Secret, maximumBytes: Int) -> [Member] {
+    private static func parts(of text: Secret, maximumBytes: Int) -> [Member] {
         let size: Member = ("token_bytes", .number(Int64(text.exposed.utf8.count)))
         guard let form = TokenForm(text, maximumBytes: maximumBytes) else {
             let parts = text.exposed.utf8.reduce(1) { $1 == UInt8(ascii: ".") ? $0 + 1 : $0 }

@@ -64,15 +64,10 @@ package struct BackchannelLogout: Sendable {
         of token: Secret, _ provider: SignInConfiguration.Provider, _ relyingParty: RelyingParty,
         _ failedCheck: LogoutTokenCheck?
     ) -> [CapsuleSubject.Member] {
-        let explanation = relyingParty.explainOffline(
-            logoutToken: token, for: provider.clients.mapValues(\.signingAlgorithms))
-        let checks: [CapsuleSubject.Member] = explanation.steps.map { step in
-            // The keys of that time may be gone: the token was refused by this check all the same.
-            let verdict = step.check == failedCheck ? .failed : step.verdict
-            return (step.check.rawValue, .name(verdict.rawValue))
-        }
-        return CapsuleSubject.members(ofToken: token, maximumBytes: relyingParty.idTokenRules.maximumBytes)
-            + [("checks", .members(checks))]
+        CapsuleSubject.members(
+            ofToken: token, maximumBytes: relyingParty.idTokenRules.maximumBytes,
+            relyingParty.explainOffline(logoutToken: token, for: provider.clients.mapValues(\.signingAlgorithms)),
+            failed: failedCheck)
     }
 
     private func verify(

@@ -52,13 +52,20 @@ extension RedirectSignIn {
         case .plain(let response):
             capsuleSubject(at: response.provider, browser, response.capsuleMembers, check, requestID)
         case .signed(let text, let provider):
-            capsuleSubject(at: provider, browser, members(ofSigned: text, at: provider), check, requestID)
+            capsuleSubject(at: provider, browser, members(ofSigned: text, at: provider, check), check, requestID)
         }
     }
 
-    private func members(ofSigned text: Secret, at provider: String) -> [CapsuleSubject.Member] {
-        let longest = relyingParties[provider]?.idTokenRules.maximumBytes ?? 0
-        return [("response", .secret(text))] + CapsuleSubject.members(ofToken: text, maximumBytes: longest)
+    /// What an unverified response says, and the result of each check. This verifies its signature again.
+    private func members(
+        ofSigned text: Secret, at provider: String, _ check: AuthorizationResponseCheck?
+    ) -> [CapsuleSubject.Member] {
+        let relyingParty = relyingParties[provider]
+        let clients = configuration.providers[provider]?.clients.mapValues(\.responseSigningAlgorithm)
+        return [("response", .secret(text))]
+            + CapsuleSubject.members(
+                ofToken: text, maximumBytes: relyingParty?.idTokenRules.maximumBytes ?? 0,
+                relyingParty?.explainOffline(authorizationResponse: text, for: clients ?? [:]), failed: check)
     }
 
     /// Keeps the capsule of a response whose parameters cannot be read.

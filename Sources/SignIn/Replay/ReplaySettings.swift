@@ -1,17 +1,16 @@
 package import OpenIDConnect
 import Primitives
 
-/// What a sign-in of a capsule is judged by.
+/// What the token of a capsule is judged by.
 package struct ReplaySettings: Sendable {
-    var signIn: SignInConfiguration
+    /// Nil if the provider is not configured.
+    var provider: SignInConfiguration.Provider?
     /// Nil if the provider is not configured.
     var relyingParty: RelyingParty.Configuration?
 
-    /// - Parameters:
-    ///   - signIn: With the provider of the capsule.
-    ///   - relyingParty: That of the provider; nil if it is not configured.
-    package init(_ signIn: SignInConfiguration, _ relyingParty: RelyingParty.Configuration?) {
-        self.signIn = signIn
+    /// The settings of the capsule's provider, if there is one.
+    package init(_ provider: SignInConfiguration.Provider?, _ relyingParty: RelyingParty.Configuration?) {
+        self.provider = provider
         self.relyingParty = relyingParty
     }
 }
@@ -21,8 +20,6 @@ extension CapsuleReplay {
     private static let times: ClosedRange<Int64> = 0...31_622_400
     /// The most words of one setting.
     private static let maximumWords = 64
-
-    private typealias Client = SignInConfiguration.Client
 
     /// These settings with what the capsule recorded in their place.
     /// - Throws: ``Refusal`` if what it recorded is no setting.
@@ -37,21 +34,11 @@ extension CapsuleReplay {
             }
             settings.relyingParty?.idTokenRules = rules
         }
-        guard let id = ClientID(clientID), var client = settings.signIn.providers[provider]?.clients[id] else {
-            return settings
+        if let id = ClientID(clientID), let names = Self.words(shown?["signing_algorithms"]) {
+            settings.provider?.clients[id]?.idTokenSigningAlgorithm = nil
+            settings.provider?.clients[id]?.usualSigningAlgorithms = Set(
+                names.compactMap(SigningAlgorithm.init(rawValue:)))
         }
-        // The tokens of a capsule were decrypted.
-        client.idTokenDecryption = nil
-        if let names = Self.words(shown?["signing_algorithms"]) {
-            let algorithms = Set(names.compactMap(SigningAlgorithm.init(rawValue:)))
-            client.idTokenSigningAlgorithm = nil
-            client.usualSigningAlgorithms = algorithms
-            settings.relyingParty?.signingAlgorithms.formUnion(algorithms)
-        }
-        client.pkce = shown?["pkce"]?.string.flatMap { Client.PKCE(rawValue: $0) } ?? client.pkce
-        client.nonce = shown?["nonce"]?.string.flatMap { Client.Nonce(rawValue: $0) } ?? client.nonce
-        client.scopes = Self.words(shown?["scopes"]) ?? client.scopes
-        settings.signIn.providers[provider]?.clients[id] = client
         return settings
     }
 

@@ -7,20 +7,18 @@ import SignIn
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Runs the failed sign-in or logout of a capsule again, offline, and says which check fails now.",
+        abstract: "Checks the refused token of a capsule again, offline, and says which check fails now.",
         discussion: """
-            Reads a capsule that `latchkey capsule export` wrote, and runs the steps of the server on it with the \
-            configuration of today, at the time of the capsule: discovery, token request, ID token, userinfo; for a \
-            redirect, the start or the browser's return; for a logout, the logout token; for a backchannel \
-            authentication at a carrier, its start or the notification. The provider's responses are made anew from \
-            the capsule, with made-up values in the place of pseudonyms. No request is sent, and no database is \
-            opened. What cannot be computed again, such as a signature, a connection that failed or what the database \
-            decided, is taken from the capsule, and the report says so.
+            Reads a capsule that `latchkey capsule export` wrote. If a check of an ID token, a logout token or a \
+            signed authorization response failed, it makes the checks again with the configuration of today, at the \
+            time of the capsule. No request is sent, and no database is opened. What needs the token's text, keys or \
+            secrets, such as the signature, is taken from the capsule, and the report says so. Other failures are not \
+            replayed: it prints what the capsule says was expected and found.
 
-            With the settings that the capsule recorded, the same version of Latchkey must fail as it did; otherwise \
-            the capsule does not have what decided, and cannot be replayed.
+            With the settings that the capsule recorded, the same version of Latchkey must refuse the token for the \
+            same check; otherwise the capsule does not have what decided, and cannot be replayed.
 
-            With --with id_token.clock_skew=120 it says whether the sign-in would pass with another setting.
+            With --with id_token.clock_skew=120 it says whether the token would pass with another setting.
 
             Exit status: 0 if it would pass now, 1 if it fails, 64 for wrong options, 66 if the file is no capsule, 69 \
             if this failure cannot be replayed, 78 for an invalid configuration.
@@ -59,23 +57,34 @@ struct ReplayCommand: AsyncParsableCommand {
                     + "\(CapsuleReplay.maximumBytes / 1024) KiB")
             throw ExitCode(66)
         }
+        let replay: CapsuleReplay
+        do throws(CapsuleReplay.Refusal) {
+            replay = try CapsuleReplay(parsing: bytes)
+        } catch {
+            throw refused(error)
+        }
         let report: ReplayReport
         do throws(CapsuleReplay.Refusal) {
-            report = try await ReplayReport(of: bytes, with: configuration, usual: usual)
+            report = try ReplayReport(of: replay, with: configuration, usual: usual)
         } catch {
-            switch error.code {
-            case .unreadable, .format:
-                Console.warn("latchkey: \(capsule) cannot be read as a capsule: \(error)")
-                throw ExitCode(66)
-            case .notReplayable:
-                Console.warn("latchkey: this failure cannot be replayed: \(error)")
-                throw ExitCode(69)
-            case .configuration:
-                Console.warn("latchkey: \(error); give the configuration of the server with --config")
-                throw ExitCode(69)
-            }
+            if error.code == .notReplayable { print(ReplayReport.capsule(of: replay, asJSON: format == .json)) }
+            throw refused(error)
         }
         print(format == .json ? report.json + "\n" : report.text, terminator: "")
         if !report.passes { throw ExitCode(1) }
+    }
+
+    private func refused(_ refusal: CapsuleReplay.Refusal) -> ExitCode {
+        switch refusal.code {
+        case .unreadable, .format:
+            Console.warn("latchkey: \(capsule) cannot be read as a capsule: \(refusal)")
+            return ExitCode(66)
+        case .notReplayable:
+            Console.warn("latchkey: this failure cannot be replayed: \(refusal)")
+            return ExitCode(69)
+        case .configuration:
+            Console.warn("latchkey: \(refusal); give the configuration of the server with --config")
+            return ExitCode(69)
+        }
     }
 }

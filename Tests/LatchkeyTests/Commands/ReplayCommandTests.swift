@@ -21,9 +21,21 @@ import Testing
         for text in [
             "then: invalid_id_token, check expiry, step validate: ", "now:  invalid_id_token, check expiry, step",
             "  check expiry\n    expected: The ID token has expired, or has no valid exp.\n    found:    exp is ",
-            "taken from the capsule: the signature of the ID token: passed\n",
+            "taken from the capsule: the check signature: passed\n",
             "result: the check expiry fails, as before\n",
         ] { #expect(ending.output.contains(text), "\(ending.output)") }
+    }
+
+    @Test("prints what the capsule says of a failure that is not replayed, and ends with 69")
+    func notReplayed() async throws {
+        let capsule = ExampleCapsules.folder + "/invalid_grant.json"
+        let ending = try await run([capsule])
+        #expect(ending.status == 69, "\(ending.output)")
+        for text in [
+            "this failure cannot be replayed: no check of an ID token", "failure.provider_code: invalid_grant\n",
+        ] { #expect(ending.output.contains(text), "\(ending.output)") }
+        let json = try await run([capsule, "--format", "json"])
+        #expect(json.status == 69 && json.output.contains(#"{"capsule":2,"#), "\(json.output)")
     }
 
     @Test("--with says whether it would pass with another setting, and ends with 0")
@@ -53,17 +65,16 @@ import Testing
         #expect(ending.output.contains(says), "\(ending.output)")
     }
 
-    @Test("A file that is no capsule ends with 66, and a failure that cannot be replayed with 69")
+    @Test("A file that is no capsule ends with 66")
     func files() async throws {
         let text = String(decoding: try ExampleCapsules.bytes("expiry.json"), as: UTF8.self)
         let directory = try TemporaryDirectory(files: [
             "old.json": text.replacing(#"{"capsule":2"#, with: #"{"capsule":1"#),
-            "number.json": text.replacing(#""flow":"code""#, with: #""flow":"phone_verification""#),
             "no.json": "{",
         ])
         let rows: [(String, Int32, String)] = [
             ("missing.json", 66, "cannot be read; name a readable file"), ("no.json", 66, "it is not JSON"),
-            ("old.json", 66, "it is of format 1"), ("number.json", 69, "this failure cannot be replayed"),
+            ("old.json", 66, "it is of format 1"),
         ]
         for (name, status, says) in rows {
             let ending = try await run([directory.file(name)])

@@ -15,7 +15,7 @@ extension ConformanceRun {
         let capsules = try await capsules(of: answers, after: earlier)
         for capsule in capsules {
             try check(capsule)
-            try await expectReplay(of: capsule)
+            try expectReplay(of: capsule)
         }
         switch row.verdict {
         // Steps may have a failure before the success.
