@@ -145,7 +145,7 @@ extension ReplayReport {
     }
 
     /// A fault of a signed authorization response, and the check that fails.
-    static let responseRows: [(fault: CarrierSimulator.Fault, check: String)] = [
+    static let responseRows: [(CarrierSimulator.Fault, String)] = [
         (.jarmOtherIssuer, "issuer"), (.jarmOtherAudience, "audience"), (.jarmMissingExpiry, "expiry"),
         (.jarmBadSignature, "signature"), (.jarmAlgNone, "format"), (.authorizationMissingState, "state"),
         (.jarmExpired, "expiry"),
@@ -153,7 +153,7 @@ extension ReplayReport {
 
     @Test(
         "of a signed authorization response gives its verdict, and that with another setting", arguments: responseRows)
-    func response(fault: CarrierSimulator.Fault, check: String) async throws {
+    func response(_ fault: CarrierSimulator.Fault, _ check: String) async throws {
         try await ProviderWalk.with(configure: { $0.providers[0].responseMode = .jwt }) { walk in
             // The keys are cached by this, so that the capsule can say whether the signature was right.
             try await walk.signIn(Browser(), at: "acme")

@@ -142,7 +142,7 @@ final class ConformanceHarness: Sendable {
         await harness.stop()
         if harness.outcomes.withLock({ $0.count }) == ConformanceCases.all.count {
             let replays = harness.replays.withLock { $0 }
-            #expect(replays["computed", default: 0] >= 200 && replays["taken over"] != nil, "\(replays)")
+            #expect(replays["computed", default: 0] >= 60 && replays["taken over", default: 0] >= 30, "\(replays)")
         }
         try ConformanceTable.settle(harness.outcomes.withLock { $0 })
     }

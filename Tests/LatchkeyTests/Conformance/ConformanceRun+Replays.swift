@@ -3,6 +3,7 @@ import LatchkeyService
 import Primitives
 import SignIn
 import StorageModel
+import Synchronization
 import Testing
 
 extension ConformanceRun {
