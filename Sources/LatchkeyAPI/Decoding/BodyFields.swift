@@ -27,7 +27,7 @@ enum BodyFields {
             guard let object = value.object else { throw .malformed("The body is not a JSON object. Send one.") }
             self = .json(object)
         case .form:
-            guard admission.map { !$0.isKeyless } ?? false || request.body.count <= Self.keylessFormBytes else {
+            guard admission?.isKeyless == false || request.body.count <= Self.keylessFormBytes else {
                 throw .formTooLarge
             }
             guard let form = Query(request.body) else {
