@@ -19,9 +19,9 @@ struct DateFieldTests {
     func lines() {
         var field = DateField()
         let nosniff = "X-Content-Type-Options: nosniff\r\n"
-        #expect(field.line(at: 784_111_777) == Array("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".utf8))
-        #expect(field.line(at: 784_111_777) == Array("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".utf8))
-        #expect(field.line(at: 784_111_778) == Array("Date: Sun, 06 Nov 1994 08:49:38 GMT\r\n".utf8))
-        #expect(field.line(at: 784_111_776) == Array("Date: Sun, 06 Nov 1994 08:49:36 GMT\r\n".utf8))
+        #expect(field.lines(at: 784_111_777) == Array("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n\(nosniff)".utf8))
+        #expect(field.lines(at: 784_111_777) == Array("Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n\(nosniff)".utf8))
+        #expect(field.lines(at: 784_111_778) == Array("Date: Sun, 06 Nov 1994 08:49:38 GMT\r\n\(nosniff)".utf8))
+        #expect(field.lines(at: 784_111_776) == Array("Date: Sun, 06 Nov 1994 08:49:36 GMT\r\n\(nosniff)".utf8))
     }
 }
