@@ -79,7 +79,7 @@ struct SampledLineTests {
         var headers = HTTPFields()
         let name = try #require(HTTPField.Name("X-API-KEY"))
         if !isKeyless { headers[name] = "key" }
-        let request = Request(.get, "/auth/zenkey/start", headers: headers)
+        let request = try Request(.get, "/auth/zenkey/start", headers: headers)
         for status in [502, 504] { for _ in 0..<12 { accessLog.write(request, status: status, took: 1) } }
         for status in ["502", "504"] { #expect(log.lines.count { $0.metadata["status"] == status } == count) }
     }

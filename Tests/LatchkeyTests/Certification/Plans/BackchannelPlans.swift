@@ -1,6 +1,7 @@
 import CarrierSimulator
 import LatchkeyConfiguration
 import OpenIDConnect
+import Primitives
 
 /// The plan of FAPI-CIBA, for each mode and each way in which a client and its tokens are bound.
 extension CertificationPlan {
