@@ -3,7 +3,7 @@
 swift_files := Sources Clients Tests Fuzz Examples Package.swift
 
 .PHONY: help run build test embedding browser swift-client android-client openapi third-party conformance \
-	conformance-table camara-table certification-table guides configuration-reference configuration-schema manual \
+	conformance-table camara-table certification-table guides limits configuration-reference configuration-schema manual \
 	deployment-check image-check tls-check soak chaos network-faults overload sanitizers fuzz bench bench-peers \
 	redirect-costs instructions keyless scaling docs lint format clean
 
@@ -80,6 +80,11 @@ guides:  ## write docs/reports/guides.md from Tests/Guides/statements.txt
 	@scripts/setup --test
 	swift build --build-tests
 	LATCHKEY_GUIDES=write scripts/test --filter 'LatchkeyTests.GuidesDocumentTests'
+
+limits:  ## write docs/reports/limits.md from the sources
+	@scripts/setup --test
+	swift build --build-tests
+	LATCHKEY_LIMITS=write scripts/test --filter 'LatchkeyTests.LimitsDocumentTests'
 
 configuration-reference:  ## write docs/configuration.md from the program's settings
 	@scripts/setup --test
