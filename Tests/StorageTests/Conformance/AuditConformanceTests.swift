@@ -153,6 +153,9 @@ struct AuditConformanceTests {
         #expect(Set(events.map(\.salt)).count == 5)
         #expect(
             try await store.auditEvents(after: events[1].serial, through: events[3].serial, limit: 1) == [events[2]])
+        #expect(
+            try await store.auditEvents(after: events[1].serial, through: events[3].serial, limit: 9)
+                == [events[2], events[3]])
         #expect(try await store.auditHorizon() == AuditHorizon(serial: events[4].serial))
         withExtendedLifetime(holding) {}
     }

@@ -28,6 +28,23 @@ struct OneTimeRecordConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    @Test("A record is taken once, for its purpose, and before its end", arguments: StoreKind.all)
+    func take(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        for (seconds, isLive) in [(Int64(599), true), (600, false)] {
+            let record = record()
+            #expect(try await store.addOneTimeRecord(record, insteadOf: []))
+            let now = Records.now.advanced(bySeconds: seconds)
+            for (purpose, content) in [
+                ("another", nil), (record.purpose, isLive ? record.content : nil), (record.purpose, nil),
+            ] {
+                let taken = try await store.takeOneTimeRecord(record.handle, purpose: purpose, at: now)
+                #expect(taken == content, "\(seconds) \(purpose)")
+            }
+        }
+        withExtendedLifetime(holding) {}
+    }
+
     @Test("Of many handles, those with a live record are told", arguments: StoreKind.all)
     func among(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()

@@ -369,6 +369,13 @@ struct RecentSignInConformanceTests {
         #expect(try await store.recentSignIns(at: Records.now, limit: 3) == expected.suffix(2))
         #expect(try await store.recentSignIns(at: expected[1].endsAt, limit: 9) == expected.suffix(2))
         #expect(try await store.recentSignIns(at: expected[3].endsAt, limit: 9) == [])
+        // The sign-in of an ended session is kept elsewhere, for as long.
+        let given = expected[3].session
+        _ = try await store.revokeSession(id: given.id, of: given.user, in: nil, recording: nil)
+        for (seconds, ended) in [(Int64(-1), [expected[3]]), (0, [])] {
+            let moment = expected[3].endsAt.advanced(bySeconds: seconds)
+            #expect(try await store.recentSignIns(at: moment, limit: 9) == ended, "\(seconds)")
+        }
         try await store.close()
         withExtendedLifetime(holding) {}
     }

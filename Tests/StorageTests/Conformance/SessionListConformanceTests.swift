@@ -20,6 +20,10 @@ struct SessionListConformanceTests {
         #expect(
             try await store.sessions(of: user, at: later, limit: 9).map(\.id)
                 == [sessions[3].id, sessions[1].id, sessions[0].id])
+        for (seconds, count) in [(Int64(9), 4), (10, 3), (49, 3), (50, 2), (99, 2), (100, 0)] {
+            let moment = Records.now.advanced(bySeconds: seconds)
+            #expect(try await store.sessions(of: user, at: moment, limit: 9).count == count, "\(seconds)")
+        }
         try await store.recordLastSeen([
             SessionLastSeen(sessionID: sessions[0].id, userID: user, time: later),
             SessionLastSeen(sessionID: sessions[3].id, userID: user, time: Records.now.advanced(bySeconds: -1)),
