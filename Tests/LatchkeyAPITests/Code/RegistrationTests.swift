@@ -203,13 +203,22 @@ struct RegistrationTests {
         }
     }
 
+    /// An address whose local part and labels are as long as they may be.
+    private static func longAddress(bytes: Int) -> String {
+        let label = String(repeating: "d", count: 63) + "."
+        let beginning = String(repeating: "a", count: 64) + "@" + label + label
+        return beginning + String(repeating: "d", count: bytes - beginning.utf8.count - 4) + ".org"
+    }
+
     static let addresses: [(String, Bool)] = [
         ("jane@mail.example", true), ("j.d+x@a-b.example", true), ("jané@münchen.example", true),
         ("jané@mü_nchen.example", false),
         ("jane", false), ("@mail.example", false), ("jane@mail", false), ("jane@-a.example", false),
         ("jane@a..example", false), ("a b@mail.example", false), ("a@b@mail.example", false),
         (".a@mail.example", false), ("<a>@mail.example", false), ("jane@[127.0.0.1]", false),
+        (String(repeating: "a", count: 64) + "@mail.example", true),
         (String(repeating: "a", count: 65) + "@mail.example", false),
+        (longAddress(bytes: 254), true), (longAddress(bytes: 255), false),
         // Other spellings of a domain, which could reach a blocked one.
         ("a@\u{FF42}locked.example", false), ("a@blo\u{AD}cked.example", false), ("a@blocked\u{3002}example", false),
         ("a@x.blocked\u{FF0E}example", false), ("a@block\u{200D}ed.example", false),

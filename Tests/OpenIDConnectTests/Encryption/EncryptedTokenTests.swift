@@ -33,6 +33,16 @@ struct EncryptedTokenTests {
         }
     }
 
+    @Test("A token of the largest size is opened, and no longer one")
+    func size() throws {
+        let text = try Draft.rsa(.a128GCM).text
+        let decryption = ResponseDecryption(key: try Draft.rsaKey(), otherKey: nil, encryption: .a128GCM)
+        for (excess, isOpened) in [(0, true), (1, false)] {
+            let content = decryption.content(of: Secret(text), maximumBytes: text.utf8.count - excess)
+            #expect((content?.exposed == "e30.e30.c2ln") == isOpened)
+        }
+    }
+
     @Test("The agreed key is that of the example of RFC 7518 appendix C")
     func example() throws {
         let bob = #"""

@@ -108,6 +108,14 @@ struct IDTokenClaimsTests {
         "A token is accepted until its expiry plus the clock skew",
         arguments: [
             .claim("exp", "\(now + 1)", nil), .claim("exp", "\(now - 59).5", .expiry),
+            TokenCase("exp a second after iat", nil) {
+                $0.claims["exp"] = "\(now)"
+                $0.claims["iat"] = "\(now - 1)"
+            },
+            TokenCase("exp at iat", .expiry) {
+                $0.claims["exp"] = "\(now)"
+                $0.claims["iat"] = "\(now)"
+            },
             TokenCase("exp within the skew", nil) {
                 $0.claims["exp"] = "\(now - 30)"
                 $0.claims["iat"] = "\(now - 120)"

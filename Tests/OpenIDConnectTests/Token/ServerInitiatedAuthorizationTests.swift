@@ -86,7 +86,7 @@ struct ServerInitiatedAuthorizationTests {
         "The time to approve is the carrier's, at most an hour, and five minutes if it names none",
         arguments: [
             ("60", 60), ("\"60\"", 60), ("3600", 3600), ("86400", 3600), ("\"99999999999\"", 3600), ("null", 300),
-            ("6e1", 60),
+            ("6e1", 60), ("1", 1), ("3601", 3600),
         ] as [(String, Int64)])
     func expiry(json: String, seconds: Int64) async throws {
         let answer = try await send(answer: .json(#"{"auth_req_id":"r","expires_in":\#(json)}"#)).get()
