@@ -341,8 +341,8 @@ export class Latchkey {
   }
 
   /**
-   * Adds the phone number of the device, which its operator shows by the SIM, to the signed-in user. A token is good for
-   * one attempt.
+   * Adds the phone number of the device, which its operator shows by the SIM, to the signed-in user. A token is good
+   * for one attempt.
    *
    * @param {string} operatorToken A TS.43 operator token.
    * @param {Operator} [asked]

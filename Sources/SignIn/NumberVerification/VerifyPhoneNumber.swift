@@ -82,8 +82,8 @@ package struct VerifyPhoneNumber: Sendable {
     /// Verifies with the TS.43 temporary token of the device.
     /// - Throws: `invalid_request` for a number that is none, or a provider that is not clear; `unauthorized_client`;
     ///   `operator_unknown`; `invalid_grant` for a token that was used; `rate_limited`; `invalid_token` if the session
-    ///   has ended meanwhile; `carrier_error` and the like if the operator cannot be asked. What the operator refuses is
-    ///   an outcome.
+    ///   has ended meanwhile; `carrier_error` and the like if the operator cannot be asked. What the operator refuses
+    ///   is an outcome.
     package func callAsFunction(
         _ question: Question, with operatorToken: Secret, for holder: SessionAndUser
     ) async throws(SignInError) -> Outcome {

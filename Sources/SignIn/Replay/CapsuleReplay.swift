@@ -133,8 +133,8 @@ extension CapsuleReplay {
     ///   - settings: What the token is judged by.
     ///   - usual: The settings of today without those that are tried.
     ///   - version: Of this program.
-    /// - Throws: ``Refusal`` if no check of a token failed, the configuration has no such provider, or the capsule lacks
-    ///   what decided.
+    /// - Throws: ``Refusal`` if no check of a token failed, the configuration has no such provider, or the capsule
+    ///   lacks what decided.
     package func run(
         _ settings: ReplaySettings, usual: ReplaySettings, version: String
     ) throws(Refusal) -> Verdict {

@@ -54,7 +54,8 @@ import Testing
             testDescription: "an error of another origin", path: "/users/me", headers: [origin], status: 401,
             fields: json + [
                 "Access-Control-Allow-Origin: https://web.example",
-                "Access-Control-Expose-Headers: X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate",
+                "Access-Control-Expose-Headers: "
+                    + "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate",
                 "Vary: Origin", "WWW-Authenticate: Bearer",
             ]),
         Row(
@@ -64,7 +65,8 @@ import Testing
                 "Access-Control-Allow-Headers: Authorization, Content-Type, X-API-KEY",
                 "Access-Control-Allow-Methods: GET, POST, PATCH, DELETE",
                 "Access-Control-Allow-Origin: https://web.example",
-                "Access-Control-Expose-Headers: X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate",
+                "Access-Control-Expose-Headers: "
+                    + "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate",
                 "Access-Control-Max-Age: 7200", "Vary: Origin",
             ]),
         Row(testDescription: "a health check", path: "/healthz", status: 200, fields: json),

@@ -31,7 +31,8 @@ import Testing
 
     private static func issue(isKnown: Bool) -> String {
         #"""
-        {"kind":"event","version":0,"payload":{"kind":"issueRecorded","testID":"\#(test)","issue":{"isKnown":\#(isKnown),\#
+        {"kind":"event","version":0,"payload":{"kind":"issueRecorded","testID":"\#(test)",\#
+        "issue":{"isKnown":\#(isKnown),\#
         "sourceLocation":{"fileID":"StorageTests/GroupCommitTests.swift","line":12}},\#
         "messages":[{"symbol":"fail","text":"Expectation failed: 1 == 2"}]}}
         """#
