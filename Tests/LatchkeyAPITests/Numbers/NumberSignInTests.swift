@@ -170,7 +170,7 @@ struct NumberSignInTests {
         let nonce = try #require(authorization.parameters["nonce"])
         let outcome = try await app.finish(
             authorization, code: app.southwind.authorize(nonce: nonce), issuer: app.southwind.issuer)
-        #expect(outcome["error"] == "carrier_error")
+        #expect(outcome["error"] == "issuer_mismatch")
         #expect(app.count(app.northwind.tokenURL) + app.count(app.southwind.tokenURL) == 0)
         // Without iss, the code goes to the operator that was asked, which does not know it.
         let second = try await app.start()
@@ -183,7 +183,7 @@ struct NumberSignInTests {
     func issuerMissing() async throws {
         let app = try NumberApp()
         app.northwind.script { $0.metadata["authorization_response_iss_parameter_supported"] = "true" }
-        #expect(try await app.outcome()["error"] == "carrier_error")
+        #expect(try await app.outcome()["error"] == "issuer_mismatch")
         #expect(app.count(app.northwind.tokenURL) == 0)
     }
 

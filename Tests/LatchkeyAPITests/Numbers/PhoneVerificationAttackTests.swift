@@ -139,7 +139,7 @@ struct PhoneVerificationAttackTests {
         let parameter = isError ? "error=login_required" : "code=CODE"
         let back = try await app.finish("state=\(state)&\(parameter)&iss=\(app.southwind.issuer)")
         let answer = try await walk.confirm(started.id, try #require(back["confirmation"]))
-        #expect(answer.text("status") == "failed" && answer.text("error") == "carrier_error", "\(answer.body)")
+        #expect(answer.text("status") == "failed" && answer.text("error") == "issuer_mismatch", "\(answer.body)")
         #expect(app.count(app.northwind.tokenURL) == 0 && app.count(app.southwind.tokenURL) == before)
         try await walk.expectUnchanged()
     }

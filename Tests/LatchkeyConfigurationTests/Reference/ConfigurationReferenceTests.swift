@@ -26,6 +26,7 @@ struct ConfigurationReferenceTests {
     func uncommentedExample() throws {
         let bundle = [
             "/etc/ssl/certs/ca-certificates.crt": "-----BEGIN CERTIFICATE-----\n",
+            "/etc/latchkey/authority.pem": "-----BEGIN CERTIFICATE-----\n",
             "/etc/latchkey/tls/fullchain.pem": TLSTexts.chain, "/etc/latchkey/tls/privkey.pem": TLSTexts.key,
             "/run/secrets/northwind.pem": P256.Signing.PrivateKey().pemRepresentation,
             "/run/secrets/finder.pem": P256.Signing.PrivateKey().pemRepresentation,

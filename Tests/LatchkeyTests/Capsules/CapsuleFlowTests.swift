@@ -203,9 +203,11 @@ import Testing
             clock: ManualClock().wallClock, configure: { $0.capsules.maximumPerMinute = 9 }
         ) { walk in
             let harness = walk.harness
+            let issuer = harness.configuration.providers[0].issuer.text
             let causes: [[String: String]] = [
-                ["error": "access_denied"], [:], ["code": "1", "iss": "https://evil.example"], ["code": "invented"],
-                ["error": "login_required"],
+                ["error": "access_denied", "iss": issuer], ["iss": issuer],
+                ["code": "1", "iss": "https://evil.example"], ["code": "invented", "iss": issuer],
+                ["error": "login_required", "iss": issuer],
             ]
             for cause in causes {
                 for _ in 0..<3 {
