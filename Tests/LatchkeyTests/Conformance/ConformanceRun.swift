@@ -206,7 +206,8 @@ extension ConformanceRun {
             #expect(answers.allSatisfy { $0.json["error_description"]?.string?.contains(row.says) == true }, "\(texts)")
         }
         run.expectTraffic(seen.outcome, answers: answers.count)
-        #expect(run.longest > .zero && run.longest <= ConformanceHarness.deadline + .seconds(1))
+        // A carrier that drips takes ten seconds at least; a busy machine takes some more than the deadline.
+        #expect(run.longest > .zero && run.longest <= ConformanceHarness.deadline + .seconds(6))
         if let grown = seen.grown { #expect(grown <= 64, "MiB more than before") }
         #expect(!texts.contains(where: run.secretsHeard) && !run.secretsHeard(in: seen.log), "a secret leaked")
         seen.clean.expectSuccess(seen.cleanAnswer, "the sign-in right after")
