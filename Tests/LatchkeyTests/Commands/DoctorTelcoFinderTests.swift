@@ -28,7 +28,7 @@ struct DoctorTelcoFinderTests {
         Row(testDescription: "good", severities: [.ok, .ok], says: "api.finder.example:443 answers"),
         Row(
             testDescription: "another issuer", issuer: "https://auth.evil.example", severities: [.problem],
-            says: "issuer is not spelled as in its metadata"),
+            says: "issuer is not spelled as in the provider's metadata"),
         Row(
             testDescription: "another authentication",
             metadata: #""token_endpoint_auth_methods_supported":["client_secret_basic"]"#,

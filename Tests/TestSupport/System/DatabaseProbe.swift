@@ -1,6 +1,5 @@
 internal import CLatchkeySQLite
 public import Foundation
-internal import Testing
 
 /// Reads and changes a SQLite database beside the server or the store. It shares no code with `Storage`: a fault there
 /// cannot hide itself. Each call opens the file anew; ``connect()`` gives a connection that stays open.
