@@ -203,7 +203,7 @@ import Testing
             clock: ManualClock().wallClock, configure: { $0.capsules.maximumPerMinute = 9 }
         ) { walk in
             let harness = walk.harness
-            let issuer = harness.configuration.providers[0].issuer.text
+            let issuer = try #require(harness.simulator.issuer(of: "acme"))
             let causes: [[String: String]] = [
                 ["error": "access_denied", "iss": issuer], ["iss": issuer],
                 ["code": "1", "iss": "https://evil.example"], ["code": "invented", "iss": issuer],
