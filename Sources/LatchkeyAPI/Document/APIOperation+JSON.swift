@@ -40,8 +40,11 @@ extension APIOperation {
                 let name = "\(status.code)"
                 let successes = responses.filter { $0.status == status }
                 if !successes.isEmpty { return (name, APIOperation.Response.json(successes)) }
-                // The server's own refusals come before it knows that a browser asks.
-                let isRouted = [400, 429, 500, 503].contains(status.code) || own.contains { $0.status == status }
+                // The server's own refusals come before it knows that a browser asks. A form can also be too large for
+                // its route.
+                let isRouted =
+                    [400, 429, 500, 503].contains(status.code) || own.contains { $0.status == status }
+                    || body != nil && status == .contentTooLarge
                 let asPage = (access == .browser || access == .browserSession) && isRouted
                 return (name, shared.reference(to: refusals.filter { $0.status == status }, asPage: asPage))
             })
