@@ -386,6 +386,8 @@ struct StaticFilesTests {
         #expect(cache.byteCount == 20)
         for number in 0..<10 { cache.keep(content(0), of: "\(number)", versions(0)) }
         #expect(cache.count == 4)
+        cache.keep(content(30), of: "all", versions(30))
+        #expect(cache.content(of: "all", versions(30)) != nil)
         // Written just now: the file system's clock may not have advanced.
         #expect(versions(1).mayChangeUnseen(at: .init(seconds: 1002, nanoseconds: 0)))
         #expect(!versions(1).mayChangeUnseen(at: .init(seconds: 1003, nanoseconds: 0)))

@@ -229,6 +229,20 @@ struct OperatorAPITests {
     }
 
     @Test(
+        "The wait that an operator demands is a number of seconds, and an hour at most",
+        arguments: [
+            ("0", 0), ("3600", 3600), ("3601", 3600), ("-1", nil), ("1.5", nil), ("Sat, 28 Nov 2026 07:00:00 GMT", nil),
+        ] as [(String, Int64?)])
+    func wait(_ field: String, _ seconds: Int64?) async throws {
+        var response = OutboundResponse.json(#"{"code":"TOO_MANY_REQUESTS"}"#, status: 429)
+        response.retryAfter = field
+        let stage = try await Stage(response)
+        let error = await failure { () async throws(OIDCError) in try await stage.deviceNumber() }
+        #expect(error?.code == .apiRefused)
+        #expect(error?.retryAfter == seconds)
+    }
+
+    @Test(
         "What is no error of the APIs is not taken for one",
         arguments: [
             (500, #"{"status":500,"code":"INTERNAL","message":"m"}"#), (403, "{}"), (403, #"{"code":7}"#),

@@ -253,6 +253,8 @@ struct DPoPRequestTests {
         _ = try await stage.resource(boundTo: key).get()
         let sent = try #require(try stage.sent(Self.resourceURL).first)
         #expect(SentForm(sent.request).headers["Authorization"] == "DPoP access-1")
+        #expect(sent.request.timeout == .seconds(5))
+        #expect(sent.request.maximumBodyBytes == 65_536)
         let proof = try #require(sent.proof)
         #expect(proof.claims["htm"]?.string == "GET")
         #expect(proof.claims["htu"]?.string == Self.resourceURL)
