@@ -38,6 +38,7 @@ extension SignInRequest {
         self.state = state
         self.scopes = scopes
         self.correlationID = correlationID
+        sentNames = reader.sentNames
     }
 }
 
@@ -64,5 +65,6 @@ extension SignInRequest {
         guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
         self.init(operatorToken: token, provider: key, clientID: clientID)
         self.correlationID = correlationID
+        sentNames = reader.sentNames
     }
 }

@@ -73,7 +73,7 @@ package struct LinkIdentity: Sendable {
                 return CapsuleSubject(log, .link)
             }
         } catch {
-            throw error.with(correlationID)
+            throw error.with(correlationID, request.sentNames)
         }
     }
 

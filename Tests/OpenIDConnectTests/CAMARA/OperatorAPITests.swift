@@ -26,7 +26,7 @@ struct OperatorAPITests {
 
         init(
             _ response: OutboundResponse, token: OutboundResponse? = nil, correlationID: String = "corr-1",
-            dpop: DPoPSetting = .never, requiresIDTokens: Bool = false
+            dpop: FeatureUse = .never, requiresIDTokens: Bool = false
         ) async throws {
             let subjects = try SignInSubjects(correlationID: correlationID)
             http = ScriptedHTTPClient { request throws(OutboundError) in
