@@ -106,6 +106,13 @@ struct StaticFilesTests {
         ])
     func impossiblePaths(_ path: String) { #expect(SitePath.file(path) == nil) }
 
+    @Test("A path may have 1024 bytes")
+    func longPath() {
+        let path = "/" + String(repeating: "a/", count: 511) + "b"
+        #expect(SitePath.file(path) == String(path.dropFirst()))
+        #expect(SitePath.file(path + "c") == nil)
+    }
+
     @Test(
         "Dot segments and encoded slashes are refused by the parser",
         arguments: [
