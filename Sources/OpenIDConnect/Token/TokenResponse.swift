@@ -103,7 +103,7 @@ extension TokenResponse {
 
     private static func idToken(_ object: JSONObject) throws(OIDCError) -> Secret {
         guard let idToken = object["id_token"]?.string, !idToken.isEmpty else {
-            throw .unusable("The token endpoint's response has no id_token.")
+            throw .idTokenMissing
         }
         return Secret(idToken)
     }
@@ -131,4 +131,9 @@ extension TokenResponse {
         return OIDCError(
             .carrierRefused, carrierError: code, codeMayBeSpent: true, reason: "The token endpoint refused the grant.")
     }
+}
+
+extension OIDCError {
+    /// A provider with ID tokens responded without one.
+    package static let idTokenMissing = unusable("The token endpoint's response has no id_token.")
 }
