@@ -103,7 +103,7 @@ extension TokenResponse {
 
     private static func idToken(_ object: JSONObject) throws(OIDCError) -> Secret {
         guard let idToken = object["id_token"]?.string, !idToken.isEmpty else {
-            throw .unusable("The token endpoint's response has no id_token.")
+            throw .idTokenMissing
         }
         return Secret(idToken)
     }
@@ -122,4 +122,9 @@ extension TokenResponse {
                 .unusableResponse, carrierError: object["error"]?.string, codeMayBeSpent: true,
                 reason: "The token endpoint responded with neither tokens nor an error of RFC 6749 section 5.2.")
     }
+}
+
+extension OIDCError {
+    /// A provider with ID tokens responded without one.
+    package static let idTokenMissing = unusable("The token endpoint's response has no id_token.")
 }

@@ -109,13 +109,13 @@ package struct LinkIdentity: Sendable {
 
 /// Errors of linking.
 extension SignInError {
-    static func signInTooOld(_ seconds: Int64) -> SignInError {
+    package static func signInTooOld(_ seconds: Int64) -> SignInError {
         SignInError(
             .insufficientUserAuthentication, .requestDenied,
             "To add an identity, the user must have signed in within the last \(seconds) seconds. Sign in again first.")
     }
 
-    static let identityTaken = SignInError(
+    package static let identityTaken = SignInError(
         .userAlreadyExists, .requestDenied,
         "This identity belongs to another user. Nothing was changed. Sign in with it to use that account.")
 
