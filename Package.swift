@@ -235,6 +235,13 @@ let package = Package(
             name: "StorageTests",
             dependencies: ["CLatchkeySQLite", "Storage", "StorageModel", "Primitives", "TestSupport"]),
         .testTarget(
+            name: "SignInTests",
+            dependencies: [
+                "OpenIDConnect", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
                 "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "SignIn", "Storage", "StorageModel",

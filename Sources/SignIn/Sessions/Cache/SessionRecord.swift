@@ -18,8 +18,8 @@ struct SessionRecord {
         /// Which attributes the user has, a bit for each of `UserAttribute.allCases`; and ``assertions``.
         static let attributes = 80
         /// The bit for ``User/assertions``, whose texts follow those of the attributes.
-        static let assertions: UInt8 = 0x80
-        static let texts = 81
+        static let assertions: UInt16 = 0x8000
+        static let texts = 82
     }
 
     /// The record, and perhaps other bytes behind it.
@@ -52,7 +52,7 @@ struct SessionRecord {
         var place = Field.texts
         let (sessionID, clientID, publicID) = (text(at: &place), text(at: &place), text(at: &place))
         var profile = Profile()
-        let present = bytes.load(fromByteOffset: Field.attributes, as: UInt8.self)
+        let present: UInt16 = number(at: Field.attributes)
         for (index, attribute) in UserAttribute.allCases.enumerated() where present & 1 << index != 0 {
             profile[attribute] = text(at: &place)
         }
@@ -124,7 +124,7 @@ struct SessionRecord {
             write(session.createdAt.secondsSinceEpoch, at: Field.sessionCreatedAt)
             write(session.expiresAt.secondsSinceEpoch, at: Field.expiresAt)
             write(user.createdAt.secondsSinceEpoch, at: Field.userCreatedAt)
-            var present: UInt8 = 0
+            var present: UInt16 = 0
             for (index, attribute) in UserAttribute.allCases.enumerated() where user.profile[attribute] != nil {
                 present |= 1 << index
             }
