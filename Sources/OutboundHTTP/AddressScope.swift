@@ -46,6 +46,7 @@ extension IPAddress {
         case 0xFC00_0000_0000_0000...0xFDFF_FFFF_FFFF_FFFF: return .privateNetwork  // fc00::/7, unique local
         case 0x2001_0000_0000_0000...0x2001_01FF_FFFF_FFFF: return .special  // 2001::/23, Teredo and the like
         case 0x2001_0DB8_0000_0000...0x2001_0DB8_FFFF_FFFF: return .special  // 2001:db8::/32, documentation
+        case 0x3FFF_0000_0000_0000...0x3FFF_0FFF_FFFF_FFFF: return .special  // 3fff::/20, documentation (RFC 9637)
         case 0x2000_0000_0000_0000...0x3FFF_FFFF_FFFF_FFFF: return .global  // 2000::/3, global unicast
         default: return .special  // fe80::/10 link-local, ff00::/8 multicast, what is not assigned
         }

@@ -20,8 +20,8 @@ struct AccessLog: Sendable {
                 "ms": .stringConvertible(Stopwatch.milliseconds(nanoseconds)),
             ]
         }
-        // Without an API key anyone can send any number. At `debug`, each request has a line.
-        if logger.logLevel > .debug, request.headers.count(of: .apiKey) == 0 {
+        // Without an API key anyone can send any number.
+        if request.headers.count(of: .apiKey) == 0 {
             refusals.log(level, "request", of: "request \(status)", to: logger, line)
         } else {
             logger.log(level: level, "request", metadata: line())

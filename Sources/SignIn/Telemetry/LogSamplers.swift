@@ -3,7 +3,7 @@ package import Primitives
 import Synchronization
 
 /// Writes the log lines that anyone can cause: ten of each kind in a minute, so that a flood of one kind hides no
-/// other. The next line of a kind has the number of those that were left out, in `left_out`.
+/// other. The next line of a kind has the number of those that were left out, in `left_out`. A log at `debug` has all.
 package final class LogSamplers: Sendable {
     /// Beyond it, all other kinds are sampled as one.
     private static let maximumKinds = 1024
@@ -19,7 +19,9 @@ package final class LogSamplers: Sendable {
         _ level: Logger.Level, _ message: Logger.Message, of kind: String, to logger: Logger,
         _ metadata: () -> Logger.Metadata
     ) {
-        guard logger.logLevel <= level, let leftOut = sampler(of: kind).take(at: clock.now()) else { return }
+        guard logger.logLevel <= level else { return }
+        let isWhole = logger.logLevel <= .debug
+        guard let leftOut = isWhole ? 0 : sampler(of: kind).take(at: clock.now()) else { return }
         var metadata = metadata()
         if leftOut > 0 { metadata["left_out"] = .stringConvertible(leftOut) }
         logger.log(level: level, message, metadata: metadata)

@@ -50,7 +50,7 @@ struct SampledLineTests {
 
     @Test("is left out beyond ten a minute, and counted", arguments: rows)
     func sampled(row: Row) async throws {
-        let app = try TestApp()
+        let app = try TestApp(logLevel: .info)
         func lines() -> [CapturedLog.Line] { app.log.lines.filter { $0.message == row.message } }
         for number in 0..<12 { _ = try await row.send(app, number) }
         #expect(lines().count == 10)
@@ -61,9 +61,16 @@ struct SampledLineTests {
         #expect(lines().last?.metadata["left_out"] == "2")
     }
 
+    @Test("is always there in a log at debug", arguments: rows)
+    func whole(row: Row) async throws {
+        let app = try TestApp(logLevel: .debug)
+        for number in 0..<12 { _ = try await row.send(app, number) }
+        #expect(app.log.lines.count { $0.message == row.message } == 12)
+    }
+
     @Test("hides none of another kind, and none of a caller with an API key")
     func others() async throws {
-        let app = try TestApp()
+        let app = try TestApp(logLevel: .info)
         for row in Self.rows { for number in 0..<12 { _ = try await row.send(app, number) } }
         let before = app.log.signIns.count
         for number in 0..<12 { _ = try await app.signIn(SignInBody().code("KEYED-\(number)")) }
@@ -72,10 +79,8 @@ struct SampledLineTests {
 
     @Test("is that of a server error without an API key", arguments: [(true, 10), (false, 12)])
     func serverErrors(isKeyless: Bool, count: Int) throws {
-        let (log, clock) = (CapturedLog(), ManualClock())
-        var logger = log.logger
-        logger.logLevel = .info
-        let accessLog = AccessLog(logger: logger, refusals: LogSamplers(clock: clock.wallClock))
+        let (log, clock) = (CapturedLog(level: .info), ManualClock())
+        let accessLog = AccessLog(logger: log.logger, refusals: LogSamplers(clock: clock.wallClock))
         var headers = HTTPFields()
         let name = try #require(HTTPField.Name("X-API-KEY"))
         if !isKeyless { headers[name] = "key" }
@@ -94,7 +99,7 @@ struct LogSamplerTests {
         let useCases: UseCases
 
         init() throws {
-            app = try TestApp()
+            app = try TestApp(logLevel: .info)
             let client = SignInConfiguration.Client(id: try #require(ClientID("client-1")), secret: Secret("s"))
             let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
             let party = RelyingParty(

@@ -105,7 +105,7 @@ struct RedirectURIRefusalTests {
 
     @Test("has at most ten lines in a minute, because anyone can send it")
     func flood() async throws {
-        let app = try TestApp { $0.redirectURIs = [Self.page] }
+        let app = try TestApp(client: { $0.redirectURIs = [Self.page] }, logLevel: .info)
         for number in 0..<30 { _ = try await start(app, "https://evil.example/\(number)") }
         #expect(app.log.lines.filter { $0.message == "start refused" }.count == 10)
     }

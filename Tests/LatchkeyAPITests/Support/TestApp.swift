@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
+import Logging
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -17,7 +18,7 @@ struct TestApp: Sendable {
 
     let clock: ManualClock
     let uptime = ManualUptime()
-    let log = CapturedLog()
+    let log: CapturedLog
     let carrier: FakeCarrier
     let store: any Store
     let storeScript: StoreScript
@@ -31,6 +32,7 @@ struct TestApp: Sendable {
     ///   - other: One whose store, carrier and clock it shares, as another process does.
     ///   - store: One of its own if there is none.
     ///   - otherClients: The ids of more clients of the provider.
+    ///   - logLevel: Above `debug`, lines that anyone can cause are sampled.
     init(
         beside other: TestApp? = nil, store: TestStore? = nil,
         allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:], keys: [String: APIGrant] = [:],
@@ -41,8 +43,10 @@ struct TestApp: Sendable {
         party changeParty: (inout RelyingParty.Configuration) -> Void = { _ in },
         compatibility: Compatibility = Compatibility(), readinessPatience: Duration = .seconds(60),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
-        backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }, pendingStarts: Int? = nil
+        backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }, pendingStarts: Int? = nil,
+        logLevel: Logger.Level = .trace
     ) throws {
+        log = CapturedLog(level: logLevel)
         site = try TemporaryDirectory(files: [
             "index.html": "<p>hello</p>", "style.css": "p{}", "page.js": ";", "healthz": "file",
         ])

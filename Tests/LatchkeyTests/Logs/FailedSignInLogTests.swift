@@ -47,26 +47,20 @@ import Testing
         "unsupported_grant_type", "unsupported_response_type", "user_not_found", "user_unsupported", "sim_swapped",
     ]
 
-    /// Those that sign-ins without an API key bring. Only ten of their lines of one kind are written in a minute.
-    private static let fewCodes = ["access_denied", "invalid_client", "login_required", "server_error", "sim_swapped"]
-
     private static func refusal(_ code: String) -> String { #"{"error":"\#(code)","error_description":"d"}"# }
 
-    static let refusals: [Row] =
-        codes.flatMap { code in
-            [
-                Row("token: status 400, code \(code)", .answer(.token, 400, refusal(code))),
-                Row("discovery: status 200, code \(code)", .answer(.discovery, 200, refusal(code))),
-            ]
-        }
-        + fewCodes.map { code in
+    static let refusals: [Row] = codes.flatMap { code in
+        [
+            Row("token: status 400, code \(code)", .answer(.token, 400, refusal(code))),
+            Row("discovery: status 200, code \(code)", .answer(.discovery, 200, refusal(code))),
             Row(
                 "callback: code \(code)", .redirect,
                 .callback { items in
                     items.removeAll { $0.name == "code" }
                     items.append(.init(name: "error", value: code))
-                })
-        }
+                }),
+        ]
+    }
 
     // MARK: Responses and the transport
 
@@ -133,7 +127,7 @@ import Testing
     private static let pushedResponse = "The response of the pushed authorization request endpoint"
 
     static let pushes: [Row] =
-        fewCodes.map { push("status 400, code \($0)", .answer(.pushedAuthorization, 400, refusal($0))) } + [
+        codes.map { push("status 400, code \($0)", .answer(.pushedAuthorization, 400, refusal($0))) } + [
             push("status 401, code invalid_client", .fault(.parInvalidClient)),
             push("status 500, \(pushedResponse), of status 500, is not a JSON object.", .fault(.par500)),
             push("status 307, \(pushedResponse), of status 307, is not a JSON object.", .fault(.parRedirect)),

@@ -124,8 +124,14 @@ struct AddressPolicyTests {
                 "2002:e000::", "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", .special,
                 before: "2002:dfff:ffff:ffff:ffff:ffff:ffff:ffff", after: "2003::"),
             Block(
-                "2003::", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", .global,
-                before: "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", .special, after: "4000::", .special),
+                "2003::", "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", .global,
+                before: "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", .special, after: "3fff::", .special),
+            Block(
+                "3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", .special,
+                before: "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", after: "3fff:1000::"),
+            Block(
+                "3fff:1000::", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", .global,
+                before: "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", .special, after: "4000::", .special),
             Block(
                 "4000::", "fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", .special,
                 before: "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", after: "fc00::", .privateNetwork),

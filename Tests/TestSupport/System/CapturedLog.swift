@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// Keeps all log lines, at every level.
+/// Keeps all log lines of its level and above.
 package final class CapturedLog: Sendable {
     package struct Line: Sendable {
         package let level: Logger.Level
@@ -10,8 +10,9 @@ package final class CapturedLog: Sendable {
     }
 
     private let captured = Mutex<[Line]>([])
+    private let level: Logger.Level
 
-    package init() {}
+    package init(level: Logger.Level = .trace) { self.level = level }
 
     package var lines: [Line] { captured.withLock { $0 } }
 
@@ -27,7 +28,7 @@ package final class CapturedLog: Sendable {
 
     package var logger: Logger {
         var logger = Logger(label: "test") { _ in Handler(log: self) }
-        logger.logLevel = .trace
+        logger.logLevel = level
         return logger
     }
 
