@@ -30,7 +30,7 @@ package final class SigningKeys: Sendable {
     private let clock: WallClock
     private let logger: Logger
     private let held = Mutex<Held?>(nil)
-    /// The stored keys that the log has told of, because this process can do nothing with them.
+    /// The ids of stored keys that this process cannot use and has logged.
     private let blamed = Mutex<Set<String>>([])
 
     init(
@@ -44,8 +44,8 @@ package final class SigningKeys: Sendable {
     }
 
     /// The keys of all valid receipts, and those that will sign next. With encryption keys, these are keys only that a
-    /// holder of them stored: whoever can write to the database could have others published. Without, an instance that
-    /// has encryption keys already may have stored one that this process cannot decrypt.
+    /// holder of them stored: whoever can write to the database could have others published. Without encryption keys,
+    /// keys are published that this process cannot decrypt, because another instance may have encryption keys already.
     /// - Throws: `temporarily_unavailable`.
     package func published() async throws(SignInError) -> [PublicSigningKey] {
         try await keys().compactMap { key in
