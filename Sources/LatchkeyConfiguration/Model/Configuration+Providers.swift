@@ -54,6 +54,9 @@ extension Configuration {
 
     /// The mobile carriers behind ZenKey's discovery.
     public struct ZenKey: Sendable {
+        /// The name of the carriers in paths.
+        public static let name = "zenkey"
+
         /// Returns the OpenID configuration of a network's carrier. Set in every configuration loaded for serving that
         /// has no other providers.
         public var discoveryURL: EndpointURL?
@@ -90,7 +93,7 @@ extension Configuration {
     /// A way to sign in other than the mobile carriers.
     public struct Provider: Sendable {
         /// How the provider is found.
-        public typealias Kind = SignInConfiguration.Provider.Kind
+        public typealias Kind = ProviderKind
 
         /// The endpoints of a provider without ID tokens, which publishes no metadata.
         public struct Endpoints: Sendable, Hashable {
@@ -155,7 +158,7 @@ extension Configuration {
         /// The URLs that users' tokens may be used to fetch, by name.
         public var resources: [String: EndpointURL] = [:]
         /// The operator that this is; for ``Kind/camara`` only. ``id`` is its key then.
-        public var mobileOperator: SignInConfiguration.MobileOperator?
+        public var mobileOperator: MobileOperator.Settings?
 
         /// The Telco Finder of its provider; for ``Kind/camara`` only.
         public var telcoFinder: TelcoFinder?

@@ -23,8 +23,8 @@ package struct BackchannelAuthentication: Sendable {
     /// The path of the notification endpoint of a provider.
     package static func notificationPath(of provider: String) -> String { "/auth/\(provider)/backchannel/notification" }
 
+    let providers: Providers
     let configuration: SignInConfiguration
-    let relyingParties: [String: RelyingParty]
     let store: any BackchannelAuthenticationStore & IdentityStore
     let sessions: Sessions
     let registrationOffers: RegistrationOffers

@@ -3,15 +3,6 @@ package import StorageModel
 
 /// Errors of the use cases themselves.
 extension SignInError {
-    /// Names the configured providers, at most ten: the sign-in page shows them to everyone, too.
-    package static func unknownProvider(in configuration: SignInConfiguration) -> SignInError {
-        let names = configuration.namesInPaths
-        let shown = names.prefix(10).joined(separator: ", ") + (names.count > 10 ? ", …" : "")
-        return SignInError(
-            .notFound, .invalidRequest,
-            "No sign-in provider of this name is configured. Use the name of a configured one: \(shown).")
-    }
-
     static let loginNotInitiated = SignInError(
         .notFound, .invalidRequest,
         "Sign-ins at this provider are not initiated by third parties. The operator can set initiate_login_client.")

@@ -258,7 +258,7 @@ struct TelcoFinderTests {
 
     @Test("The number that an operator reports must be this operator's", arguments: checks)
     func check(_ row: Check) async throws {
-        var policy = SignInConfiguration.SIMSwapPolicy()
+        var policy = SIMSwapPolicy()
         policy.ifSwapped = .report
         let app = try NumberApp(
             simSwap: policy, telcoFinder: { ($0.ifOtherOperator, $0.ifUnknown) = (row.ifOther, row.ifUnknown) })

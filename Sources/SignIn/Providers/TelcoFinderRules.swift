@@ -38,9 +38,17 @@ extension SignInConfiguration {
             self.finder = finder
             self.client = client
         }
+    }
+}
 
-        /// The name of a provider's Telco Finder among relying parties. No path and no operator can have it.
-        public static func key(of provider: String) -> String { provider + "/telco_finder" }
+/// GSMA's Telco Finder, as a provider of verified phone numbers uses it.
+package struct OperatorFinder: Sendable {
+    package var rules: SignInConfiguration.TelcoFinderRules
+    package var relyingParty: RelyingParty
+
+    package init(_ rules: SignInConfiguration.TelcoFinderRules, _ relyingParty: RelyingParty) {
+        self.rules = rules
+        self.relyingParty = relyingParty
     }
 }
 
