@@ -190,7 +190,7 @@ package final class LatchkeyAPI: Sendable {
 
     @inline(never)
     private func response(to error: any Error, of request: Request) -> Response {
-        let error = render(error, of: request)
+        let error = render(error)
         if error.isUnknownPath, request.method == .get || request.method == .head, request.prefersHTML {
             return BrowserPages.nothingThere(requestID: request.id, below: baseURL.path)
         }
@@ -244,17 +244,12 @@ package final class LatchkeyAPI: Sendable {
         }
     }
 
-    func render(_ error: any Error, of request: Request) -> APIError {
+    func render(_ error: any Error) -> APIError {
         switch error {
         case let error as APIError:
             accessLog.write(error)
             return error
-        case let error as SignInError:
-            guard error.field != nil else { return APIError(error) }
-            guard let fields = (try? BodyFields(request)) ?? (try? request.query).map(BodyFields.form) else {
-                return APIError(error)
-            }
-            return APIError(FieldReader(fields).named(error))
+        case let error as SignInError: return APIError(error)
         case let error as HTTPError: return APIError(error)
         default:
             let type = "\(type(of: error))"

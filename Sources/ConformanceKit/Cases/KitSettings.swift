@@ -15,7 +15,7 @@ package struct KitSettings: Sendable {
     var algorithms: Set<SigningAlgorithm> { client.signingAlgorithms }
     var responseMode: AuthorizationResponseMode { provider?.responseMode ?? .query }
     var isSignedResponse: Bool { responseMode.isSigned }
-    var dpop: DPoPSetting { provider?.dpop ?? configuration.zenkey.dpop }
+    var dpop: FeatureUse { provider?.dpop ?? configuration.zenkey.dpop }
     var requiresIssuer: Bool? { provider?.requiresIssuer }
 
     // The words of reports.

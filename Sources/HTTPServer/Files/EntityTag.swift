@@ -3,14 +3,14 @@ import Primitives
 
 /// Entity tags (RFC 9110 section 8.8.3). This server's are strong.
 package enum EntityTag {
-    /// Whether a list of tags, or `*`, contains a tag by weak comparison, as If-None-Match requires.
-    package static func list(_ values: [String], has tag: String) -> Bool {
+    /// Whether a list of tags, or `*`, contains one of a content's tags by weak comparison, as If-None-Match requires.
+    package static func list(_ values: [String], has tags: String...) -> Bool {
         values.contains { value in
             value.withBytes { bytes in
                 var rest = bytes[...].drop(while: ASCII.isWhitespace)
                 if rest.elementsEqual("*".utf8) { return true }
                 while let found = next(in: &rest) {
-                    if found.elementsEqual(tag.utf8) { return true }
+                    if tags.contains(where: { found.elementsEqual($0.utf8) }) { return true }
                 }
                 return false
             }

@@ -155,11 +155,14 @@ extension SiteFile.Moment {
 
 /// Maps request paths to files.
 package enum SitePath {
+    /// Of a request's path. Many short segments would cost anyone's time.
+    private static let maximumBytes = 1024
+
     /// The relative path of the file: `index.html` for a path that ends in a slash. Nil for paths that are never
     /// served: with a segment that is empty or begins with a dot, except a first one `.well-known` (RFC 8615), or with
-    /// bytes that a request's path cannot have.
+    /// bytes that a request's path cannot have; and for paths of more than 1024 bytes.
     package static func file(_ path: String) -> String? {
-        guard path.utf8.first == UInt8(ascii: "/"),
+        guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count <= maximumBytes,
             path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") })
         else { return nil }
         var segments = path.split(ascii: "/", omittingEmptySubsequences: false).dropFirst()

@@ -193,9 +193,7 @@ public final class StaticFiles: Sendable {
     /// The value of `Allow` for a file.
     package static let methods = "GET, HEAD, OPTIONS"
 
-    package static let methodNotAllowed = HTTPError(
-        .methodNotAllowed, code: "method_not_allowed",
-        message: "This path does not support the method. Use one of: \(methods).", headers: [.allow: methods])
+    package static let methodNotAllowed = HTTPError.methodNotAllowed(allowing: methods)
 
     private static let notAcceptable = HTTPError(
         .notAcceptable, code: "not_acceptable",

@@ -130,10 +130,7 @@ public struct Router: Sendable {
         if let handler = allRoutes[number].handler(for: request.method) { return try handler(request) }
         let allow = allRoutes[number].allow
         if request.method == .options { return .value(Response(status: .noContent, headers: [.allow: allow])) }
-        throw HTTPError(
-            .methodNotAllowed, code: "method_not_allowed",
-            message: "This path does not support the method. Use one of: \(allow).",
-            headers: [.allow: allow])
+        throw HTTPError.methodNotAllowed(allowing: allow)
     }
 }
 
@@ -142,4 +139,12 @@ extension HTTPError {
     package static let nothingHere = HTTPError(
         .notFound, code: "not_found",
         message: "There is nothing at this path. Check it for typing errors; paths do not end with a slash.")
+
+    /// The response to a method that a path does not support.
+    /// - Parameter methods: The value of `Allow`.
+    package static func methodNotAllowed(allowing methods: String) -> HTTPError {
+        HTTPError(
+            .methodNotAllowed, code: "method_not_allowed",
+            message: "This path does not support the method. Use one of: \(methods).", headers: [.allow: methods])
+    }
 }

@@ -66,7 +66,8 @@ struct BrowserCookies: Sendable {
     /// dot between them.
     private func value(_ name: String, parts: ClosedRange<Int> = 1...1, of request: Request) -> Secret? {
         guard let found = text(name, of: request) else { return nil }
-        let texts = found.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let texts = found.utf8.split(
+            separator: UInt8(ascii: "."), maxSplits: parts.upperBound, omittingEmptySubsequences: false)
         guard parts.contains(texts.count), texts.allSatisfy(Self.isToken) else { return nil }
         return Secret(String(found))
     }

@@ -17,7 +17,7 @@ struct BrowserRegistration: Sendable {
 
     /// Reads a cookie; nil if it is malformed.
     init?(_ text: Substring) {
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 4, omittingEmptySubsequences: false)
             .map(Substring.init)
         guard parts.count == 4, BrowserCookies.isToken(parts[0].utf8),
             parts[1].isEmpty || BrowserCookies.isToken(parts[1].utf8),

@@ -150,7 +150,7 @@ extension LatchkeyAPI {
             do {
                 return try await route(self, request)
             } catch {
-                let error = self.render(error, of: request)
+                let error = self.render(error)
                 guard !request.prefersJSON else { throw error }
                 return BrowserPages.failure(error, requestID: request.id, below: self.baseURL.path)
             }

@@ -218,7 +218,7 @@ struct RateNotice: Sendable {
 
 extension APIError {
     /// RFC 6585 section 4.
-    fileprivate static func rateLimited(
+    static func rateLimited(
         _ policy: String, _ quota: RequestLimits.Quota, retryAfter seconds: Int
     ) -> APIError {
         var headers = RateNotice.fields(policy, quota, "r=0;t=\(seconds)")

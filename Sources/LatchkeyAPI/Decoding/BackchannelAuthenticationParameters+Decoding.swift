@@ -37,6 +37,7 @@ extension BackchannelAuthenticationParameters {
         self.init(provider: provider, clientID: clientID, scopes: scopes, request: .carrier(request))
         self.acrValues = acrValues
         self.correlationID = correlationID
+        sentNames = reader.sentNames
     }
 
     /// For another provider (CIBA Core section 7.1).
@@ -65,6 +66,7 @@ extension BackchannelAuthenticationParameters {
         self.init(provider: provider, clientID: clientID, scopes: scopes, request: .provider(request))
         self.acrValues = acrValues
         self.correlationID = correlationID
+        sentNames = reader.sentNames
     }
 }
 
@@ -74,7 +76,7 @@ extension FieldReader {
     fileprivate mutating func loginHint(at network: MCCMNC?) -> LoginHint? {
         let demand = LoginHint.demand + (isForm ? " (in a form, + is sent as %2B)" : "")
         guard let text = text("login_hint", ["loginHint"], limit: 255, required: true), let network else { return nil }
-        return LoginHint(text, at: network) ?? refused(sentName("login_hint", ["loginHint"]), demand)
+        return LoginHint(text, at: network) ?? refused(sentName("login_hint"), demand)
     }
 
     /// Exactly one of the three hints.

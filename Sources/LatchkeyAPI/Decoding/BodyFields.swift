@@ -11,15 +11,17 @@ enum BodyFields {
     /// Body fields are few and small.
     private static let limits = JSONLimits(bytes: 65_536, depth: 8, values: 256)
 
-    /// Bytes of a form from a caller without an API key. A provider's token fits; decoding costs anyone's time.
-    private static let keylessFormBytes = 16 << 10
+    /// Bytes of a body from a caller without an API key. A provider's token fits; decoding costs anyone's time.
+    private static let keylessBytes = 16 << 10
 
     /// Reads the body by its `Content-Type`.
     /// - Parameter admission: Of the caller; nil on a route that needs no API key.
-    /// - Throws: 415 for another type or charset; 413 for a form of more than 16 KiB from a caller without an API key;
+    /// - Throws: 415 for another type or charset; 413 for more than 16 KiB from a caller without an API key;
     ///   400 for a malformed body, or a repeated field.
     init(_ request: Request, from admission: Admission? = nil) throws(APIError) {
-        switch try MediaType(request) {
+        let type = try MediaType(request)
+        guard admission?.isKeyless == false || request.body.count <= Self.keylessBytes else { throw .bodyTooLarge }
+        switch type {
         case .json:
             guard let value = try? JSONValue(parsing: request.body, limits: Self.limits) else {
                 throw .malformed("The body is not JSON, or names a member twice. Send one JSON object.")
@@ -27,9 +29,6 @@ enum BodyFields {
             guard let object = value.object else { throw .malformed("The body is not a JSON object. Send one.") }
             self = .json(object)
         case .form:
-            guard admission?.isKeyless == false || request.body.count <= Self.keylessFormBytes else {
-                throw .formTooLarge
-            }
             guard let form = Query(request.body) else {
                 throw .malformed("The body is not a form. Send name=value pairs, joined by & and percent-encoded.")
             }
@@ -106,9 +105,9 @@ private enum MediaType {
 }
 
 extension APIError {
-    static let formTooLarge = APIError(
+    static let bodyTooLarge = APIError(
         .contentTooLarge, "payload_too_large", .invalidRequest,
-        "The form is too large. Without an API key it may have 16,384 bytes.")
+        "The body is too large. Without an API key it may have 16,384 bytes.")
 
     static let unsupportedMediaType = APIError(
         .unsupportedMediaType, "unsupported_media_type", .invalidRequest,

@@ -4,19 +4,6 @@ import SignIn
 
 /// Fields of several kinds of sign-in.
 extension FieldReader {
-    /// The names of the carrier SDKs beside those of RFC 6749.
-    private static let clientIDAliases = ["clientId"]
-    private static let redirectURIAliases = ["redirectURI", "redirectUri"]
-
-    /// An error of a use case, with the blamed field's name as the client sent it.
-    func named(_ error: SignInError) -> SignInError {
-        switch error.field {
-        case "client_id": error.naming(field: sentName("client_id", Self.clientIDAliases))
-        case "redirect_uri": error.naming(field: sentName("redirect_uri", Self.redirectURIAliases))
-        default: error
-        }
-    }
-
     mutating func correlationID() -> CorrelationID? {
         value(
             "correlation_id", ["correlationId"], limit: 128,
@@ -25,12 +12,12 @@ extension FieldReader {
 
     mutating func clientID(required: Bool = false) -> ClientID? {
         value(
-            "client_id", Self.clientIDAliases, limit: 255, required: required, demand: "must be ASCII characters",
-            ClientID.init)
+            "client_id", ["clientId"], limit: 255, required: required, demand: "must be ASCII characters", ClientID.init
+        )
     }
 
     mutating func redirectURI(required: Bool = true) -> String? {
-        visibleText("redirect_uri", Self.redirectURIAliases, limit: 2048, required: required)
+        visibleText("redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: required)
     }
 
     /// The client of a sign-in; without the field, the only client of the provider.

@@ -7,6 +7,8 @@ import Primitives
 struct FieldReader {
     private let fields: BodyFields
     private(set) var problems: [String] = []
+    /// The aliases under which fields were sent, by the fields' first names.
+    private(set) var sentNames: [String: String] = [:]
 
     init(_ fields: BodyFields) { self.fields = fields }
 
@@ -35,18 +37,18 @@ struct FieldReader {
         guard problems.isEmpty else { throw refusal(correlationID) }
     }
 
-    /// The name under which a field was sent, the one that the client knows; its first name if it was not sent.
-    func sentName(_ name: String, _ aliases: [String]) -> String {
-        fields[name] != nil ? name : aliases.first { fields[$0] != nil } ?? name
-    }
+    /// The name under which a field that was read was sent, the one that the client knows; its first name if it was not
+    /// sent.
+    func sentName(_ name: String) -> String { sentNames[name] ?? name }
 
     /// The value of a field under any of its names; nil also if two names have different values, which is a problem.
     private mutating func value(_ name: String, _ aliases: [String], required: Bool) -> JSONValue? {
         var found = fields[name]
         for alias in aliases {
             guard let other = fields[alias] else { continue }
+            if found == nil { sentNames[name] = alias }
             if let first = found, !first.isSame(as: other) {
-                return refused(sentName(name, aliases), "and \(alias) have different values: send one of them")
+                return refused(sentName(name), "and \(alias) have different values: send one of them")
             }
             found = other
         }
@@ -57,9 +59,9 @@ struct FieldReader {
     /// A text of at most `limit` bytes.
     mutating func text(_ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false) -> String? {
         guard let value = value(name, aliases, required: required) else { return nil }
-        guard let text = value.string else { return refused(sentName(name, aliases), "must be a string") }
+        guard let text = value.string else { return refused(sentName(name), "must be a string") }
         guard text.utf8.count <= limit else {
-            return refused(sentName(name, aliases), "is longer than \(limit) bytes")
+            return refused(sentName(name), "is longer than \(limit) bytes")
         }
         return text
     }
@@ -70,7 +72,7 @@ struct FieldReader {
         _ make: (String) -> Value?
     ) -> Value? {
         guard let text = text(name, aliases, limit: limit, required: required) else { return nil }
-        return make(text) ?? refused(sentName(name, aliases), demand)
+        return make(text) ?? refused(sentName(name), demand)
     }
 
     /// A text of visible ASCII characters and, where `allowingSpaces`, spaces.
@@ -89,16 +91,16 @@ struct FieldReader {
         let texts = value.array.map { $0.map(\.string) } ?? [value.string]
         let known = texts.compactMap(\.self)
         guard known.count == texts.count else {
-            refuse(sentName(name, aliases), "must be a string")
+            refuse(sentName(name), "must be a string")
             return []
         }
         let text = known.joined(separator: " ")
         guard text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            refuse(sentName(name, aliases), "must be at most \(limit) ASCII characters")
+            refuse(sentName(name), "must be at most \(limit) ASCII characters")
             return []
         }
         let words = text.split(ascii: " ").map(String.init)
-        if words.isEmpty, required { refuse(sentName(name, aliases), "is empty") }
+        if words.isEmpty, required { refuse(sentName(name), "is empty") }
         return words
     }
 
@@ -125,7 +127,7 @@ struct FieldReader {
         guard let value = value(name, aliases, required: false) else { return nil }
         let isDigits = value.string.map { $0.utf8.allSatisfy { (48...57).contains($0) } } ?? true
         guard isDigits, let number = value.integer ?? value.string.flatMap({ Int64($0) }), (0...limit).contains(number)
-        else { return refused(sentName(name, aliases), "must be a whole number of seconds from 0 to \(limit)") }
+        else { return refused(sentName(name), "must be a whole number of seconds from 0 to \(limit)") }
         return number
     }
 

@@ -33,6 +33,7 @@ struct PhoneVerificationRequest {
         question.choice.caller = caller
         question.provider = provider
         question.correlationID = correlationID
+        question.sentNames = reader.sentNames
         self.question = question
         means = token.map { .operatorToken($0) } ?? .redirect(to: redirectURI ?? "")
     }

@@ -68,6 +68,7 @@ extension RedirectStart {
         codeChallenge = reader.codeChallenge()
         trackingID = reader.visibleText("tracking_id", limit: 128)
         self.correlationID = correlationID
+        sentNames = reader.sentNames
         try reader.check(correlationID)
     }
 }

@@ -9,7 +9,7 @@ extension RegistrationForm {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         self.init(handle: Secret(reader.visibleText("state_key", ["zenkey_sub"], limit: 512, required: true) ?? ""))
-        handleName = reader.sentName("state_key", ["zenkey_sub"])
+        handleName = reader.sentName("state_key")
         self.correlationID = correlationID
         codeChallenge = reader.codeVerifier()?.challenge
         attributes = reader.attributes(names: &attributeNames)
@@ -30,8 +30,7 @@ extension FieldReader {
             let name = attribute.registrationName
             let others = (attribute.rawValue == name ? [] : [attribute.rawValue]) + (aliases[attribute] ?? [])
             attributes[attribute] = text(name, others, limit: 1024)
-            let sent = sentName(name, others)
-            if sent != name { names[attribute] = sent }
+            names[attribute] = sentNames[name]
         }
         return attributes
     }

@@ -35,6 +35,7 @@ extension SignInRequest {
         self.state = state
         self.scopes = scopes
         self.correlationID = correlationID
+        sentNames = reader.sentNames
     }
 }
 
@@ -61,5 +62,6 @@ extension SignInRequest {
         guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
         self.init(operatorToken: token, provider: target.reference, clientID: clientID)
         self.correlationID = correlationID
+        sentNames = reader.sentNames
     }
 }

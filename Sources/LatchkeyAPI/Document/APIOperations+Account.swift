@@ -36,13 +36,8 @@ extension APIOperation {
             "Never the last one. Sessions stay: end them too if a phone was lost.",
             parameters: [.path("id", .text("As in the list of identities.", example: "9f3e"))], responses: [.done],
             refusals: [
-                APIRefusal(
-                    .notFound, .invalidRequest,
-                    "You have no identity of this id. List your identities to see their ids.", as: "identity_unknown"),
-                APIRefusal(
-                    .lastIdentity, .invalidRequest,
-                    "This is your last identity: without it you could not sign in. Erase the account instead, if that "
-                        + "is meant."),
+                APIRefusal(SignInError.noSuchIdentity, as: "identity_unknown"),
+                APIRefusal(SignInError.lastIdentity),
             ]),
     ]
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import OpenIDConnect
 import SignIn
 
 extension APIOperation {
@@ -65,11 +66,7 @@ extension APIOperation {
             ],
             refusals: APIRefusal.ofCarriers + [
                 unknown, .mustRegister, .unlinkedUser, cancelled,
-                APIRefusal(
-                    .expired, .requestTimeout,
-                    "The user did not answer in time. Start a new sign-in; one at a carrier can also be retried with "
-                        + "POST."
-                ),
+                APIRefusal(SignInError.backchannelExpired),
             ]),
         APIOperation(
             .post, handlePath, "retryAsyncSignIn", .backchannelAuthentication, .key, "Ask the user again",
@@ -90,9 +87,8 @@ extension APIOperation {
             responses: [Response(status: .noContent, description: "Accepted.")],
             refusals: [
                 APIRefusal(
-                    APIError(
-                        .badRequest, "invalid_id_token", .unknownError,
-                        "The ID token does not hold. Start again with a new authorization request.")), .carrierError,
+                    APIError.notificationRefused(SignInError(.failed(.signature))), as: "notification_refused"),
+                .carrierError,
             ]),
     ]
 
@@ -108,11 +104,8 @@ extension APIOperation {
 
     private static let session = APIExample.tokenResponse(#", "auth_req_id": "\#(APIExample.handle)""#)
 
-    private static let unknown = APIRefusal(
-        .notFound, .invalidRequest, "auth_req_id is unknown or has expired. Start a new sign-in.",
-        as: "auth_req_id_unknown")
-    private static let cancelled = APIRefusal(
-        .invalidRequest, .requestDenied, "This sign-in was cancelled. Start a new sign-in.", as: "cancelled")
+    private static let unknown = APIRefusal(SignInError.backchannelUnknown, as: "auth_req_id_unknown")
+    private static let cancelled = APIRefusal(SignInError.backchannelCancelled, as: "cancelled")
 
     private static let ofAsking: [APIRefusal] = [.carriersOwnCode, .carrierError, .carrierTimeout]
 }

@@ -61,14 +61,8 @@ extension APIOperation {
             ],
             refusals: [
                 .providerUnknown, .carrierError, .carrierTimeout,
-                APIRefusal(
-                    .grantMissing, .requestDenied,
-                    "Nothing of this provider is stored for this user and this client. Have the user sign in with the "
-                        + "provider."),
-                APIRefusal(
-                    .grantRevoked, .requestDenied,
-                    "The provider has ended the user's grant, the user has revoked it, or the response to an earlier "
-                        + "refresh was lost. Have the user sign in with the provider again."),
+                APIRefusal(SignInError.grantMissing),
+                APIRefusal(SignInError.grantRevoked),
             ]),
     ]
 
@@ -81,11 +75,8 @@ extension APIOperation {
                 """)
     }
 
-    private static let identityTaken = APIRefusal(
-        .userAlreadyExists, .requestDenied,
-        "This identity belongs to another user already. Nothing was changed. Sign in with it to use that account.")
+    private static let identityTaken = APIRefusal(SignInError.identityTaken, as: "identity_taken")
 
     private static let signInTooOld = APIRefusal(
-        .insufficientUserAuthentication, .requestDenied,
-        "To add a way to sign in, the user must have signed in within the last 900 seconds. Sign in again first.")
+        .signInTooOld(SignInConfiguration.Lifetimes().signInToLink))
 }

@@ -46,7 +46,7 @@ extension APIOperation {
                         ["capsule": .integer("The format.", example: 1)], isOpen: true), example: #"{"capsule": 1}"#),
                 .text("text/html", "A page, for a browser."),
             ],
-            refusals: ofStatus + [APIRefusal(.noCapsule, as: "capsule_unknown")]),
+            refusals: ofStatus + [APIRefusal(APIError.noCapsule, as: "capsule_unknown")]),
         APIOperation(
             .get, "/openapi.json", "document", .operation, .open, "This document", "`/api.html` shows it to people.",
             parameters: [.ifNoneMatch],
@@ -60,7 +60,9 @@ extension APIOperation {
             ]),
     ]
 
-    private static let ofStatus = [.pathUnknown, APIRefusal(.invalidAPIKey), APIRefusal(.notForOperators)]
+    private static let ofStatus = [
+        .pathUnknown, APIRefusal(APIError.invalidAPIKey), APIRefusal(APIError.notForOperators, as: "not_for_operators"),
+    ]
 
     private static func status(_ text: String, _ description: String) -> Response {
         .json(

@@ -31,10 +31,7 @@ extension APIOperation {
             refusals: [
                 .operatorUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .providerUnknown,
                 .otherClientAtSignIn,
-                APIRefusal(
-                    .refusedByCarrier, .requestDenied,
-                    "operator_token was used before. Get another one from the operator.",
-                    carrierCode: "invalid_grant", as: "operator_token_used"),
+                APIRefusal(SignInError.operatorTokenUsed, as: "operator_token_used"),
             ]),
         APIOperation(
             .get, "/users/me/phone/verifications/{id}", "showPhoneVerification", .account, .session,
@@ -57,16 +54,11 @@ extension APIOperation {
             responses: [.json("The outcome.", .named("PhoneVerification"), example: APIExample.phoneVerification)],
             refusals: [
                 unknown,
-                APIRefusal(
-                    .invalidGrant, .requestDenied,
-                    "confirmation is not that of this verification. Send the one with which the app was opened.",
-                    as: "confirmation_wrong"),
+                APIRefusal(SignInError.confirmationWrong, as: "confirmation_wrong"),
             ]),
     ]
 
     private static let id = Parameter.path("id", .text("The `verification_id`.", example: APIExample.handle))
 
-    private static let unknown = APIRefusal(
-        .notFound, .invalidRequest, "The session has no verification of this id. Start another one.",
-        as: "verification_unknown")
+    private static let unknown = APIRefusal(SignInError.noSuchVerification, as: "verification_unknown")
 }

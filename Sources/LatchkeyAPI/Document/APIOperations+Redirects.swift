@@ -59,13 +59,8 @@ extension APIOperation {
                 example: #"{"session_id": "\#(APIExample.handle)", "code_verifier": "\#(APIExample.verifier)"}"#),
             responses: [.session()],
             refusals: [
-                APIRefusal(
-                    .invalidToken, .invalidRequest,
-                    "session_id is unknown, was used, or has expired. Start a new sign-in.", as: "session_id_unknown"),
-                APIRefusal(
-                    .refusedByCarrier, .requestDenied,
-                    "code_verifier does not match the code_challenge of the start. Start a new sign-in.",
-                    carrierCode: "invalid_grant", as: "code_verifier_wrong"),
+                APIRefusal(SignInError.sessionCodeUnknown, as: "session_id_unknown"),
+                APIRefusal(SignInError.sessionCodeVerifierWrong, as: "code_verifier_wrong"),
             ]),
     ]
 
@@ -213,13 +208,8 @@ extension APIOperation {
         ],
         refusals: APIRefusal.ofCarriers + [
             .providerUnknown,
-            APIRefusal(
-                .issuerMismatch, .unknownError,
-                "The authorization response names another issuer than the provider's. Start a new sign-in."),
-            APIRefusal(
-                .invalidRequest, .requestDenied,
-                "This sign-in was started in another browser, or cookies are off. Allow cookies and start a new "
-                    + "sign-in here.", as: "other_browser"),
+            APIRefusal(SignInError.issuerMixedUp),
+            APIRefusal(SignInError.otherBrowser, as: "other_browser"),
         ])
 
     private static let finishByForm = APIOperation(

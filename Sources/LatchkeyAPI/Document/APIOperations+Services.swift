@@ -40,13 +40,8 @@ extension APIOperation {
                         """)
             ],
             refusals: [
-                APIRefusal(
-                    .invalidToken, .invalidRequest,
-                    "This server did not issue the receipt. Do not carry out the transaction.",
-                    as: "receipt_worth_nothing"),
-                APIRefusal(
-                    .receiptRedeemed, .requestDenied,
-                    "The receipt was redeemed before. Do not carry out the transaction a second time."),
+                APIRefusal(SignInError.unknownReceipt, as: "receipt_worth_nothing"),
+                APIRefusal(SignInError.usedReceipt),
             ]),
         APIOperation(
             .get, "/.well-known/jwks.json", "showSigningKeys", .transactions, .open, "Latchkey's public keys",

@@ -16,11 +16,9 @@ extension APIOperation {
                 example: #"{"grant_type": "refresh_token", "refresh_token": "\#(APIExample.refreshToken)"}"#),
             responses: [.session(.ok, "New tokens of the same session.")],
             refusals: [
-                APIRefusal(.unsupportedGrantType(nil)),
-                APIRefusal(
-                    .invalidGrant, .requestDenied,
-                    "The refresh token is unknown, expired, revoked, used before, or of another client. Sign in again.",
-                    as: "refresh_token_worth_nothing"), APIRefusal(.sessionMissing, as: "session_missing"),
+                APIRefusal(APIError.unsupportedGrantType(nil)),
+                APIRefusal(SignInError.refreshTokenInvalid, as: "refresh_token_worth_nothing"),
+                APIRefusal(APIError.sessionMissing, as: "session_missing"),
             ]),
         APIOperation(
             .delete, "/auth/token", "signOut", .sessions, .session, "Sign out", "Revokes both tokens of the session.",
@@ -52,9 +50,7 @@ extension APIOperation {
             "Any of the user's own.",
             parameters: [.path("id", .text("As in the list of sessions.", example: "7d2c"))], responses: [.done],
             refusals: [
-                APIRefusal(
-                    .notFound, .invalidRequest, "You have no session of this id. List your sessions to see their ids.",
-                    as: "session_unknown")
+                APIRefusal(SignInError.noSuchSession, as: "session_unknown")
             ]),
     ]
 }

@@ -64,10 +64,7 @@ extension APIOperation {
             example: #"{"state_key": "\#(APIExample.handle)", "name": "Jane Doe", "email": "jane@example.com"}"#),
         responses: [.session(.created, "The user is registered and signed in.")],
         refusals: [
-            APIRefusal(
-                .invalidToken, .invalidRequest,
-                "state_key is unknown, was used, or has expired. Sign in again to get a new one.",
-                as: "state_key_unknown"), .emailDomainBlocked,
+            APIRefusal(.unknownHandle(sentAs: "state_key"), as: "state_key_unknown"), .emailDomainBlocked,
             .userRegistered,
         ])
 }

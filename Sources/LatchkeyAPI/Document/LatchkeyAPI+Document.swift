@@ -28,8 +28,8 @@ extension Response {
     /// 304 in its place if the client has the content already (RFC 9110 section 13.1.2).
     /// - Parameter tag: The entity tag without a coding.
     func unlessKnown(_ tag: String, to request: Request) -> Response {
-        let known = request.headers.values(of: .ifNoneMatch).map { $0.replacing("-gzip\"", with: "\"") }
-        guard EntityTag.list(known, has: tag) else { return self }
+        let coded = tag.dropLast() + "-gzip\""
+        guard EntityTag.list(request.headers.values(of: .ifNoneMatch), has: tag, String(coded)) else { return self }
         var unchanged = Response(status: .notModified)
         for name in [HTTPField.Name.eTag, .cacheControl, .vary] { unchanged.headers[name] = headers[name] }
         return unchanged

@@ -87,9 +87,8 @@ extension LatchkeyAPI {
         do throws(SignInError) {
             try await useCases.backchannelAuthentication.receive(notification, from: notifier)
         } catch {
-            // The ID token is invalid, not the carrier's credentials.
             guard error.code == .invalidIDToken else { throw error }
-            throw APIError(.badRequest, error.codeText, error.errorType, error.description)
+            throw APIError.notificationRefused(error)
         }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
@@ -109,6 +108,11 @@ extension BackchannelAuthenticationStarted {
 }
 
 extension APIError {
+    /// 400: the ID token is invalid, not the carrier's credentials.
+    static func notificationRefused(_ error: SignInError) -> APIError {
+        APIError(.badRequest, error.codeText, error.errorType, error.description)
+    }
+
     fileprivate static let notificationTokenMissing = APIError(
         .unauthorized, "invalid_token", .invalidRequest,
         "The notification token is missing or malformed. Send Authorization: Bearer and the token of the request.",

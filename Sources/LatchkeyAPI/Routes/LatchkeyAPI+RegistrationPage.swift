@@ -79,7 +79,7 @@ extension LatchkeyAPI {
                 refusal.headers.append(cookies.clearRegistration)
                 throw refusal
             default:
-                page.refuse(.refused(render(error, of: request), error.attributeProblems))
+                page.refuse(.refused(render(error), error.attributeProblems))
                 return page.response
             }
         }

@@ -14,7 +14,7 @@ struct AccessLog: Sendable {
         guard logger.logLevel <= level else { return }
         func line() -> Logger.Metadata {
             [
-                "method": "\(request.method.rawValue)", "path": "\(Self.printable(Self.withoutHandle(request.path)))",
+                "method": "\(request.method.rawValue)", "path": "\(Self.withoutHandle(Self.printable(request.path)))",
                 "status": .stringConvertible(status), "request_id": "\(request.id)",
                 "peer": "\(request.peer)",
                 "ms": .stringConvertible(Stopwatch.milliseconds(nanoseconds)),

@@ -5,9 +5,7 @@ internal import SignIn
 // The certificates of clients (RFC 8705).
 extension ConfigurationCheck {
     /// The settings of mutual TLS, each with its place and its clients.
-    private var mutualTLS:
-        [(name: String, clientsKey: String, setting: MutualTLSSetting, clients: [Configuration.Client])]
-    {
+    private var mutualTLS: [(name: String, clientsKey: String, setting: FeatureUse, clients: [Configuration.Client])] {
         [("zenkey", "zenkey.clients", configuration.zenkey.mutualTLS, configuration.zenkey.clients)]
             + configuration.providers.map { ("providers.\($0.id)", "providers", $0.mutualTLS, $0.clients) }
     }

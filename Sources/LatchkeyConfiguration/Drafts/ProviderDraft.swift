@@ -16,10 +16,10 @@ struct ProviderDraft: Sendable {
     var responseMode: AuthorizationResponseMode?
     var requiresIssuer: Bool?
     var loginInitiationClient: ClientID?
-    var pushedAuthorizationRequests: PushedAuthorizationRequests?
-    var dpop: DPoPSetting?
-    var mutualTLS: MutualTLSSetting?
-    var signedRequestObjects: SignedRequestObjects?
+    var pushedAuthorizationRequests: FeatureUse?
+    var dpop: FeatureUse?
+    var mutualTLS: FeatureUse?
+    var signedRequestObjects: FeatureUse?
     var backchannelTokenDelivery: BackchannelTokenDeliverySetting?
     var storesTokens = false
     var resources: [String: EndpointURL] = [:]

@@ -73,13 +73,13 @@ extension Configuration {
         /// Whether the `typ` of port tokens must be `port_token+jwt`; otherwise it may also be absent.
         public var requiresPortTokenType = true
         /// Whether authorization requests are pushed to the carriers.
-        public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
+        public var pushedAuthorizationRequests = FeatureUse.auto
         /// Whether carriers' tokens are bound to a key.
-        public var dpop = DPoPSetting.auto
+        public var dpop = FeatureUse.auto
         /// Whether carriers' tokens are bound to the client's certificate.
-        public var mutualTLS = MutualTLSSetting.auto
+        public var mutualTLS = FeatureUse.auto
         /// Whether authorization requests to the carriers are signed.
-        public var signedRequestObjects = SignedRequestObjects.auto
+        public var signedRequestObjects = FeatureUse.auto
         /// Issuers known in advance, by network.
         public var issuers: [MCCMNC: EndpointURL] = [:]
 
@@ -133,13 +133,13 @@ extension Configuration {
         /// ``Kind/oidc`` only.
         public var loginInitiationClient: ClientID?
         /// Whether authorization requests are pushed; for ``Kind/oidc`` only.
-        public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
+        public var pushedAuthorizationRequests = FeatureUse.auto
         /// Whether tokens are bound to a key; for ``Kind/oidc`` only.
-        public var dpop = DPoPSetting.auto
+        public var dpop = FeatureUse.auto
         /// Whether tokens are bound to the client's certificate; for ``Kind/oidc`` only.
-        public var mutualTLS = MutualTLSSetting.auto
+        public var mutualTLS = FeatureUse.auto
         /// Whether authorization requests are signed; for ``Kind/oidc`` only.
-        public var signedRequestObjects = SignedRequestObjects.auto
+        public var signedRequestObjects = FeatureUse.auto
         /// How the provider delivers the tokens of backchannel authentications (CIBA); for ``Kind/oidc`` only.
         public var backchannelTokenDelivery = BackchannelTokenDeliverySetting.off
         /// Whether backchannel authentication requests must be signed (FAPI-CIBA section 5.2.2).

@@ -196,10 +196,10 @@ private struct Settings {
     let path: String
     let clients: [Configuration.Client]
     var responseMode = AuthorizationResponseMode.query
-    let pushedAuthorizationRequests: PushedAuthorizationRequests
-    let signedRequestObjects: SignedRequestObjects
-    let dpop: DPoPSetting
-    let mutualTLS: MutualTLSSetting
+    let pushedAuthorizationRequests: FeatureUse
+    let signedRequestObjects: FeatureUse
+    let dpop: FeatureUse
+    let mutualTLS: FeatureUse
     var backchannelDelivery = BackchannelTokenDeliverySetting.off
     var signsBackchannelRequests = false
     var storesTokens = false

@@ -92,7 +92,7 @@ extension Doctor {
         _ profile: SecurityProfile?, key: String
     ) -> Finding? {
         let isDemanded = provider.demands.dpopBoundTokens
-        let use = configured.dpop.use(at: provider, prefersBoundTokens: configured.prefersBoundTokens)
+        let use = DPoPUse(configured.dpop, at: provider, prefersBoundTokens: configured.prefersBoundTokens)
         guard use != .none else {
             guard isDemanded else { return nil }
             return .problem(
@@ -135,11 +135,11 @@ extension Doctor {
     }
 
     private func signedRequests(
-        of provider: ProviderMetadata, _ subject: String, _ requests: SignedRequestObjects,
+        of provider: ProviderMetadata, _ subject: String, _ requests: FeatureUse,
         _ clients: [Configuration.Client], key: String
     ) -> [Finding] {
         let isDemanded = provider.demands.signedRequestObjects
-        guard requests.apply(to: provider) else {
+        guard requests.applies(ifDemanded: isDemanded) else {
             guard isDemanded else { return [] }
             return [
                 .problem(
@@ -188,11 +188,11 @@ extension Doctor {
     }
 
     private func pushedRequests(
-        of provider: ProviderMetadata, _ subject: String, _ requests: PushedAuthorizationRequests,
+        of provider: ProviderMetadata, _ subject: String, _ requests: FeatureUse,
         _ profile: SecurityProfile?, key: String
     ) -> Finding? {
         let isDemanded = provider.demands.pushedRequests
-        guard requests.apply(to: provider) else {
+        guard requests.applies(ifDemanded: isDemanded) else {
             guard isDemanded else { return nil }
             return .problem(
                 .metadata, subject,

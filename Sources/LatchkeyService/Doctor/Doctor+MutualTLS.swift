@@ -5,7 +5,7 @@ import SignIn
 // Mutual TLS with a provider, and the certificates of its clients.
 extension Doctor {
     func mutualTLS(
-        of provider: ProviderMetadata, _ subject: String, _ setting: MutualTLSSetting,
+        of provider: ProviderMetadata, _ subject: String, _ setting: FeatureUse,
         _ clients: [Configuration.Client], _ profile: SecurityProfile?, key: String
     ) -> [Finding] {
         if setting == .always, !provider.demands.certificateBoundTokens {
@@ -19,7 +19,7 @@ extension Doctor {
                         : "tell the provider, or bind tokens by DPoP: remove mtls of \(key)")
             ]
         }
-        let presenting = clients.filter { setting.clientTLS(of: $0.credentials, at: provider) != nil }
+        let presenting = clients.filter { $0.credentials.clientTLS(at: provider, setting) != nil }
         var findings = presenting.compactMap { certificate(of: $0, subject) }
         if provider.demands.certificateBoundTokens {
             findings.append(

@@ -74,18 +74,16 @@ extension BackchannelAuthenticationRequest.Hint {
     }
 }
 
-extension SignedRequestObjects {
-    /// The key that signs an authentication request; nil if it is not signed. The setting ``auto`` signs where the
-    /// provider lists the algorithm of the client's key: without a list, it accepts no signed requests (CIBA Core
-    /// section 4).
+extension BackchannelAuthenticationMetadata {
+    /// The key that signs an authentication request; nil if it is not signed.
     ///
+    /// - Parameter setting: ``FeatureUse/auto`` signs where the provider lists the algorithm of the client's key:
+    ///   without a list, it accepts no signed requests (CIBA Core section 4).
     /// - Throws: ``OIDCError/Code/clientRefused`` if it must be signed, and there is no key, or none with an algorithm
     ///   that the provider lists.
-    func backchannelKey(
-        _ key: ClientKey?, _ metadata: BackchannelAuthenticationMetadata
-    ) throws(OIDCError) -> ClientKey? {
-        let listed = metadata.signingAlgorithms ?? []
-        switch self {
+    func signingKey(_ key: ClientKey?, _ setting: FeatureUse) throws(OIDCError) -> ClientKey? {
+        let listed = signingAlgorithms ?? []
+        switch setting {
         case .never: return nil
         case .auto: return key.flatMap { listed.contains($0.algorithm) ? $0 : nil }
         case .always:

@@ -64,19 +64,9 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
     }
 
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
-        let code = object["error"]?.string
-        guard let code, (200...499).contains(status) else {
-            return unusable("has neither an auth_req_id nor an error", carrierError: code)
-        }
-        guard !ProviderResponse.concernsClient(code) else {
-            return OIDCError(
-                .clientRefused, carrierError: code,
-                reason: "The backchannel authentication endpoint does not accept this client: check its id, key and "
-                    + "registration."
-            )
-        }
-        return OIDCError(
-            .carrierRefused, carrierError: code, reason: "The backchannel authentication endpoint refused the request.")
+        ProviderResponse.refusal(
+            object, status: status, in: 200...499, by: "backchannel authentication endpoint", credential: "key")
+            ?? unusable("has neither an auth_req_id nor an error", carrierError: object["error"]?.string)
     }
 
     private static func unusable(_ fault: String, carrierError: String? = nil) -> OIDCError {

@@ -26,7 +26,7 @@ struct TokenExamination<Check: TokenCheck> {
         self.type = type
         self.named = named
         header = compact?.header
-        claims = compact?.payload.flatMap(IDTokenValidator.claims)
+        claims = compact?.payload.object
     }
 
     init(_ record: RecordedToken, _ type: TokenType, named: @escaping (IDTokenCheck) -> Check) {
@@ -51,8 +51,8 @@ struct TokenExamination<Check: TokenCheck> {
         var faults: [String] = []
         if compact.header == nil { faults.append("the header is not base64url of a JSON object") }
         if compact.header?["kid"].map({ $0.string == nil }) == true { faults.append("kid is not a text") }
-        if compact.payload == nil { faults.append("the payload is empty or not base64url") }
-        if compact.signature == nil { faults.append("the signature is empty or not base64url") }
+        if compact.payload.bytes == nil { faults.append("the payload is empty or not base64url") }
+        if compact.signature.bytes == nil { faults.append("the signature is empty or not base64url") }
         return Step(
             check: named(.format), verdict: TokenVerdict(compact.isWellFormed),
             found: ([size] + faults).joined(separator: "; "))
@@ -99,7 +99,7 @@ struct TokenExamination<Check: TokenCheck> {
 
     var claimsStep: Step {
         guard case .text(_, let compact, _, _) = source else { return recorded(named(.claims)) }
-        guard compact?.payload != nil else { return notPossible(.claims, "the payload cannot be read") }
+        guard compact?.payload.bytes != nil else { return notPossible(.claims, "the payload cannot be read") }
         let found = claims.map { "\($0.members.count) claims" } ?? "the payload is not one strict JSON object"
         return Step(check: named(.claims), verdict: TokenVerdict(claims != nil), found: found)
     }

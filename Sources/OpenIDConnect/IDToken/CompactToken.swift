@@ -1,13 +1,35 @@
-import Primitives
+package import Primitives
 
 /// A JWT in compact form (RFC 7515 section 7.1), split at its first two dots, with each part as far as it can be read.
-struct CompactToken: Sendable {
-    /// Nil if the part is not base64url of a strict JSON object.
-    let header: JSONObject?
-    /// Nil if the part is empty or not base64url. Not to be read before the signature verifies.
-    let payload: [UInt8]?
-    /// Nil if the part is empty or not base64url, for instance because of a further dot.
-    let signature: [UInt8]?
+package struct CompactToken: Sendable {
+    /// One part.
+    package enum Part: Sendable {
+        case empty
+        /// For instance because of a further dot.
+        case notBase64URL
+        case bytes([UInt8])
+
+        fileprivate init(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
+            let bytes = text.isEmpty ? [] : Base64URL.decode(UnsafeBufferPointer(rebasing: text))
+            self = bytes.map { $0.isEmpty ? .empty : .bytes($0) } ?? .notBase64URL
+        }
+
+        /// Nil if the part is empty or not base64url.
+        package var bytes: [UInt8]? {
+            guard case .bytes(let bytes) = self else { return nil }
+            return bytes
+        }
+
+        /// Nil if the part is not base64url of a strict JSON object.
+        package var object: JSONObject? { bytes.flatMap { (try? JSONValue(parsing: $0))?.object } }
+    }
+
+    package let headerPart: Part
+    /// ``Part/object`` of ``headerPart``.
+    package let header: JSONObject?
+    /// Not to be trusted before the signature verifies.
+    package let payload: Part
+    package let signature: Part
     /// Everything before the second dot, as the algorithm of the header needs it; nil if there is no known one.
     let signed: SignedContent?
 
@@ -15,7 +37,7 @@ struct CompactToken: Sendable {
     let algorithm: SigningAlgorithm?
 
     /// Nil if the text has more bytes than allowed, or fewer than two dots.
-    init?(_ text: Secret, maximumBytes: Int) {
+    package init?(_ text: Secret, maximumBytes: Int) {
         let text = text.exposed
         // Checked before anything is decoded, so that a large token costs nothing.
         guard text.utf8.count <= maximumBytes else { return nil }
@@ -28,16 +50,13 @@ struct CompactToken: Sendable {
         guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot) else {
             return nil
         }
-        header = Self.decode(bytes[..<first]).flatMap { (try? JSONValue(parsing: $0))?.object }
-        payload = Self.decode(bytes[(first + 1)..<second])
-        signature = Self.decode(bytes[(second + 1)...])
+        headerPart = Part(bytes[..<first])
+        header = headerPart.object
+        payload = Part(bytes[(first + 1)..<second])
+        signature = Part(bytes[(second + 1)...])
         algorithm = header?["alg"]?.string.flatMap(SigningAlgorithm.init(rawValue:))
         signed = algorithm.map {
             SignedContent(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[..<second]), signedBy: $0)
         }
-    }
-
-    private static func decode(_ part: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
-        part.isEmpty ? nil : Base64URL.decode(UnsafeBufferPointer(rebasing: part))
     }
 }

@@ -32,8 +32,8 @@ package struct SignedToken: Sendable {
 
     /// What is needed to check the signature, even if the header breaks a rule; nil if something of it is missing.
     init?(_ compact: CompactToken) {
-        guard compact.isWellFormed, let header = compact.header, let payload = compact.payload,
-            let signature = compact.signature, let algorithm = compact.algorithm, let signed = compact.signed
+        guard compact.isWellFormed, let header = compact.header, let payload = compact.payload.bytes,
+            let signature = compact.signature.bytes, let algorithm = compact.algorithm, let signed = compact.signed
         else { return nil }
         self.algorithm = algorithm
         keyID = header["kid"]?.string
@@ -47,7 +47,7 @@ package struct SignedToken: Sendable {
 extension CompactToken {
     /// Whether all three parts can be read. A key id must be a text.
     var isWellFormed: Bool {
-        guard let header, payload != nil, signature != nil else { return false }
+        guard let header, payload.bytes != nil, signature.bytes != nil else { return false }
         guard let keyID = header["kid"] else { return true }
         return keyID.string != nil
     }

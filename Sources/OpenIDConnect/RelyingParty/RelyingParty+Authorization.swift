@@ -1,25 +1,5 @@
 import Primitives
 
-/// Whether authorization requests are pushed to the provider before the browser goes there (RFC 9126). The raw value is
-/// its name in the configuration.
-public enum PushedAuthorizationRequests: String, Sendable, Hashable, CaseIterable {
-    /// If the provider's metadata requires it.
-    case auto
-    /// Always: a provider that does not support it cannot be used.
-    case always
-    /// Not even if the provider's metadata requires it.
-    case never
-
-    /// Whether requests to a provider are pushed.
-    package func apply(to provider: ProviderMetadata) -> Bool {
-        switch self {
-        case .auto: provider.demands.pushedRequests
-        case .always: true
-        case .never: false
-        }
-    }
-}
-
 /// Where a browser goes to sign in.
 public struct AuthorizationDestination: Sendable, Hashable {
     /// The authorization endpoint, with the request or with the name of the pushed request.
@@ -51,7 +31,7 @@ extension RelyingParty {
             throw error.at(.init(to: provider.tokenEndpoint))
         }
         try check(client, at: provider, for: browsersGoTo)
-        guard configuration.pushedAuthorizationRequests.apply(to: provider) else {
+        guard configuration.pushedAuthorizationRequests.applies(ifDemanded: provider.demands.pushedRequests) else {
             guard let requestObject = try requestObject(of: request, signedWith: key, provider, browsersGoTo) else {
                 return AuthorizationDestination(url: request.url(at: browsersGoTo), expiresIn: nil)
             }
@@ -88,7 +68,7 @@ extension RelyingParty {
         }
         return AuthorizationDestination(
             url: request.url(at: browsersGoTo, pushedAs: response.requestURI),
-            expiresIn: configuration.signedRequestObjects.apply(to: provider)
+            expiresIn: configuration.signedRequestObjects.applies(ifDemanded: provider.demands.signedRequestObjects)
                 ? min(response.expiresIn, RequestObject.lifetime) : response.expiresIn)
     }
 
@@ -97,7 +77,9 @@ extension RelyingParty {
         of request: AuthorizationRequest, signedWith key: ClientKey?, _ provider: ProviderMetadata,
         _ endpoint: EndpointURL
     ) throws(OIDCError) -> Secret? {
-        guard configuration.signedRequestObjects.apply(to: provider) else { return nil }
+        guard configuration.signedRequestObjects.applies(ifDemanded: provider.demands.signedRequestObjects) else {
+            return nil
+        }
         do throws(OIDCError) {
             return try RequestObject.make(
                 of: request, signedWith: key, provider: provider, id: random.token(bytes: 16), now: clock.now())

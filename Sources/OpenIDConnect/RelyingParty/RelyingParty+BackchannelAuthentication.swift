@@ -43,7 +43,7 @@ extension RelyingParty {
                 throw MetadataReader.refused("backchannel_user_code_parameter_supported")
             }
             try provider.check(client.authentication)
-            signingKey = try configuration.signedBackchannelRequests.backchannelKey(key, metadata)
+            signingKey = try metadata.signingKey(key, configuration.signedBackchannelRequests)
         } catch {
             discovery.distrust(provider)
             throw error.at(.init(to: provider.backchannelAuthentication?.endpoint ?? provider.tokenEndpoint))

@@ -3,8 +3,8 @@ import Primitives
 /// Tokens that are bound to a key, and the proofs of requests that use them (DPoP, RFC 9449).
 extension RelyingParty {
     /// What becomes of the tokens of new sign-ins at a provider.
-    func dpop(at provider: ProviderMetadata) -> DPoPSetting.Use {
-        configuration.dpop.use(at: provider, prefersBoundTokens: configuration.prefersBoundTokens)
+    func dpop(at provider: ProviderMetadata) -> DPoPUse {
+        DPoPUse(configuration.dpop, at: provider, prefersBoundTokens: configuration.prefersBoundTokens)
     }
 
     /// A key for a new authorization at a provider; nil if its tokens are not bound to one.

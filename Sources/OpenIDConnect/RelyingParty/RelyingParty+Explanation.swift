@@ -67,7 +67,7 @@ extension RelyingParty {
     /// The header and the claims of a signed token, not verified; nil where they cannot be read.
     package func unverifiedContents(of token: Secret) -> (header: JSONObject?, claims: JSONObject?) {
         let compact = CompactToken(token, maximumBytes: configuration.idTokenRules.maximumBytes)
-        return (compact?.header, compact?.payload.flatMap(IDTokenValidator.claims))
+        return (compact?.header, compact?.payload.object)
     }
 
     private func keysForExplanation(of provider: ProviderMetadata) async -> Result<JSONWebKeySet, OIDCError> {

@@ -4,7 +4,7 @@ import Primitives
 extension RelyingParty {
     /// What requests of a client present at a provider; nil for nothing.
     func clientTLS(of client: ClientCredentials?, at provider: ProviderMetadata) -> ClientTLS? {
-        client.flatMap { configuration.mutualTLS.clientTLS(of: $0, at: provider) }
+        client?.clientTLS(at: provider, configuration.mutualTLS)
     }
 
     /// Refuses a client whose tokens could not be bound as configured, before anything is sent.
@@ -13,7 +13,7 @@ extension RelyingParty {
         _ client: ClientCredentials, at provider: ProviderMetadata, for endpoint: EndpointURL
     ) throws(OIDCError) {
         do throws(OIDCError) {
-            try configuration.mutualTLS.check(client, at: provider)
+            try client.checkClientTLS(at: provider, configuration.mutualTLS)
         } catch {
             discovery.distrust(provider)
             throw error.at(.init(to: endpoint))

@@ -123,18 +123,13 @@ extension RelyingParty {
         read: (OutboundResponse, OutboundLimits) throws(OIDCError) -> Value
     ) async throws(OIDCError) -> Value {
         let limits = configuration.limits
-        var headers: [(name: String, value: String)] = [
-            (
-                "Authorization",
-                (tokens.accessTokenKey == nil ? "Bearer " : "DPoP ") + tokens.accessToken.exposed
-            ),
-            ("Accept", "application/json"), (XCorrelator.name, XCorrelator.text(of: correlationID)),
-        ]
-        if method == .post { headers.append(("Content-Type", "application/json")) }
-        let request = OutboundRequest(
-            method: method, url: url, headers: headers, body: body, timeout: limits.userInfoTimeout,
-            maximumBodyBytes: limits.userInfoBytes, destination: .init(carrier: provider.issuer, step: step),
-            correlationID: correlationID)
+        var request = request(
+            url, with: tokens.accessToken, tokens.accessTokenKey, nil, from: provider, step: step,
+            upTo: limits.userInfoBytes, correlationID)
+        request.method = method
+        request.headers.append((XCorrelator.name, XCorrelator.text(of: correlationID)))
+        if method == .post { request.headers.append(("Content-Type", "application/json")) }
+        request.body = body
         return try await send(
             what, provingPossessionOf: tokens.accessTokenKey, at: provider, accessToken: tokens.accessToken,
             codeMayBeSpent: true, { request }

@@ -160,7 +160,7 @@ extension RelyingParty {
     ///   - key: The key that the access token is bound to, if it is; the request then needs a proof, too.
     ///   - clientTLS: What the request presents.
     ///   - bytes: The longest body to accept.
-    private func request(
+    func request(
         _ url: EndpointURL, with accessToken: Secret, _ key: DPoPKey?, _ clientTLS: ClientTLS?,
         from provider: ProviderMetadata, step: OutboundRequest.Destination.Step, upTo bytes: Int,
         accepting mediaType: String = "application/json",

@@ -46,23 +46,23 @@ public final class RelyingParty: Sendable {
         public var limits = OutboundLimits()
         /// How long metadata and keys are kept.
         public var cache = CacheRules()
-        /// Whether authorization requests are pushed.
-        public var pushedAuthorizationRequests = PushedAuthorizationRequests.auto
-        /// Whether tokens are bound to a key.
-        public var dpop = DPoPSetting.auto
-        /// Whether tokens are bound to the client's certificate.
-        public var mutualTLS = MutualTLSSetting.auto
-        /// Whether ``DPoPSetting/auto`` binds tokens wherever the provider supports it: because they are stored, where
-        /// a thief could find them; or because the provider may demand bound tokens of this client alone, which its
-        /// metadata does not tell (`dpop_bound_access_tokens` of a client's registration).
+        /// Whether authorization requests are pushed to the provider before the browser goes there (RFC 9126).
+        public var pushedAuthorizationRequests = FeatureUse.auto
+        /// Whether tokens are bound to a key that only this server has (DPoP, RFC 9449).
+        public var dpop = FeatureUse.auto
+        /// Whether tokens are bound to the client's certificate (RFC 8705 section 3).
+        public var mutualTLS = FeatureUse.auto
+        /// Whether ``FeatureUse/auto`` for ``dpop`` binds tokens wherever the provider supports it: because they are
+        /// stored, where a thief could find them; or because the provider may demand bound tokens of this client alone,
+        /// which its metadata does not tell (`dpop_bound_access_tokens` of a client's registration).
         public var prefersBoundTokens = false
-        /// Whether authorization requests are signed.
-        public var signedRequestObjects = SignedRequestObjects.auto
+        /// Whether authorization requests are signed (RFC 9101).
+        public var signedRequestObjects = FeatureUse.auto
         /// Whether the response to a code must have an ID token. Only where a further request with the access token
         /// names the user may it be left out.
         public var requiresIDTokens = true
         /// Whether backchannel authentication requests are signed.
-        public var signedBackchannelRequests = SignedRequestObjects.auto
+        public var signedBackchannelRequests = FeatureUse.auto
         /// How many requests a carrier may keep under way, and when its circuit breakers open.
         public var bulkhead = CarrierBulkheadRules()
 

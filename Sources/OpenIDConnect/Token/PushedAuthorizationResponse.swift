@@ -41,19 +41,9 @@ struct PushedAuthorizationResponse: Sendable, Hashable {
     private static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
 
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
-        let code = object["error"]?.string
-        guard let code, (400...499).contains(status) else {
-            return unusable(", of status \(status), has neither a request_uri nor an error", carrierError: code)
-        }
-        guard !ProviderResponse.concernsClient(code) else {
-            return OIDCError(
-                .clientRefused, carrierError: code,
-                reason: "The pushed authorization request endpoint does not accept this client: check its id, secret "
-                    + "and registration.")
-        }
-        return OIDCError(
-            .carrierRefused, carrierError: code,
-            reason: "The pushed authorization request endpoint refused the request.")
+        ProviderResponse.refusal(object, status: status, by: "pushed authorization request endpoint")
+            ?? unusable(
+                ", of status \(status), has neither a request_uri nor an error", carrierError: object["error"]?.string)
     }
 
     private static func unusable(_ fault: String, carrierError: String? = nil) -> OIDCError {

@@ -42,25 +42,6 @@ enum RequestObject {
     }
 }
 
-/// Whether authorization requests are signed (RFC 9101). The raw value is its name in the configuration.
-public enum SignedRequestObjects: String, Sendable, Hashable, CaseIterable {
-    /// If the provider's metadata requires it.
-    case auto
-    /// Always.
-    case always
-    /// Not even if the provider's metadata requires it.
-    case never
-
-    /// Whether requests to a provider are signed.
-    package func apply(to provider: ProviderMetadata) -> Bool {
-        switch self {
-        case .auto: provider.demands.signedRequestObjects
-        case .always: true
-        case .never: false
-        }
-    }
-}
-
 extension ProviderMetadata {
     /// The key that signs requests to the provider.
     /// - Throws: ``OIDCError/Code/clientRefused`` if there is none, or the provider does not list its algorithm.

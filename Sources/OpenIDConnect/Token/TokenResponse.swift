@@ -103,7 +103,7 @@ extension TokenResponse {
 
     private static func idToken(_ object: JSONObject) throws(OIDCError) -> Secret {
         guard let idToken = object["id_token"]?.string, !idToken.isEmpty else {
-            throw .unusable("The token endpoint's response has no id_token.")
+            throw .idTokenMissing
         }
         return Secret(idToken)
     }
@@ -117,18 +117,14 @@ extension TokenResponse {
     }
 
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
-        let code = object["error"]?.string
-        guard let code, (400...499).contains(status) else {
-            return OIDCError(
-                .unusableResponse, carrierError: code, codeMayBeSpent: true,
+        ProviderResponse.refusal(object, status: status, by: "token endpoint", of: "grant", codeMayBeSpent: true)
+            ?? OIDCError(
+                .unusableResponse, carrierError: object["error"]?.string, codeMayBeSpent: true,
                 reason: "The token endpoint responded with neither tokens nor an error of RFC 6749 section 5.2.")
-        }
-        guard !ProviderResponse.concernsClient(code) else {
-            return OIDCError(
-                .clientRefused, carrierError: code, codeMayBeSpent: true,
-                reason: "The token endpoint does not accept this client: check its id, secret and registration.")
-        }
-        return OIDCError(
-            .carrierRefused, carrierError: code, codeMayBeSpent: true, reason: "The token endpoint refused the grant.")
     }
+}
+
+extension OIDCError {
+    /// A provider with ID tokens responded without one.
+    package static let idTokenMissing = unusable("The token endpoint's response has no id_token.")
 }

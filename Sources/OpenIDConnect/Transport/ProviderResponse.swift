@@ -52,6 +52,24 @@ enum ProviderResponse {
         errorCode == "invalid_client" || errorCode == "unauthorized_client"
     }
 
+    /// The refusal in a response of an OAuth endpoint (RFC 6749 section 5.2); nil if the response has none.
+    /// - Parameters:
+    ///   - statuses: The statuses of a refusal.
+    ///   - endpoint: Its name, for developers; likewise `subject`, what it refuses, and `credential`, by which it knows
+    ///     the client.
+    static func refusal(
+        _ object: JSONObject, status: Int, in statuses: ClosedRange<Int> = 400...499, by endpoint: StaticString,
+        of subject: StaticString = "request", credential: StaticString = "secret", codeMayBeSpent: Bool = false
+    ) -> OIDCError? {
+        guard let code = object["error"]?.string, statuses.contains(status) else { return nil }
+        let concernsClient = concernsClient(code)
+        return OIDCError(
+            concernsClient ? .clientRefused : .carrierRefused, carrierError: code, codeMayBeSpent: codeMayBeSpent,
+            reason: concernsClient
+                ? "The \(endpoint) does not accept this client: check its id, \(credential) and registration."
+                : "The \(endpoint) refused the \(subject).")
+    }
+
     /// A number of seconds, which some carriers write as a text; nil if the value is neither.
     static func seconds(_ value: JSONValue) -> Int64? {
         let seconds = value.string.map { $0.isDecimal ? Int64($0) : nil } ?? value.integer

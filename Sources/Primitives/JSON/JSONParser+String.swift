@@ -28,8 +28,10 @@ extension JSONParser {
             let byte = bytes[position]
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return }
             guard byte >= 0x20 else { throw error(.controlCharacter) }
-            if byte >= 0x80 { isASCII = false }
             position += 1
+            guard byte >= 0x80 else { continue }
+            isASCII = false
+            while position < count, bytes[position] >= 0x80 { position += 1 }
         }
     }
 

@@ -73,7 +73,7 @@ package struct LinkIdentity: Sendable {
                 return CapsuleSubject(log, .link)
             }
         } catch {
-            throw error.with(correlationID)
+            throw error.with(correlationID, request.sentNames)
         }
     }
 
@@ -108,13 +108,13 @@ package struct LinkIdentity: Sendable {
 
 /// Errors of linking.
 extension SignInError {
-    static func signInTooOld(_ seconds: Int64) -> SignInError {
+    package static func signInTooOld(_ seconds: Int64) -> SignInError {
         SignInError(
             .insufficientUserAuthentication, .requestDenied,
             "To add an identity, the user must have signed in within the last \(seconds) seconds. Sign in again first.")
     }
 
-    static let identityTaken = SignInError(
+    package static let identityTaken = SignInError(
         .userAlreadyExists, .requestDenied,
         "This identity belongs to another user. Nothing was changed. Sign in with it to use that account.")
 

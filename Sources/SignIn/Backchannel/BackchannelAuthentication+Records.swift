@@ -89,10 +89,13 @@ extension BackchannelAuthentication {
 
     /// Runs a step and writes its log line, and keeps the capsule of a failure. An error gets the sign-in's correlation
     /// id.
-    /// - Parameter caller: Who asks for the step; nil for a provider that was recognised.
+    /// - Parameters:
+    ///   - caller: Who asks for the step; nil for a provider that was recognised.
+    ///   - sentNames: As ``BackchannelAuthenticationParameters/sentNames``.
     func logged<Value>(
         _ step: BackchannelAuthenticationLog.Step, _ terms: BackchannelAuthenticationRecord.Terms,
-        for caller: Caller? = nil, _ body: (inout BackchannelAuthenticationLog) async throws(SignInError) -> Value
+        for caller: Caller? = nil, sentNames: [String: String] = [:],
+        _ body: (inout BackchannelAuthenticationLog) async throws(SignInError) -> Value
     ) async throws(SignInError) -> Value {
         let isKeyless = caller?.isKeyless ?? false
         var log = BackchannelAuthenticationLog(
@@ -109,7 +112,7 @@ extension BackchannelAuthentication {
             }
         } catch {
             guard let correlationID = CorrelationID(terms.correlationID) else { throw error }
-            throw error.with(correlationID)
+            throw error.with(correlationID, sentNames)
         }
     }
 

@@ -59,7 +59,8 @@ package struct BackchannelAuthentication: Sendable {
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         let correlationID = request.correlationID ?? .random(from: random)
         let terms = BackchannelAuthenticationRecord.Terms(request, correlationID)
-        return try await logged(.start, terms, for: caller) { (log) async throws(SignInError) in
+        return try await logged(.start, terms, for: caller, sentNames: request.sentNames) {
+            (log) async throws(SignInError) in
             try await begin(terms, request.request, for: caller, quota, endpoint, &log)
         }
     }

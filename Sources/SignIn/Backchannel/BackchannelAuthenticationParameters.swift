@@ -48,6 +48,8 @@ package struct BackchannelAuthenticationParameters: Sendable {
     package var acrValues: [String] = []
     /// The client's id for this sign-in; a random one if nil.
     package var correlationID: CorrelationID?
+    /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
+    package var sentNames: [String: String] = [:]
 
     package init(provider: String, clientID: ClientID, scopes: [String], request: Request) {
         self.provider = provider

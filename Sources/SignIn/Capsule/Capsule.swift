@@ -302,11 +302,11 @@ extension Capsule {
             ]
             guard contents != .none else { return .object(of: common + [("omitted", "capsule_too_long")]) }
             let longest = source.subject.relyingParty?.idTokenRules.maximumBytes ?? 0
-            guard let form = TokenForm(validation.idToken, maximumBytes: longest) else {
+            guard let compact = CompactToken(validation.idToken, maximumBytes: longest) else {
                 let parts = text.utf8.reduce(1) { $1 == UInt8(ascii: ".") ? $0 + 1 : $0 }
                 return .object(of: common + [("parts", .integer(Int64(parts)))])
             }
-            return .object(of: common + shape.members(of: form))
+            return .object(of: common + shape.members(of: compact))
         }
     }
 

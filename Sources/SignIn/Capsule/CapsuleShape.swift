@@ -125,9 +125,9 @@ struct CapsuleShape {
             return .object(of: [("bytes", size), ("json", shape(json, named: ""))])
         } catch {
             let text = Secret(String(decoding: bytes, as: UTF8.self))
-            if let form = TokenForm(text, maximumBytes: maximumBytes), form.header.object != nil {
+            if let compact = CompactToken(text, maximumBytes: maximumBytes), compact.header != nil {
                 let verifies = keys.flatMap { $0.verifies(text, maximumBytes: maximumBytes) }
-                let token = JSONValue.object(of: members(of: form) + [("verifies", verifies.map { .bool($0) })])
+                let token = JSONValue.object(of: members(of: compact) + [("verifies", verifies.map { .bool($0) })])
                 return .object(of: [("bytes", size), ("token", token)])
             }
             return .object(of: [("bytes", size), ("not_json", Self.fault(error))])
@@ -135,17 +135,17 @@ struct CapsuleShape {
     }
 
     /// The parts of a token: each as its shape, or what is wrong with it.
-    mutating func members(of form: TokenForm) -> [(name: String, value: JSONValue?)] {
-        let header = part(form.header)
-        let claims = part(form.payload)
+    mutating func members(of compact: CompactToken) -> [(name: String, value: JSONValue?)] {
+        let header = part(compact.headerPart)
+        let claims = part(compact.payload)
         return [
             ("header", header.shape), ("header_fault", header.fault), ("claims", claims.shape),
             ("claims_fault", claims.fault),
-            ("signature_bytes", form.signatureBytes.map { .integer(Int64($0)) }),
+            ("signature_bytes", compact.signature.length.map { .integer(Int64($0)) }),
         ]
     }
 
-    private mutating func part(_ part: TokenForm.Part) -> (shape: JSONValue?, fault: JSONValue?) {
+    private mutating func part(_ part: CompactToken.Part) -> (shape: JSONValue?, fault: JSONValue?) {
         (part.object.map { shape($0) }, part.fault.map { .string($0) })
     }
 
@@ -270,14 +270,27 @@ struct CapsuleShape {
     }
 }
 
-extension TokenForm.Part {
+extension CompactToken.Part {
     /// Why it is no JSON object; nil if it is one.
     var fault: String? {
         switch self {
-        case .json(let value): value.object == nil ? "not_an_object" : nil
-        case .empty: "empty"
-        case .notBase64URL: "not_base64url"
-        case .notJSON(let error): error.code.rawValue
+        case .empty: return "empty"
+        case .notBase64URL: return "not_base64url"
+        case .bytes(let bytes):
+            do throws(JSONSyntaxError) {
+                return try JSONValue(parsing: bytes).object == nil ? "not_an_object" : nil
+            } catch {
+                return error.code.rawValue
+            }
+        }
+    }
+
+    /// In bytes; nil if it is not base64url.
+    var length: Int? {
+        switch self {
+        case .empty: 0
+        case .notBase64URL: nil
+        case .bytes(let bytes): bytes.count
         }
     }
 }

@@ -116,16 +116,16 @@ extension CapsuleSubject {
     /// What an unverified token says, or what is wrong with its parts.
     private static func parts(of text: Secret, maximumBytes: Int) -> [Member] {
         let size: Member = ("token_bytes", .number(Int64(text.exposed.utf8.count)))
-        guard let form = TokenForm(text, maximumBytes: maximumBytes) else {
+        guard let compact = CompactToken(text, maximumBytes: maximumBytes) else {
             let parts = text.exposed.utf8.reduce(1) { $1 == UInt8(ascii: ".") ? $0 + 1 : $0 }
             return [size, ("token_parts", .number(Int64(parts)))]
         }
         return [
-            size, ("header", form.header.object.map { .object($0) }),
-            ("header_fault", form.header.fault.map { .name($0) }),
-            ("claims", form.payload.object.map { .object($0) }),
-            ("claims_fault", form.payload.fault.map { .name($0) }),
-            ("signature_bytes", form.signatureBytes.map { .number(Int64($0)) }),
+            size, ("header", compact.header.map { .object($0) }),
+            ("header_fault", compact.headerPart.fault.map { .name($0) }),
+            ("claims", compact.payload.object.map { .object($0) }),
+            ("claims_fault", compact.payload.fault.map { .name($0) }),
+            ("signature_bytes", compact.signature.length.map { .number(Int64($0)) }),
         ]
     }
 

@@ -35,4 +35,17 @@ package struct RegistrationOffer: Sendable {
     /// Seconds until the handle expires.
     package let expiresIn: Int64
     package let correlationID: CorrelationID
+
+    package init(
+        handle: Secret, codeChallenge: String? = nil, profile: Profile, claims: ConsentedClaims = ConsentedClaims(),
+        missing: [RegistrationRules.Attribute], expiresIn: Int64, correlationID: CorrelationID
+    ) {
+        self.handle = handle
+        self.codeChallenge = codeChallenge
+        self.profile = profile
+        self.claims = claims
+        self.missing = missing
+        self.expiresIn = expiresIn
+        self.correlationID = correlationID
+    }
 }

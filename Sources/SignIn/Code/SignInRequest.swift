@@ -30,6 +30,8 @@ package struct SignInRequest: Sendable {
     package var state: String?
     /// The app's id for this sign-in; a random one if nil.
     package var correlationID: CorrelationID?
+    /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
+    package var sentNames: [String: String] = [:]
     /// Whether this server sent the browser to the carrier: the redirect URI and the nonce are its own then.
     var wasStartedHere = false
     /// Identifies the caller, by a hash of its API key or origin. Nil for a browser, which has a `state` instead, and

@@ -58,7 +58,7 @@ package struct SignInWithCode: Sendable {
                 return CapsuleSubject(log)
             }
         } catch {
-            throw error.with(correlationID)
+            throw error.with(correlationID, request.sentNames)
         }
     }
 

@@ -49,14 +49,14 @@ extension SignInError {
     static let backchannelSignedOutSince = invalidGrant(
         "The outcome was returned before, and its user was signed out since. Start a new sign-in.")
 
-    static let backchannelUnknown = SignInError(
+    package static let backchannelUnknown = SignInError(
         .notFound, .invalidRequest, "auth_req_id is unknown or has ended. Start a new sign-in.")
 
-    static let backchannelExpired = SignInError(
+    package static let backchannelExpired = SignInError(
         .expired, .requestTimeout,
         "The user did not respond in time. Start a new sign-in; one at a carrier can also be retried with POST.")
 
-    static let backchannelCancelled = SignInError(
+    package static let backchannelCancelled = SignInError(
         .invalidRequest, .requestDenied, "This sign-in was cancelled. Start a new sign-in.")
 
     static let backchannelCompleted = invalidRequest(
@@ -106,7 +106,7 @@ extension SignInError {
         self.init(.rateLimited, .serverError, problem, retryAfter: seconds)
     }
 
-    static let notificationTokenUnknown = SignInError(
+    package static let notificationTokenUnknown = SignInError(
         .invalidToken, .invalidRequest,
         "The notification token is missing, malformed, unknown or replaced. Send the token of the latest request.")
 

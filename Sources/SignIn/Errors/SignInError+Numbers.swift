@@ -2,7 +2,7 @@ import OpenIDConnect
 
 /// Errors of sign-ins by phone number.
 extension SignInError {
-    static let operatorUnknown = SignInError(
+    package static let operatorUnknown = SignInError(
         .operatorUnknown, .discoveryStateError,
         "No operator of this provider serves this mccmnc, or has this name. Use another sign-in method.")
 
@@ -84,13 +84,14 @@ extension SignInError {
     static let numberMalformed = invalidRequest(
         "phone_number must be + and 5 to 15 digits, with the country code and without separators.")
 
-    static let operatorTokenUsed = invalidGrant("operator_token was used before. Get another one from the operator.")
+    package static let operatorTokenUsed = invalidGrant(
+        "operator_token was used before. Get another one from the operator.")
 
     /// Also for other sessions' verifications, so that guesses learn nothing.
-    static let noSuchVerification = SignInError(
+    package static let noSuchVerification = SignInError(
         .notFound, .invalidRequest, "The session has no verification of this id. Start another one.")
 
-    static let confirmationWrong = SignInError(
+    package static let confirmationWrong = SignInError(
         .invalidGrant, .requestDenied,
         "confirmation is not that of this verification. Send the one with which the app was opened.")
 
@@ -110,12 +111,12 @@ extension SignInError {
         "The operator did not authenticate the device in time. Get another operator_token, or use another sign-in "
             + "method.", fault: .carrier, codeMayBeSpent: true)
 
-    static let notOnMobileNetwork = SignInError(
+    package static let notOnMobileNetwork = SignInError(
         .notOnMobileNetwork, .requestDenied,
         "The operator could not recognise the device by its network or SIM. Use another sign-in method, or start again "
             + "over the mobile network.")
 
-    static func simSwapped(withinHours hours: Int) -> SignInError {
+    package static func simSwapped(withinHours hours: Int) -> SignInError {
         SignInError(
             .simSwapped, .requestDenied,
             "The SIM of this number was changed within the last \(hours) hours. Use another sign-in method.")

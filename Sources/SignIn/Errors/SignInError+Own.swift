@@ -3,6 +3,14 @@ package import StorageModel
 
 /// Errors of the use cases themselves.
 extension SignInError {
+    /// Names the configured providers, at most ten: the sign-in page shows them to everyone, too.
+    package static func unknownProvider(among names: [String]) -> SignInError {
+        let shown = names.prefix(10).joined(separator: ", ") + (names.count > 10 ? ", …" : "")
+        return SignInError(
+            .notFound, .invalidRequest,
+            "No sign-in provider of this name is configured. Use the name of a configured one: \(shown).")
+    }
+
     static let loginNotInitiated = SignInError(
         .notFound, .invalidRequest,
         "Sign-ins at this provider are not initiated by third parties. The operator can set initiate_login_client.")
@@ -67,21 +75,21 @@ extension SignInError {
         carrierCode: "invalid_grant", codeMayBeSpent: true)
 
     /// - Parameter name: The name of the field that the client sent.
-    static func unknownHandle(sentAs name: String) -> SignInError {
+    package static func unknownHandle(sentAs name: String) -> SignInError {
         SignInError(
             .invalidToken, .invalidRequest,
             "\(name) is unknown, was used, or has expired, or code_verifier does not match the code_challenge of the "
                 + "sign-in. Sign in again to get a new state_key.")
     }
 
-    static let userAlreadyExists = SignInError(
+    package static let userAlreadyExists = SignInError(
         .userAlreadyExists, .invalidRequest, "This user is already registered. Sign in instead.")
 
     static let emailAlreadyExists = SignInError(
         .userAlreadyExists, .invalidRequest,
         "This e-mail address belongs to another account. Sign in to that account instead.")
 
-    static let emailDomainBlocked = SignInError(
+    package static let emailDomainBlocked = SignInError(
         .emailDomainBlocked, .invalidRequest,
         "The operator does not allow e-mail addresses of this domain. Use another address.")
 
@@ -89,18 +97,18 @@ extension SignInError {
         .invalidToken, .requestDenied, "The session token is missing, unknown, expired or revoked. Sign in again.")
 
     /// Also for other users' sessions, so that guesses learn nothing.
-    static let noSuchSession = SignInError(
+    package static let noSuchSession = SignInError(
         .notFound, .invalidRequest, "The user has no session of this id. List the sessions to get their ids.")
 
-    static let noSuchIdentity = SignInError(
+    package static let noSuchIdentity = SignInError(
         .notFound, .invalidRequest, "The user has no identity of this id. List the identities to get their ids.")
 
-    static let lastIdentity = SignInError(
+    package static let lastIdentity = SignInError(
         .lastIdentity, .invalidRequest,
         "This is the user's last identity, needed to sign in. To remove the account, erase the user instead.")
 
     /// One text for every cause, so that guesses learn nothing.
-    static let refreshTokenInvalid = SignInError(
+    package static let refreshTokenInvalid = SignInError(
         .invalidGrant, .requestDenied,
         "The refresh token is unknown, expired, revoked, used before, or of another client. Sign in again.")
 
@@ -122,14 +130,14 @@ extension SignInError {
         "The server cannot reach its database, and the code is spent. Ask the user again in a moment.", retryAfter: 5,
         fault: .ours, codeMayBeSpent: true)
 
-    static let unknownReceipt = SignInError(
+    package static let unknownReceipt = SignInError(
         .invalidToken, .invalidRequest, "This server did not issue the receipt. Do not carry out the transaction.")
 
     static let expiredReceipt = SignInError(
         .invalidToken, .invalidRequest,
         "The receipt has expired. Do not carry out the transaction; ask the user to approve it again.")
 
-    static let usedReceipt = SignInError(
+    package static let usedReceipt = SignInError(
         .receiptRedeemed, .requestDenied,
         "The receipt was redeemed before. Do not carry out the transaction a second time.")
 

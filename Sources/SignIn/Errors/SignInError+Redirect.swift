@@ -6,7 +6,7 @@ extension SignInError {
         "state is unknown, was used, or is older than ten minutes. Start a new sign-in."
     ).telling(.over)
 
-    static let otherBrowser = SignInError(
+    package static let otherBrowser = SignInError(
         .invalidRequest, .requestDenied,
         "The sign-in was started in another browser, or cookies are off. Start a new sign-in, with cookies on."
     ).telling(.elsewhere)
@@ -41,7 +41,7 @@ extension SignInError {
     static let codeOfAnotherSignIn = invalidGrant(
         "The authorization response has the code of another sign-in. Start a new sign-in.")
 
-    static let issuerMixedUp = mixUp(
+    package static let issuerMixedUp = mixUp(
         "The authorization response names another issuer than the provider's. Start a new sign-in.")
 
     static let issuerNotNamed = mixUp(
@@ -78,10 +78,10 @@ extension SignInError {
         .temporarilyUnavailable, .serverError, "Too many sign-ins are under way. Try again in a moment.",
         retryAfter: 1, fault: .ours)
 
-    static let sessionCodeUnknown = SignInError(
+    package static let sessionCodeUnknown = SignInError(
         .invalidToken, .invalidRequest, "session_id is unknown, was used, or has expired. Start a new sign-in.")
 
-    static let sessionCodeVerifierWrong = invalidGrant(
+    package static let sessionCodeVerifierWrong = invalidGrant(
         "code_verifier does not match the code_challenge of the sign-in. Start a new sign-in.")
 
     /// The carrier sent the browser back with an error (OpenID Connect Core section 3.1.2.6).

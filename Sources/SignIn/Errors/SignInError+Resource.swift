@@ -6,11 +6,11 @@ extension SignInError {
         .notFound, .invalidRequest,
         "This provider has no resource of this name. Use a name from its configured resources.")
 
-    static let grantMissing = SignInError(
+    package static let grantMissing = SignInError(
         .grantMissing, .requestDenied,
         "No tokens of this provider are stored for this user and client. Sign the user in with the provider.")
 
-    static let grantRevoked = SignInError(
+    package static let grantRevoked = SignInError(
         .grantRevoked, .requestDenied,
         "The provider or the user has revoked the user's consent. Sign the user in with the provider again.")
 

@@ -52,7 +52,7 @@ package struct SignInError: Error, Sendable, Hashable {
         let code: Code
         let carrierCode: String?
         let errorType: ErrorType
-        var description: String
+        let problem: String
         var field: String?
         var attributeProblems = UserAttributes<String>()
         var check: IDTokenCheck?
@@ -76,12 +76,12 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 
     init(
-        _ code: Code, _ errorType: ErrorType, _ description: String, carrierCode: String? = nil,
+        _ code: Code, _ errorType: ErrorType, _ problem: String, field: String? = nil, carrierCode: String? = nil,
         retryAfter: Int64? = nil, fault: Fault = .client, codeMayBeSpent: Bool = false
     ) {
         contents = Boxed(
             Contents(
-                code: code, carrierCode: carrierCode, errorType: errorType, description: description,
+                code: code, carrierCode: carrierCode, errorType: errorType, problem: problem, field: field,
                 retryAfter: retryAfter, fault: fault, codeMayBeSpent: codeMayBeSpent))
     }
 
@@ -90,15 +90,9 @@ package struct SignInError: Error, Sendable, Hashable {
     package var carrierCode: String? { contents.value.carrierCode }
     package var errorType: ErrorType { contents.value.errorType }
     /// What was wrong and what to do, for the developer of the app.
-    package private(set) var description: String {
-        get { contents.value.description }
-        set { contents.value.description = newValue }
-    }
-    /// The name of the request's field that is to blame, if the description begins with it.
-    package private(set) var field: String? {
-        get { contents.value.field }
-        set { contents.value.field = newValue }
-    }
+    package var description: String { (field.map { $0 + " " } ?? "") + contents.value.problem }
+    /// The name of the request's field that is to blame, with which the description begins; nil if there is none.
+    package var field: String? { contents.value.field }
     /// What is wrong with each attribute that is to blame, such as `is missing`; the description names them all.
     package internal(set) var attributeProblems: UserAttributes<String> {
         get { contents.value.attributeProblems }
@@ -151,18 +145,7 @@ package struct SignInError: Error, Sendable, Hashable {
     ///   - field: The field's name in RFC 6749.
     ///   - problem: The description without that name.
     static func invalidRequest(field: String, _ problem: String) -> SignInError {
-        var error = invalidRequest("\(field) \(problem)")
-        error.field = field
-        return error
-    }
-
-    /// This error, with another name of the field that is to blame. Nothing changes if no field is.
-    package func naming(field sent: String) -> SignInError {
-        guard let field else { return self }
-        var error = self
-        error.field = sent
-        error.description = sent + description.dropFirst(field.count)
-        return error
+        SignInError(.invalidRequest, .invalidRequest, problem, field: field)
     }
 
     static func invalidGrant(_ description: String) -> SignInError {
@@ -200,9 +183,12 @@ package struct SignInError: Error, Sendable, Hashable {
         return error
     }
 
-    func with(_ correlationID: CorrelationID) -> SignInError {
+    /// This error, for the client that made the request.
+    /// - Parameter sentNames: The names under which the client sent fields, by their names in RFC 6749.
+    func with(_ correlationID: CorrelationID, _ sentNames: [String: String] = [:]) -> SignInError {
         var error = self
         error.correlationID = correlationID
+        if let field, let sent = sentNames[field] { error.contents.value.field = sent }
         return error
     }
 }

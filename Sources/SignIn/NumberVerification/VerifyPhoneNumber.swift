@@ -18,6 +18,8 @@ package struct VerifyPhoneNumber: Sendable {
         /// Without a name and a network, Telco Finder chooses by the number that is verified.
         package var choice: OperatorChoice
         package var correlationID: CorrelationID?
+        /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
+        package var sentNames: [String: String] = [:]
 
         package init(choice: OperatorChoice) { self.choice = choice }
     }

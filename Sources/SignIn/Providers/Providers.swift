@@ -73,12 +73,7 @@ package struct Providers: Sendable {
 }
 
 extension SignInError {
-    /// Names the configured providers, at most ten: the sign-in page shows them to everyone, too.
     package static func unknownProvider(in providers: Providers) -> SignInError {
-        let names = providers.all.map(\.name)
-        let shown = names.prefix(10).joined(separator: ", ") + (names.count > 10 ? ", …" : "")
-        return SignInError(
-            .notFound, .invalidRequest,
-            "No sign-in provider of this name is configured. Use the name of a configured one: \(shown).")
+        unknownProvider(among: providers.all.map(\.name))
     }
 }

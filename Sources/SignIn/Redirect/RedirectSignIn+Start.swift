@@ -18,7 +18,7 @@ extension RedirectSignIn {
             }
         } catch {
             logStart(error, at: request.provider.text, correlationID)
-            throw error.with(correlationID)
+            throw error.with(correlationID, request.sentNames)
         }
     }
 

@@ -34,7 +34,7 @@ extension RedirectSignIn {
             }
         } catch {
             logStart(error, at: question.provider, correlationID)
-            throw error.with(correlationID)
+            throw error.with(correlationID, question.sentNames)
         }
     }
 

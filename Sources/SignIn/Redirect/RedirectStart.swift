@@ -32,6 +32,8 @@ package struct RedirectStart: Sendable {
     /// Whether the frontend uses the `session_id` of the outcome as its session, as those made for Zephr do.
     package var sessionIDIsSession = false
     package var correlationID: CorrelationID?
+    /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
+    package var sentNames: [String: String] = [:]
     /// Who begins: a browser without an API key, or an app.
     package var caller = CallerTerms()
     /// The id of the session whose user adds an identity; nil for a sign-in.

@@ -52,7 +52,7 @@ package struct AuthorizeTransaction: Sendable {
                 return CapsuleSubject(log, .transaction)
             }
         } catch {
-            throw error.with(correlationID)
+            throw error.with(correlationID, request.sentNames)
         }
     }
 

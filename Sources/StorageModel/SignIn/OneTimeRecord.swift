@@ -8,7 +8,7 @@ package struct OneTimeRecord: Sendable, Hashable {
     package let content: [UInt8]
     package let expiresAt: Timestamp
 
-    /// The bytes that a database needs for a record besides its content, with its indexes, at most.
+    /// The bytes that a database needs for a record besides its content, with its indexes.
     package static let overhead = 248
 
     package init(handle: TokenHash, purpose: String, content: [UInt8], expiresAt: Timestamp) {

@@ -42,6 +42,12 @@ struct ResponseCompressionTests {
         #expect(Self.unzipped(response.body) == Self.text)
     }
 
+    @Test("The shortest and the longest body that are compressed", arguments: [1024, 1 << 20])
+    func ends(_ count: Int) throws {
+        let response = try answer { $0.body = [UInt8](repeating: 65, count: count) }
+        #expect(response.headers[.contentEncoding] == "gzip")
+    }
+
     @Test("A response without gzip still has Vary", arguments: ["identity", "gzip;q=0", "br"])
     func plain(_ accepted: String) throws {
         let response = try answer(to: [.acceptEncoding: accepted])

@@ -106,6 +106,13 @@ struct StaticFilesTests {
         ])
     func impossiblePaths(_ path: String) { #expect(SitePath.file(path) == nil) }
 
+    @Test("A path may have 1024 bytes")
+    func longPath() {
+        let path = "/" + String(repeating: "a/", count: 511) + "b"
+        #expect(SitePath.file(path) == String(path.dropFirst()))
+        #expect(SitePath.file(path + "c") == nil)
+    }
+
     @Test(
         "Dot segments and encoded slashes are refused by the parser",
         arguments: [
@@ -386,6 +393,8 @@ struct StaticFilesTests {
         #expect(cache.byteCount == 20)
         for number in 0..<10 { cache.keep(content(0), of: "\(number)", versions(0)) }
         #expect(cache.count == 4)
+        cache.keep(content(30), of: "all", versions(30))
+        #expect(cache.content(of: "all", versions(30)) != nil)
         // Written just now: the file system's clock may not have advanced.
         #expect(versions(1).mayChangeUnseen(at: .init(seconds: 1002, nanoseconds: 0)))
         #expect(!versions(1).mayChangeUnseen(at: .init(seconds: 1003, nanoseconds: 0)))

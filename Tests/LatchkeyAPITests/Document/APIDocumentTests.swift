@@ -117,6 +117,11 @@ import Testing
         for name in components["schemas"]?.object?.members.map(\.name) ?? [] {
             #expect(references.contains("#/components/schemas/\(name)"), "nothing refers to the schema \(name)")
         }
+        let examples = components["examples"]?.object?.members.map(\.name) ?? []
+        #expect(examples.count > 40)
+        for name in Set(examples) {
+            #expect(examples.count { $0 == name } == 1, "two errors have the name \(name): give one another by as:")
+        }
     }
 
     @Test("Every example matches its schema")
@@ -129,7 +134,6 @@ import Testing
                 guard media.name.contains("json") || media.name.contains("form") else { continue }
                 let examples = (media.value.object?["examples"]?.object?.members ?? [])
                     .compactMap { contract.schemas.resolved($0.value)?["value"] }
-                // The errors that ask for a registration have more members than an example.
                 let all = [media.value.object?["example"]].compactMap(\.self) + examples
                 #expect(!all.isEmpty, "\(method) \(path) has no example of \(media.name), or one that is not JSON")
                 for example in all {
@@ -140,6 +144,18 @@ import Testing
             }
         }
         #expect(count > 100)
+    }
+
+    @Test("Each example of an error is made where the error is thrown, and no text of one is in the document")
+    func errors() throws {
+        let folder = "Sources/LatchkeyAPI/Document"
+        let files = try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder)).sorted()
+        for file in files {
+            let copies = try Repository.text("\(folder)/\(file)")
+                .matches(of: /\b(?:APIError|HTTPError)\(\s*\.|\.malformed\(|reason: "[^"]/)
+            #expect(copies.isEmpty, "\(file) makes an error: use the value that the server throws")
+        }
+        #expect(files.contains("APIRefusal.swift"))
     }
 
     @Test("The fields of each body in the document are those that its call reads")

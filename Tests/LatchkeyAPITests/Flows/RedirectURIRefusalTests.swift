@@ -55,6 +55,54 @@ struct RedirectURIRefusalTests {
         #expect(cause == "redirect_uri is \(Self.page), and the client has no registered one")
     }
 
+    struct Call: Sendable, CustomTestStringConvertible {
+        var method = HTTPRequest.Method.post
+        let path: String
+        var body = ""
+        var headers: @Sendable (_ token: String) -> HTTPFields = { _ in [:] }
+        var says = "redirectURI is not one of"
+
+        var testDescription: String { "\(method) \(path)" }
+    }
+
+    private static let signIn = SignInBody().code("CODE-2").with("redirect_uri", nil)
+        .with("redirectURI", "\"https://evil.example/cb\"")
+    private static let start = #""client_id":"client-1","redirectURI":"https://evil.example/cb"}"#
+
+    static let calls: [Call] = [
+        Call(path: "/auth/zenkey/sign-in", body: signIn.json),
+        Call(
+            path: "/users/me/identities", body: signIn.with("provider", "\"zenkey\"").json,
+            headers: { [.authorization: "Bearer \($0)"] }),
+        Call(
+            path: "/auth/zenkey/authorize", body: signIn.with("context", "\"Pay\"").with("acr_values", "\"a3\"").json,
+            headers: { [.authorization: "Bearer \($0)"] }),
+        Call(
+            method: .get,
+            path: "/auth/bank/start?client_type=web&client_id=client-1&redirectUri=https%3A%2F%2Fevil.example%2Fcb",
+            says: "redirectUri is not one of"),
+        Call(path: "/auth/bank/start", body: #"{"client_type":"ios","# + start),
+        Call(
+            path: "/auth/bank/link", body: #"{"client_type":"web","# + start,
+            headers: { [.cookie: "__Host-latchkey_session=\($0)", .origin: "https://login.example"] }),
+        Call(
+            path: "/auth/zenkey-async-signin",
+            body: #"{"login_hint":"+13105551234","scope":"openid","mccmnc":"310410","# + start),
+        Call(
+            path: "/auth/bank/backchannel", body: #"{"login_hint":"jane@example.com","clientId":"nobody"}"#,
+            says: "clientId is not one of"),
+    ]
+
+    @Test("is called in every call what the client called it, and so is an unknown client", arguments: calls)
+    func sentName(_ call: Call) async throws {
+        let app = try TestApp { $0.redirectURIs = [Self.page] }
+        var headers = call.headers(try await app.token())
+        headers[.accept] = "application/json"
+        if call.method == .post { headers[.contentType] = "application/json" }
+        let answer = try await app.send(call.method, call.path, headers, body: call.body)
+        #expect(answer.status == 400 && answer.description.hasPrefix(call.says), "\(answer.body)")
+    }
+
     @Test("has at most ten lines in a minute, because anyone can send it")
     func flood() async throws {
         let app = try TestApp { $0.redirectURIs = [Self.page] }

@@ -42,7 +42,7 @@ struct NumberApp: Sendable {
     init(
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: RegistrationRules = RegistrationRules(),
-        limits: RequestLimits = RequestLimits(), dpop: DPoPSetting = .auto, takesHashes: Bool = false,
+        limits: RequestLimits = RequestLimits(), dpop: FeatureUse = .auto, takesHashes: Bool = false,
         pause: PollPauses? = nil, telcoFinder change: ((inout SignInConfiguration.TelcoFinderRules) -> Void)? = nil
     ) throws {
         let (northwind, southwind) = (FakeOperator("northwind", clock: clock), FakeOperator("southwind", clock: clock))

@@ -214,6 +214,13 @@ struct PhoneVerificationRedirectTests {
         #expect(try await walk.app.send(.post, id, body: #"{"confirmation":"c"}"#).status == 401)
     }
 
+    @Test("A redirect URI that is not registered is called what the app called it")
+    func sentName() async throws {
+        let walk = try await PhoneVerificationWalk(NumberApp())
+        let answer = try await walk.post(#""operator":"northwind","redirectURI":"https://evil.example/cb""#)
+        #expect(answer.status == 400 && answer.description.hasPrefix("redirectURI is not one of"), "\(answer.body)")
+    }
+
     @Test("An operator that cannot be used is told at once, and no browser is sent away")
     func unreachable() async throws {
         let walk = try await PhoneVerificationWalk(NumberApp())

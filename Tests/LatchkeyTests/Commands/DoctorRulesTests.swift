@@ -144,17 +144,17 @@ struct DoctorRulesTests {
         let metadata: String
         let severities: [DoctorReport.Finding.Severity]
         let says: String
-        var requests = PushedAuthorizationRequests.auto
+        var requests = FeatureUse.auto
         var responseMode = AuthorizationResponseMode.query
-        var dpop = DPoPSetting.auto
-        var signed = SignedRequestObjects.auto
+        var dpop = FeatureUse.auto
+        var signed = FeatureUse.auto
         /// Whether the client has a private key: of P-256.
         var hasKey = false
         var requiresIssuer: Bool?
         var profile: SecurityProfile?
         /// In how many days the client's certificate expires; nil if it has none.
         var certificateDays: Int64?
-        var mutualTLS = MutualTLSSetting.auto
+        var mutualTLS = FeatureUse.auto
         /// Whether the client's ID tokens and userinfo are encrypted, with ECDH-ES and A128GCM.
         var isEncrypted = false
         var testDescription: String {
@@ -165,10 +165,10 @@ struct DoctorRulesTests {
 
         init(
             _ metadata: String, _ severity: DoctorReport.Finding.Severity?, _ says: String = "",
-            par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
-            dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false,
+            par requests: FeatureUse = .auto, _ responseMode: AuthorizationResponseMode = .query,
+            dpop: FeatureUse = .auto, signed: FeatureUse = .auto, hasKey: Bool = false,
             requiresIssuer: Bool? = nil, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
-            mtls mutualTLS: MutualTLSSetting = .auto, isEncrypted: Bool = false
+            mtls mutualTLS: FeatureUse = .auto, isEncrypted: Bool = false
         ) {
             self.init(
                 metadata, [severity].compactMap(\.self), says, par: requests, responseMode, dpop: dpop, signed: signed,
@@ -178,10 +178,10 @@ struct DoctorRulesTests {
 
         init(
             _ metadata: String, _ severities: [DoctorReport.Finding.Severity], _ says: String,
-            par requests: PushedAuthorizationRequests = .auto, _ responseMode: AuthorizationResponseMode = .query,
-            dpop: DPoPSetting = .auto, signed: SignedRequestObjects = .auto, hasKey: Bool = false,
+            par requests: FeatureUse = .auto, _ responseMode: AuthorizationResponseMode = .query,
+            dpop: FeatureUse = .auto, signed: FeatureUse = .auto, hasKey: Bool = false,
             requiresIssuer: Bool? = nil, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
-            mtls mutualTLS: MutualTLSSetting = .auto, isEncrypted: Bool = false
+            mtls mutualTLS: FeatureUse = .auto, isEncrypted: Bool = false
         ) {
             self.certificateDays = certificateDays
             self.mutualTLS = mutualTLS

@@ -183,8 +183,7 @@ import Testing
                 #expect(!examples.isEmpty, "\(operation) \(status)")
                 for example in examples {
                     let body = Array(example.text.utf8)
-                    let isOffer = ["user_not_registered", "unlinked_user"].contains(example.object?["error"]?.string)
-                    if operation == signIn, !isOffer {
+                    if operation == signIn {
                         #expect(throws: Never.self, "\(operation) \(status)") {
                             _ = try IOSExampleApp.signInResult(status, body)
                         }

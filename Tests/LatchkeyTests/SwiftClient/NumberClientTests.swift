@@ -116,11 +116,12 @@ struct NumberClientTests {
     @Test("A user adds the number of the device, and signs in with it")
     func linked() async throws {
         try await ProviderWalk.withOperators { walk in
-            func token(at name: String = "northwind") throws -> String {
-                try #require(walk.harness.simulator.makeOperatorToken(at: name, user: "jane"))
+            func token(at name: String = "northwind", of user: String = "jane") throws -> String {
+                try #require(walk.harness.simulator.makeOperatorToken(at: name, user: user))
             }
             let latchkey = try walk.harness.client()
-            _ = try await latchkey.signIn(withOperatorToken: try token(at: "harbor"), at: .init(name: "harbor"))
+            let harbor = try token(at: "harbor", of: "mira")
+            _ = try await latchkey.signIn(withOperatorToken: harbor, at: .init(name: "harbor"))
             let user = try await latchkey.me()
             let identity = try await latchkey.linkNumber(operatorToken: try token(), at: Self.northwind)
             #expect(identity.issuer.hasSuffix("/operators/northwind"))

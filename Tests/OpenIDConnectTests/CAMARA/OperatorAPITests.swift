@@ -26,7 +26,7 @@ struct OperatorAPITests {
 
         init(
             _ response: OutboundResponse, token: OutboundResponse? = nil, correlationID: String = "corr-1",
-            dpop: DPoPSetting = .never, requiresIDTokens: Bool = false
+            dpop: FeatureUse = .never, requiresIDTokens: Bool = false
         ) async throws {
             let subjects = try SignInSubjects(correlationID: correlationID)
             http = ScriptedHTTPClient { request throws(OutboundError) in
@@ -226,6 +226,20 @@ struct OperatorAPITests {
         #expect(error?.reason.contains("for developers") == false)
         #expect(OperatorAPIRefusal(code: code) == meaning)
         #expect(stage.http.requests(to: Self.root).count == 1)
+    }
+
+    @Test(
+        "The wait that an operator demands is a number of seconds, and an hour at most",
+        arguments: [
+            ("0", 0), ("3600", 3600), ("3601", 3600), ("-1", nil), ("1.5", nil), ("Sat, 28 Nov 2026 07:00:00 GMT", nil),
+        ] as [(String, Int64?)])
+    func wait(_ field: String, _ seconds: Int64?) async throws {
+        var response = OutboundResponse.json(#"{"code":"TOO_MANY_REQUESTS"}"#, status: 429)
+        response.retryAfter = field
+        let stage = try await Stage(response)
+        let error = await failure { () async throws(OIDCError) in try await stage.deviceNumber() }
+        #expect(error?.code == .apiRefused)
+        #expect(error?.retryAfter == seconds)
     }
 
     @Test(

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import OpenIDConnect
@@ -36,6 +37,13 @@ struct DPoPNonceTests {
         ])
     func challenge(_ field: String, _ demands: Bool) {
         #expect(DPoPChallenge.demandsNonce(field) == demands)
+    }
+
+    @Test("An error that demands a nonce has at most 64 KiB", arguments: [(65_536, true), (65_537, false)])
+    func longError(_ bytes: Int, _ demands: Bool) {
+        let error = #"{"error":"use_dpop_nonce"}"#
+        let text = error + String(repeating: " ", count: bytes - error.utf8.count)
+        #expect(DPoPChallenge.isIn(.json(text, status: 400), hasAccessToken: false) == demands)
     }
 
     @Test("The nonces of many servers are bounded, and the newest stay")

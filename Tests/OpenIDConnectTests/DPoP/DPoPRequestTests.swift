@@ -35,7 +35,7 @@ struct DPoPRequestTests {
         let client: ClientCredentials
 
         init(
-            _ setting: DPoPSetting = .always, metadata: [(String, String)] = [], prefersBoundTokens: Bool = false,
+            _ setting: FeatureUse = .always, metadata: [(String, String)] = [], prefersBoundTokens: Bool = false,
             authentication: ClientAuthentication = .clientSecretBasic(Secret("s"))
         ) throws {
             let document = DPoPRequestTests.metadata(metadata).text
@@ -142,8 +142,8 @@ struct DPoPRequestTests {
             (.auto, [("dpop_signing_alg_values_supported", "7")], true, false), (.auto, [demanded], false, true),
             (.auto, [("dpop_bound_access_tokens", "\"true\"")], false, false), (.always, [], false, true),
             (.never, [es256, demanded], true, false),
-        ] as [(DPoPSetting, [(String, String)], Bool, Bool)])
-    func setting(_ setting: DPoPSetting, _ metadata: [(String, String)], _ prefers: Bool, _ hasProof: Bool) async throws
+        ] as [(FeatureUse, [(String, String)], Bool, Bool)])
+    func setting(_ setting: FeatureUse, _ metadata: [(String, String)], _ prefers: Bool, _ hasProof: Bool) async throws
     {
         let stage = try Stage(setting, metadata: metadata, prefersBoundTokens: prefers)
         stage.respond(
@@ -193,8 +193,8 @@ struct DPoPRequestTests {
             (.always, [], nil, nil), (.always, [], "\"N_A\"", nil), (.auto, [demanded], "\"Bearer\"", nil),
             (.auto, [es256], "\"DPOP\"", true), (.auto, [es256], "\"bearer\"", false), (.auto, [es256], nil, nil),
             (.auto, [es256], "\"mac\"", nil), (.never, [es256], "\"DPoP\"", nil), (.never, [], "\"Bearer\"", false),
-        ] as [(DPoPSetting, [(String, String)], String?, Bool?)])
-    func type(_ setting: DPoPSetting, _ metadata: [(String, String)], _ type: String?, _ isBound: Bool?) async throws {
+        ] as [(FeatureUse, [(String, String)], String?, Bool?)])
+    func type(_ setting: FeatureUse, _ metadata: [(String, String)], _ type: String?, _ isBound: Bool?) async throws {
         let stage = try Stage(setting, metadata: metadata, prefersBoundTokens: true)
         stage.respond(FakeCarrier.tokenURL, .json(FakeCarrier.tokens.with("token_type", type).text))
         switch try await stage.exchange() {
@@ -253,6 +253,8 @@ struct DPoPRequestTests {
         _ = try await stage.resource(boundTo: key).get()
         let sent = try #require(try stage.sent(Self.resourceURL).first)
         #expect(SentForm(sent.request).headers["Authorization"] == "DPoP access-1")
+        #expect(sent.request.timeout == .seconds(5))
+        #expect(sent.request.maximumBodyBytes == 65_536)
         let proof = try #require(sent.proof)
         #expect(proof.claims["htm"]?.string == "GET")
         #expect(proof.claims["htu"]?.string == Self.resourceURL)

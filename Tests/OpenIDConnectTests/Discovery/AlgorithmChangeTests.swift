@@ -62,6 +62,18 @@ struct AlgorithmChangeTests {
         #expect(requests == 3)
     }
 
+    @Test("A clock that is set back by more than a minute ends the pause between two requests")
+    func clockSetBack() async throws {
+        let relyingParty = try carrier.relyingParty()
+        let provider = try await relyingParty.provider(SignInSubjects())
+        #expect(try await error(.ec1, provider, relyingParty) == .failed(.algorithm))
+        for (seconds, count) in [(Int64(-60), 2), (-1, 3)] {
+            carrier.clock.advance(bySeconds: seconds)
+            #expect(try await error(.ec1, provider, relyingParty) == .failed(.algorithm))
+            #expect(requests == count)
+        }
+    }
+
     @Test("A token by an algorithm that the client does not accept causes no request")
     func notAccepted() async throws {
         let relyingParty = try carrier.relyingParty()

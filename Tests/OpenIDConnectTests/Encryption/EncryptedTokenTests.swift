@@ -26,7 +26,7 @@ struct EncryptedTokenTests {
         #expect(try opened(Draft.rsa(encryption).text, Draft.rsaKey(), encryption) == "e30.e30.c2ln")
         #expect(try opened(Draft.ec(encryption).text, Draft.ecKey(), encryption) == "e30.e30.c2ln")
         for (apu, apv) in [
-            ([], []), (Array("Alice".utf8), Array("Bob".utf8)), ([UInt8](repeating: 1, count: 200), [0]),
+            ([], []), (Array("Alice".utf8), Array("Bob".utf8)), ([UInt8](repeating: 1, count: 256), [0]),
         ] {
             let text = try Draft.ec(encryption, apu: apu, apv: apv).text
             #expect(try opened(text, Draft.ecKey(), encryption) == "e30.e30.c2ln")
@@ -40,6 +40,14 @@ struct EncryptedTokenTests {
         for (excess, isOpened) in [(0, true), (1, false)] {
             let content = decryption.content(of: Secret(text), maximumBytes: text.utf8.count - excess)
             #expect((content?.exposed == "e30.e30.c2ln") == isOpened)
+        }
+    }
+
+    @Test("A party that is longer than any name is refused")
+    func longParty() throws {
+        let party = [UInt8](repeating: 1, count: 257)
+        for draft in [try Draft.ec(apu: party), try Draft.ec(apv: party)] {
+            #expect(try opened(draft.text, Draft.ecKey(), .a128GCM) == nil)
         }
     }
 

@@ -50,6 +50,28 @@ struct IDTokenExplanationTests {
         #expect(try explain(TokenDraft()).isAccepted)
     }
 
+    @Test(
+        "The expiry is told as before or after now, and that it is not after the time of issue",
+        arguments: [(Int64(1), "in 1 s", false), (0, "0 s ago", true), (-1, "1 s ago", true)])
+    func expiry(_ seconds: Int64, _ distance: String, isNotAfterIssue: Bool) throws {
+        var draft = TokenDraft()
+        draft.claims["exp"] = "\(Self.now + seconds)"
+        draft.claims["iat"] = "\(Self.now)"
+        let found = try #require(try explain(draft).steps.first { $0.check == .expiry }).found
+        #expect(found.contains(", \(distance)"), "\(found)")
+        #expect(found.contains("exp is not after iat") == isNotAfterIssue, "\(found)")
+    }
+
+    @Test("Of the provider's keys eight are shown, and the number of all if there are more")
+    func manyKeys() throws {
+        for (count, rest) in [(8, nil), (9, ", … (9 in all)")] {
+            let keys = (1...count).map { TestKey.ec1.named("k\($0)").jwk }
+            let explanation = try explain(TokenDraft(), keys: .success(TestKey.keySet(keys)))
+            let found = try #require(explanation.steps.first { $0.check == .key }).found
+            #expect(found.hasSuffix("«k8» (ES256)" + (rest ?? "")), "\(found)")
+        }
+    }
+
     @Test("An unreadable part makes only the checks of that part impossible")
     func unreadable() throws {
         let ofHeader: [IDTokenCheck] = [.criticalHeader, .type, .algorithm]

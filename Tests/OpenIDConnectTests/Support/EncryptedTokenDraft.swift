@@ -69,7 +69,7 @@ extension EncryptedTokenDraft {
         if let apv { header.add("apv", quoted(apv)) }
         var draft = EncryptedTokenDraft(header: header)
         let secret = try ephemeral.sharedSecretFromKeyAgreement(with: p256.publicKey)
-        func part(_ bytes: [UInt8]) -> [UInt8] { [0, 0, 0, UInt8(bytes.count)] + bytes }
+        func part(_ bytes: [UInt8]) -> [UInt8] { [0, 0, UInt8(bytes.count / 256), UInt8(bytes.count % 256)] + bytes }
         let bits: [UInt8] = encryption == .a128GCM ? [0, 0, 0, 128] : [0, 0, 1, 0]
         let input =
             [0, 0, 0, 1] + secret.withUnsafeBytes { Array($0) } + part(Array(encryption.rawValue.utf8))

@@ -214,8 +214,8 @@ struct BackchannelAuthenticationTests {
             (.auto, "[\"ES256\"]", false, false), (.never, "[\"ES256\"]", true, false),
             (.always, "[\"ES256\"]", true, true), (.always, "[\"ES256\"]", false, nil), (.always, nil, true, nil),
             (.always, "[\"PS256\"]", true, nil),
-        ] as [(SignedRequestObjects, String?, Bool, Bool?)])
-    func signing(_ setting: SignedRequestObjects, _ listed: String?, _ hasKey: Bool, _ isSigned: Bool?) async throws {
+        ] as [(FeatureUse, String?, Bool, Bool?)])
+    func signing(_ setting: FeatureUse, _ listed: String?, _ hasKey: Bool, _ isSigned: Bool?) async throws {
         let stage = try Stage(Self.metadata.with(Self.algorithms, listed)) { $0.signedBackchannelRequests = setting }
         let result = try await stage.authenticate(signedWith: hasKey ? try Self.key() : nil)
         guard let isSigned else {

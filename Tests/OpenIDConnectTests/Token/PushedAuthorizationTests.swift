@@ -88,8 +88,8 @@ struct PushedAuthorizationTests {
             (.auto, "true", true), (.auto, "false", false), (.auto, nil, false), (.auto, "null", false),
             (.auto, "\"true\"", false), (.always, nil, true), (.always, "false", true), (.always, "true", true),
             (.never, nil, false), (.never, "true", false),
-        ] as [(PushedAuthorizationRequests, String?, Bool)])
-    func setting(_ setting: PushedAuthorizationRequests, _ json: String?, _ isPushed: Bool) async throws {
+        ] as [(FeatureUse, String?, Bool)])
+    func setting(_ setting: FeatureUse, _ json: String?, _ isPushed: Bool) async throws {
         let stage = try Stage(Self.metadata.with(Self.required, json)) { $0.pushedAuthorizationRequests = setting }
         let destination = try await stage.destination().get()
         #expect(stage.pushed.count == (isPushed ? 1 : 0))
@@ -100,8 +100,8 @@ struct PushedAuthorizationTests {
 
     @Test(
         "No browser is sent to a provider without an authorization endpoint, and nothing is pushed",
-        arguments: PushedAuthorizationRequests.allCases)
-    func withoutBrowsers(_ setting: PushedAuthorizationRequests) async throws {
+        arguments: FeatureUse.allCases)
+    func withoutBrowsers(_ setting: FeatureUse) async throws {
         let metadata = Self.metadata.with("authorization_endpoint", nil)
             .with("grant_types_supported", "[\"urn:openid:params:grant-type:ciba\"]")
         let stage = try Stage(metadata) { $0.pushedAuthorizationRequests = setting }

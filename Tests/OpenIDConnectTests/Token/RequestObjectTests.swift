@@ -95,8 +95,8 @@ struct RequestObjectTests {
         arguments: [
             (.auto, "true", true), (.auto, "false", false), (.auto, nil, false), (.auto, "\"true\"", false),
             (.always, nil, true), (.always, "false", true), (.never, nil, false), (.never, "true", false),
-        ] as [(SignedRequestObjects, String?, Bool)])
-    func setting(_ setting: SignedRequestObjects, _ json: String?, _ isSigned: Bool) async throws {
+        ] as [(FeatureUse, String?, Bool)])
+    func setting(_ setting: FeatureUse, _ json: String?, _ isSigned: Bool) async throws {
         let stage = try Stage(FakeCarrier.metadata.with(Self.required, json)) { $0.signedRequestObjects = setting }
         let names = try await stage.query().map(\.name)
         #expect(names.contains("request") == isSigned)

@@ -99,6 +99,7 @@ struct ServerInitiatedAuthorizationTests {
             ("{}", 200, OIDCError.Code.unusableResponse), (#"{"auth_req_id":""}"#, 200, .unusableResponse),
             (#"{"auth_req_id":"a b"}"#, 200, .unusableResponse), (#"{"auth_req_id":1}"#, 200, .unusableResponse),
             (#"{"auth_req_id":"r","expires_in":-1}"#, 200, .unusableResponse),
+            (#"{"auth_req_id":"r","expires_in":0}"#, 200, .unusableResponse),
             (#"{"auth_req_id":"r","expires_in":"1h"}"#, 200, .unusableResponse),
             (#"{"auth_req_id":"r","expires_in":[]}"#, 200, .unusableResponse),
             (#"{"auth_req_id":"r"}"#, 202, .unusableResponse), (#"{"auth_req_id":"r"}"#, 302, .unusableResponse),

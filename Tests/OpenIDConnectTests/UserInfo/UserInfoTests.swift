@@ -25,6 +25,8 @@ struct UserInfoTests {
             #expect(request.map(\.url.text) == [FakeCarrier.userInfoURL + "?correlation_id=corr-1"])
             #expect(request.first?.headers.first { $0.name == "Authorization" }?.value == "Bearer access-1")
             #expect(request.first?.method == .get)
+            #expect(request.first?.timeout == .seconds(5))
+            #expect(request.first?.maximumBodyBytes == 65_536)
             return .success(info)
         } catch {
             return .failure(error)

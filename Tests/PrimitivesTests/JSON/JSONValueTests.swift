@@ -26,6 +26,7 @@ struct JSONValueTests {
         "A number that is not whole, or not exactly representable, is not an integer",
         arguments: [
             "1.5", "1e300", "-1e300", "9223372036854775808", "9007199254740994.0", "1e-5", "\"1\"", "true", "null",
+            String(repeating: "9", count: 64),
         ])
     func notWhole(_ text: String) throws {
         #expect(try JSONValue(parsing: Array(text.utf8)).integer == nil)

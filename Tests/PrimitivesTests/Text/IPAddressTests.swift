@@ -32,6 +32,29 @@ struct IPAddressTests {
         for text in ["126.0.0.1", "128.0.0.1", "::2", "::"] { #expect(IPAddress(text)?.isLoopback == false) }
     }
 
+    @Test(
+        "of one holder share an IPv4 /24 or an IPv6 /48",
+        arguments: [
+            ("192.0.2.0", "192.0.2.255", "192.0.3.0"),
+            ("2001:db8:1::", "2001:db8:1:ffff:ffff:ffff:ffff:ffff", "2001:db8:2::"),
+        ])
+    func subnets(_ first: String, _ last: String, _ beyond: String) throws {
+        let subnet = try #require(IPAddress(first)).subnet
+        #expect(IPAddress(last)?.subnet == subnet)
+        #expect(IPAddress(beyond)?.subnet != subnet)
+    }
+
+    @Test(
+        "A range is of many owners if it is larger than the largest private network",
+        arguments: [
+            ("10.0.0.0/8", false), ("10.0.0.0/7", true), ("0.0.0.0/0", true), ("::ffff:10.0.0.0/104", false),
+            ("::ffff:10.0.0.0/103", true), ("::ffff:0.0.0.0/96", true), ("fc00::/7", false), ("fc00::/6", true),
+            ("::/0", true), ("192.0.2.1", false),
+        ])
+    func ofManyOwners(_ text: String, _ isOfMany: Bool) throws {
+        #expect(try #require(IPAddressRange(text)).isOfManyOwners == isOfMany)
+    }
+
     static let ranges: [(range: String, inside: [String], outside: [String])] = [
         (
             "10.0.0.0/8", ["10.0.0.0", "10.255.255.255", "::ffff:10.1.1.1"],
@@ -42,7 +65,8 @@ struct IPAddressTests {
         ("0.0.0.0/0", ["1.2.3.4"], ["::1", "2001:db8::1"]), ("::/0", ["1.2.3.4", "2001:db8::1"], []),
         ("2001:db8::/32", ["2001:db8:ffff::1"], ["2001:db9::"]),
         ("2001:db8:0:1::/65", ["2001:db8:0:1::5"], ["2001:db8:0:1:8000::"]),
-        ("fd00::/8", ["fd12::1"], ["fe00::1"]),
+        ("fd00::/8", ["fd12::1"], ["fe00::1"]), ("192.0.2.7/32", ["192.0.2.7"], ["192.0.2.6", "192.0.2.8"]),
+        ("2001:db8::7/128", ["2001:db8::7"], ["2001:db8::6", "2001:db8::8"]),
     ]
 
     @Test("belong to ranges by their prefix", arguments: ranges)

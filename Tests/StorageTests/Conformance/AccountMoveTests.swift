@@ -71,6 +71,26 @@ struct AccountMoveTests {
             ])
     }
 
+    @Test("A move and its undoing leave identities that share the issuer or the subject", arguments: StoreKind.engines)
+    func alike(kind: StoreKind) async throws {
+        let stage = try AccountMoveStage(kind)
+        let alike = [stage.atA, stage.atB].flatMap {
+            [
+                Identity(issuer: $0.issuer, subject: stage.atC.subject),
+                Identity(issuer: stage.atC.issuer, subject: $0.subject),
+            ]
+        }
+        let user = try #require(try await stage.signIn(stage.atA)).user.id
+        var others: [IdentityStatus] = []
+        for identity in alike { others.append(.live(try #require(try await stage.signIn(identity)).user.id)) }
+        _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA)])
+        #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.moved(user), .live(user)])
+        #expect(try await stage.store.statuses(of: alike) == others)
+        _ = try await stage.undo(1, user, at: 1).get()
+        #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(user), .unknown])
+        #expect(try await stage.store.statuses(of: alike) == others)
+    }
+
     @Test("Where registration is required, a moved user need not register", arguments: StoreKind.engines)
     func movesWithoutRegistration(kind: StoreKind) async throws {
         let stage = try AccountMoveStage(kind)

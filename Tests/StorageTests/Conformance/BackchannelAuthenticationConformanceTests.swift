@@ -106,8 +106,9 @@ struct BackchannelAuthenticationConformanceTests {
     @Test("Of changes to the same revision only the first is stored", arguments: StoreKind.all)
     func replace(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let record = try record()
+        let (record, other) = (try record(), try self.record())
         _ = try await add(record, to: store)
+        _ = try await add(other, to: store)
         let wins = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<20 {
                 var changed = record
@@ -124,16 +125,18 @@ struct BackchannelAuthenticationConformanceTests {
         #expect(stored.revision == 1)
         #expect(try await store.backchannelAuthentication(notification: record.notification, at: now) == nil)
         #expect(try await store.replaceBackchannelAuthentication(stored))
+        #expect(try await store.backchannelAuthentication(handle: other.handle, at: now) == other)
         withExtendedLifetime(holding) {}
     }
 
     @Test("The completion and the session are stored in one commit", arguments: StoreKind.all)
     func end(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        var record = try record()
-        record.phase = .approved
+        var (record, bystander) = (try record(), try self.record())
+        (record.phase, bystander.phase) = (.approved, .approved)
         _ = try await add(record, to: store)
-        record.phase = .done
+        _ = try await add(bystander, to: store)
+        (record.phase, bystander.phase) = (.done, .done)
         let identity = Records.identity()
         var session = try Records.session()
         session.isAudited = true
@@ -161,6 +164,13 @@ struct BackchannelAuthenticationConformanceTests {
         #expect(try await store.endBackchannelAuthentication(record, with: stranger, givingBackTo: nil) == .unknownUser)
         #expect(try await store.session(other.tokenHash, at: now) == nil)
         #expect(try await store.backchannelAuthentication(handle: record.handle, at: now)?.revision == 2)
+        let ending = try await store.endBackchannelAuthentication(
+            bystander, with: Records.signIn(), givingBackTo: nil)
+        guard case .signedIn(let newcomer) = ending else {
+            Issue.record("the other is not signed in")
+            return
+        }
+        #expect(newcomer.isNew && newcomer.user.id != signedIn.user.id)
         withExtendedLifetime(holding) {}
     }
 

@@ -80,6 +80,37 @@ struct LinkConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    @Test("Identities that share an issuer or a subject are linked and removed one by one", arguments: StoreKind.all)
+    func alike(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identities = [("https://a.example", "7"), ("https://b.example", "7"), ("https://a.example", "8")].map {
+            Identity(issuer: $0.0, subject: $0.1)
+        }
+        let session = try Records.session()
+        let user = try #require(await store.signIn(Records.signIn(identities[0], session: session))).user
+        #expect(try await store.statuses(of: identities) == [.live(user.id), .unknown, .unknown])
+        for identity in identities { _ = try await store.link(link(identity, to: user, holding: session)) }
+        #expect(try await store.statuses(of: identities) == Array(repeating: .live(user.id), count: 3))
+        var found: [LinkedIdentity] = []
+        for identity in identities {
+            guard case .wasLinked(let linked) = try await store.link(link(identity, to: user, holding: session)) else {
+                Issue.record("not linked")
+                return
+            }
+            found.append(linked)
+        }
+        #expect(found.map(\.issuer) == identities.map(\.issuer))
+        #expect(Set(found.map(\.id)).count == 3)
+        let removal = try await store.removeIdentity(id: found[0].id, of: user.id, keeping: nil) { identity in
+            AuditEvent(
+                at: Records.now, AuditEvent.Kind("identity.gone"), user: user.id, by: .user,
+                details: AuditDetails { $0.add("identity", identity.fingerprint) })
+        }
+        #expect(removal == .removed)
+        #expect(try await store.statuses(of: identities) == [.unknown, .live(user.id), .live(user.id)])
+        withExtendedLifetime(holding) {}
+    }
+
     @Test("A user cannot have more identities than the limit", arguments: StoreKind.all)
     func limit(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()

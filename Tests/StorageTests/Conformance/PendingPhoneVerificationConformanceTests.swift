@@ -68,6 +68,10 @@ struct PendingPhoneVerificationConformanceTests {
     func confirmed(kind: StoreKind, status: PhoneVerification.Status) async throws {
         let setting = try await Setting(kind)
         try await setting.begin()
+        let other = PendingPhoneVerification(
+            id: Records.hash(), user: setting.user, session: setting.session, phoneNumber: Self.number,
+            operatorName: "northwind", expiresAt: setting.pending.expiresAt)
+        #expect(try await setting.store.beginPhoneVerification(other))
         #expect(try await setting.state() == .pending(setting.pending))
         #expect(try await setting.add(status))
         #expect(try await setting.add(status) == false, "a browser comes back once")
@@ -81,6 +85,7 @@ struct PendingPhoneVerificationConformanceTests {
         #expect(try await setting.number == (status == .verified ? Self.number : nil))
         let events = try await setting.store.auditEvents(AuditQuery(kind: .phoneNumberVerified))
         #expect(events.map(\.event.user) == (status == .verified ? [setting.user] : []))
+        #expect(try await setting.store.pendingPhoneVerification(other.id, at: Records.now) == other)
     }
 
     @Test("Another session can neither confirm nor read it", arguments: StoreKind.engines)

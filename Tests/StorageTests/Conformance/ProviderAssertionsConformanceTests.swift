@@ -105,6 +105,8 @@ struct ProviderAssertionsConformanceTests {
         let user = try #require(await store.signIn(Records.signIn(carrier, session: first))).user.id
         let link = IdentityLink(other, to: user, holding: first.tokenHash, at: Records.now, limit: 9, requestID: nil)
         _ = try await store.link(link)
+        // Another user of the first issuer says nothing about this one.
+        _ = try await store.signIn(Records.signIn())
         for (number, step) in row.steps.enumerated() {
             try await take(step, of: user, at: Self.time(of: Int64(number)), in: first.id, carrier, other, store)
         }
@@ -173,6 +175,21 @@ struct ProviderAssertionsConformanceTests {
         #expect(moved.wasMoved && moved.isChanged)
         #expect(moved.user.profile == [.name: "Jane Doe", .email: "b@x"])
         #expect(moved.user.assertions?.email == Verification(at: Records.now, by: present.issuer))
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("It is followed as well if it tells its values at a later sign-in", arguments: StoreKind.engines)
+    func movedInSilence(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let former = Records.identity()
+        let present = Identity(issuer: "https://b.example", subject: "7")
+        _ = try await store.signIn(Records.signIn(former, profile: [.name: "Jane", .email: "a@x"]))
+        let record = SignInRecord(
+            identity: present, profile: nil, session: try Records.session(), newcomers: .mustRegister,
+            portedFrom: [PortedIdentity(identity: former, issuedAt: Records.now, token: Records.hash())])
+        #expect(try await store.signIn(record)?.user.profile == [.name: "Jane", .email: "a@x"])
+        let told: Profile = [.name: "Jane Doe", .email: "b@x"]
+        #expect(try await store.signIn(Records.signIn(present, profile: told))?.user.profile == told)
         withExtendedLifetime(holding) {}
     }
 

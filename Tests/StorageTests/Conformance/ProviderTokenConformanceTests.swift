@@ -62,10 +62,34 @@ struct ProviderTokenConformanceTests {
         #expect(try await found(user, in: store, client: "ccid-other") == nil)
         let other = try await signIn(Records.identity(), tokens("other"), in: store)
         #expect(try await found(other, in: store)?.sealed.content == Array("other".utf8))
+        for (provider, client) in [("other", Self.client), ("zoom", "ccid-other")] {
+            try await signIn(identity, tokens("\(provider) \(client)", provider: provider, client: client), in: store)
+        }
+        #expect(try await found(user, in: store) == second, "those of others are rows of their own")
+        for (provider, client) in [("other", Self.client), ("zoom", "ccid-other")] {
+            let content = try await found(user, in: store, provider: provider, client: client)?.sealed.content
+            #expect(content == Array("\(provider) \(client)".utf8))
+        }
         withExtendedLifetime(holding) {}
     }
 
     private static let ended = AuditEvent(at: Records.now, .init("provider_grant.ended"), user: nil, by: .latchkey)
+
+    /// Users whose rows have the versions from the first one on, each with a lease.
+    private func leasedRows(_ versions: Int, in store: any Store) async throws -> [(UserID, ProviderTokenRecord)] {
+        var rows: [(UserID, ProviderTokenRecord)] = []
+        for number in 0..<versions {
+            let identity = Records.identity()
+            var user = UserID(0)
+            for _ in 0...number { user = try await signIn(identity, tokens("a"), in: store) }
+            let row = try #require(try await found(user, in: store))
+            let request = ProviderTokenRecord.Request(refreshToken: Records.hash(), startedAt: Records.now)
+            let lease = NewProviderTokenLease(holder: "c", request: request, endsAt: Records.now)
+            #expect(try await store.leaseProviderTokens(row.serial, version: row.version, lease))
+            rows.append((user, try #require(try await found(user, in: store))))
+        }
+        return rows
+    }
 
     @Test("A lease and its request are written at the row's present version only", arguments: StoreKind.engines)
     func leases(kind: StoreKind) async throws {
@@ -73,6 +97,8 @@ struct ProviderTokenConformanceTests {
         let identity = Records.identity()
         let user = try await signIn(identity, tokens("first"), in: store)
         let row = try #require(try await found(user, in: store))
+        let others = try await leasedRows(7, in: store)
+        #expect(others.map(\.1.version) == (1...7).map { row.version + $0 })
         #expect(row.lease == nil && row.request == nil)
         let request = ProviderTokenRecord.Request(refreshToken: Records.hash(), startedAt: Records.now)
         func lease(_ version: Int64, by holder: String) async throws -> Bool {
@@ -107,12 +133,14 @@ struct ProviderTokenConformanceTests {
         #expect(try await store.replaceProviderTokens(row.serial, version: now.version + 1, with: sealed))
         now = try #require(try await found(user, in: store))
         #expect(now.sealed == sealed && now.lease == nil && now.request == nil)
+        for (other, row) in others { #expect(try await found(other, in: store) == row) }
         withExtendedLifetime(holding) {}
     }
 
     @Test("A row is deleted at its present version only, together with an audit event", arguments: StoreKind.engines)
     func deletion(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
+        let others = try await leasedRows(1, in: store)
         let identity = Records.identity()
         let user = try await signIn(identity, tokens("first"), in: store)
         let row = try #require(try await found(user, in: store))
@@ -122,6 +150,7 @@ struct ProviderTokenConformanceTests {
         #expect(try await store.deleteProviderTokens(row.serial, version: row.version + 1, recording: Self.ended))
         #expect(try await store.auditEvents(AuditQuery()).map(\.event) == [Self.ended])
         #expect(try await found(user, in: store) == nil)
+        for (other, row) in others { #expect(try await found(other, in: store) == row) }
         try await signIn(identity, tokens("again"), in: store)
         let again = try #require(try await found(user, in: store))
         #expect(again.serial != row.serial)

@@ -315,6 +315,9 @@ struct RecentSignInConformanceTests {
     func isNewUser(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let identity = Records.identity()
+        // Another user, whose session is the first of all, and is ended between the rounds.
+        let other = try Records.session()
+        _ = try await store.signIn(Records.signIn(session: other))
         var given: [GivenSession] = []
         // The second one is in the same second as the first.
         for moment in [Records.now, Records.now, Records.now.advanced(bySeconds: 5)] {
@@ -331,6 +334,7 @@ struct RecentSignInConformanceTests {
                 }
                 #expect(isNewUser == (index == 0), "\(index)")
             }
+            _ = try await store.revokeSession(other.tokenHash)
         }
         withExtendedLifetime(holding) {}
     }

@@ -45,6 +45,24 @@ struct RegistrationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
+    @Test(
+        "The erasure of a user ends the registrations of the user's identities, and no others", arguments: StoreKind.all
+    )
+    func erasure(kind: StoreKind) async throws {
+        let (store, holding) = try kind.open()
+        let identities = (0..<2).map { _ in Records.identity() }
+        let pending = try identities.map { try Records.pending($0) }
+        var users: [UserID] = []
+        for (identity, registration) in zip(identities, pending) {
+            users.append(try #require(await store.signIn(Records.signIn(identity))).user.id)
+            try await store.addPendingRegistration(registration)
+        }
+        #expect(try await store.deleteUser(users[0]))
+        #expect(try await store.pendingRegistration(pending[0].handle, at: Records.now) == nil)
+        #expect(try await store.pendingRegistration(pending[1].handle, at: Records.now) == pending[1])
+        withExtendedLifetime(holding) {}
+    }
+
     @Test("An unknown or expired handle registers no user", arguments: StoreKind.all)
     func unknownHandle(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()

@@ -62,4 +62,46 @@ struct SessionListConformanceTests {
         }
         withExtendedLifetime(holding) {}
     }
+
+    /// Identities with the sessions at their provider.
+    private static let origins = [("a", "1", "s"), ("a", "1", "t"), ("a", "2", "s"), ("b", "1", "s")].map {
+        (issuer, subject, session) in
+        let issuer = "https://\(issuer).example"
+        return (Identity(issuer: issuer, subject: subject), ProviderSession(issuer: issuer, id: session))
+    }
+
+    @Test(
+        "A provider's logout ends sessions and pending registrations of its scope, and no others",
+        arguments: StoreKind.engines,
+        [
+            (.identity(origins[0].0), [0, 1]), (.session(origins[0].1, of: nil), [0, 2]),
+            (.session(origins[0].1, of: origins[0].0), [0]),
+        ] as [(ProviderLogout.Scope, Set<Int>)])
+    func providerLogout(kind: StoreKind, row: (scope: ProviderLogout.Scope, ended: Set<Int>)) async throws {
+        let (store, holding) = try kind.open()
+        var sessions: [NewSession] = []
+        var registrations: [TokenHash] = []
+        for (identity, providerSession) in Self.origins {
+            let session = try Records.session()
+            var record = try Records.signIn(identity, session: session)
+            record.providerSession = ProviderSessionHash(providerSession)
+            _ = try await store.signIn(record)
+            sessions.append(session)
+            var pending = try Records.pending(identity)
+            pending.providerSession = ProviderSessionHash(providerSession)
+            _ = try await store.addPendingRegistration(pending)
+            registrations.append(pending.handle)
+        }
+        _ = try await store.endSessions(
+            ProviderLogout(
+                row.scope, token: Records.hash(), expiresAt: Records.now.advanced(bySeconds: 60), at: Records.now,
+                requestID: nil))
+        for index in Self.origins.indices {
+            let isThere = !row.ended.contains(index)
+            #expect((try await store.session(sessions[index].tokenHash, at: Records.now) != nil) == isThere)
+            let pending = try await store.pendingRegistration(registrations[index], at: Records.now)
+            #expect((pending != nil) == isThere, "\(index)")
+        }
+        withExtendedLifetime(holding) {}
+    }
 }

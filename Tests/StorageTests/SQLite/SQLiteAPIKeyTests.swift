@@ -69,6 +69,7 @@ struct SQLiteAPIKeyTests {
         for number in 0..<3 { #expect(try await add(try key("key-\(number)"), limit: 3) == .added) }
         #expect(try await add(try key("one-more"), limit: 3) == .tooMany)
         #expect(try await revoke("key-0"))
+        #expect(try await store.apiKeys(limit: 10).map(\.name) == ["key-1", "key-2"])
         #expect(try await add(try key("one-more"), limit: 3) == .added)
     }
 }

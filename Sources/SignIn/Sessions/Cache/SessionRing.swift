@@ -10,7 +10,8 @@ struct SessionRing: ~Copyable {
     private static let fewestSlots = 32
 
     private let maximumBytes: Int
-    private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var bytes = UnsafeMutableRawPointer.allocate(byteCount: 0, alignment: 8)
+    private var byteCount = 0
     /// Where the oldest record begins, and where the next one will.
     private var (head, tail) = (0, 0)
     /// Set while the records go on at the start of `bytes`: where those before that end.
@@ -28,7 +29,7 @@ struct SessionRing: ~Copyable {
 
     deinit { bytes.deallocate() }
 
-    var allocatedBytes: Int { bytes.count + slots.capacity * MemoryLayout<UInt32>.stride }
+    var allocatedBytes: Int { byteCount + slots.capacity * MemoryLayout<UInt32>.stride }
 
     /// The record that was last put in for a token. Valid until the ring changes.
     func record(of token: TokenHash) -> SessionRecord? {
@@ -48,8 +49,7 @@ struct SessionRing: ~Copyable {
         guard draft.length <= maximumBytes / 4 else { return }
         removeOld(at: readAt)
         makeRoom(for: draft.length)
-        guard let base = bytes.baseAddress else { return }
-        draft.write(to: base + tail, for: token, generation: generation, readAt: readAt)
+        draft.write(to: bytes + tail, for: token, generation: generation, readAt: readAt)
         setPlace(tail, of: token)
         tail += draft.length
         recordCount += 1
@@ -57,7 +57,8 @@ struct SessionRing: ~Copyable {
 
     mutating func removeAll() {
         bytes.deallocate()
-        bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        bytes = UnsafeMutableRawPointer.allocate(byteCount: 0, alignment: 8)
+        byteCount = 0
         (head, tail, end, recordCount) = (0, 0, nil, 0)
         (slots, usedSlots) = ([], 0)
     }
@@ -65,7 +66,7 @@ struct SessionRing: ~Copyable {
     // MARK: The ring
 
     private func record(at place: Int) -> SessionRecord {
-        SessionRecord(at: UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped + place))
+        SessionRecord(at: UnsafeRawPointer(bytes + place))
     }
 
     /// The bytes of the records.
@@ -74,7 +75,7 @@ struct SessionRing: ~Copyable {
     /// Removes the records that are too old to be used.
     mutating func removeOld(at now: Timestamp) {
         while recordCount > 0, record(at: head).isOld(at: now) { removeOldest() }
-        if bytes.count > Self.smallest, usedBytes < bytes.count / 8 { resize(to: bytes.count / 4) }
+        if byteCount > Self.smallest, usedBytes < byteCount / 8 { resize(to: byteCount / 4) }
     }
 
     /// Makes `tail` the place of `length` free bytes in one piece.
@@ -82,7 +83,7 @@ struct SessionRing: ~Copyable {
         while true {
             if recordCount == 0 { (head, tail, end) = (0, 0, nil) }
             if end == nil {
-                if bytes.count - tail >= length { return }
+                if byteCount - tail >= length { return }
                 if head >= length {
                     (end, tail) = (tail, 0)
                     return
@@ -90,8 +91,8 @@ struct SessionRing: ~Copyable {
             } else if head - tail >= length {
                 return
             }
-            if bytes.count < maximumBytes {
-                let larger = bytes.count + max(bytes.count / 2, 4 * length)
+            if byteCount < maximumBytes {
+                let larger = byteCount + max(byteCount / 2, 4 * length)
                 resize(to: min(maximumBytes, max(Self.smallest, larger)))
             } else {
                 removeOldest()
@@ -109,16 +110,13 @@ struct SessionRing: ~Copyable {
 
     /// Moves the records into a ring of another size, which has room for them.
     private mutating func resize(to count: Int) {
-        let new = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
+        let new = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 8)
         let used = usedBytes
-        let first = UnsafeRawBufferPointer(rebasing: bytes[head..<(end ?? tail)])
-        new.copyMemory(from: first)
-        if end != nil {
-            UnsafeMutableRawBufferPointer(rebasing: new[first.count...])
-                .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<tail]))
-        }
+        let first = (end ?? tail) - head
+        new.copyMemory(from: bytes + head, byteCount: first)
+        if end != nil { (new + first).copyMemory(from: bytes, byteCount: tail) }
         bytes.deallocate()
-        bytes = new
+        (bytes, byteCount) = (new, count)
         (head, tail, end) = (0, used, nil)
         rebuildSlots()
     }

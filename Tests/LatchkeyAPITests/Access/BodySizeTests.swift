@@ -2,9 +2,9 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// How large a form may be, which anyone may send.
-@Suite("The size of a form", .timeLimit(.minutes(5)))
-struct FormSizeTests {
+/// How large a body may be, which anyone may send.
+@Suite("The size of a body", .timeLimit(.minutes(5)))
+struct BodySizeTests {
     private static let most = 16_384
 
     private func form(_ bytes: Int) -> String {
@@ -12,8 +12,26 @@ struct FormSizeTests {
         return start + String(repeating: "x", count: bytes - start.utf8.count)
     }
 
+    private func json(_ bytes: Int) -> String {
+        let (start, end) = (#"{"client_type":"web","state":""#, #""}"#)
+        return start + String(repeating: "x", count: bytes - start.utf8.count - end.utf8.count) + end
+    }
+
     @Test(
-        "Without an API key it is refused above 16 KiB, before it is read",
+        "Without an API key JSON is refused above 16 KiB, before it is read",
+        arguments: ["/users", "/auth/register", "/auth/token", "/auth/session", "/auth/bank/sign-in"])
+    func jsonWithoutKey(_ path: String) async throws {
+        let app = try TestApp()
+        let headers: HTTPFields = [.contentType: "application/json", .origin: "https://login.example"]
+        for (bytes, isRefused) in [(Self.most, false), (Self.most + 1, true), (65_536, true)] {
+            let answer = try await app.send(.post, path, headers, body: json(bytes), apiKey: nil)
+            #expect((answer.status == 413) == isRefused)
+            #expect((answer.error == "payload_too_large") == isRefused)
+        }
+    }
+
+    @Test(
+        "Without an API key a form is refused above 16 KiB, before it is read",
         arguments: [
             "/auth/bank/callback", "/auth/bank/web/callback", "/users", "/auth/register", "/auth/token",
             "/auth/session",
@@ -50,5 +68,6 @@ struct FormSizeTests {
     func withKey(_ path: String) async throws {
         let answer = try await TestApp().form(path, form(65_536))
         #expect(answer.error == "invalid_request")
+        #expect(try await TestApp().post(path, json(65_536)).error == "invalid_request")
     }
 }
