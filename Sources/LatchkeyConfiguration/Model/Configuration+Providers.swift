@@ -22,10 +22,10 @@ extension Configuration {
         /// What the path of its API follows.
         public var apiRoot: EndpointURL
         /// How it is used.
-        public var rules: SignInConfiguration.TelcoFinderRules
+        public var rules: TelcoFinderRules
 
         /// All three are needed.
-        public init(issuer: EndpointURL, apiRoot: EndpointURL, rules: SignInConfiguration.TelcoFinderRules) {
+        public init(issuer: EndpointURL, apiRoot: EndpointURL, rules: TelcoFinderRules) {
             self.issuer = issuer
             self.apiRoot = apiRoot
             self.rules = rules
@@ -56,6 +56,9 @@ extension Configuration {
     public struct ZenKey: Sendable {
         /// The name of the carriers in paths.
         public static let name = "zenkey"
+
+        /// ``name``, if the carriers are configured.
+        public var names: [String] { discoveryURL == nil ? [] : [Self.name] }
 
         /// Returns the OpenID configuration of a network's carrier. Set in every configuration loaded for serving that
         /// has no other providers.

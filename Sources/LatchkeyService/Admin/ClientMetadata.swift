@@ -223,7 +223,7 @@ private struct Settings {
             storesTokens = provider.storesTokens
             endsSessions = provider.kind == .oidc && provider.backchannelLogout
             loginInitiationClient = provider.loginInitiationClient
-        } else if name == "zenkey", configuration.zenkey.discoveryURL != nil {
+        } else if configuration.zenkey.names.contains(name) {
             kind = .zenkey
             path = name
             clients = configuration.zenkey.clients
@@ -239,9 +239,8 @@ private struct Settings {
 
     /// The names of all providers that have clients.
     static func names(in configuration: Configuration) -> [String] {
-        let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
         let finders = configuration.telcoFinders.keys.map { ProviderReference.telcoFinder(of: $0).text }.sorted()
-        return zenkey + configuration.providers.map(\.id) + finders
+        return configuration.zenkey.names + configuration.providers.map(\.id) + finders
     }
 
     /// What the client asks tokens with: at a mobile operator also for itself, and with the token of an app.

@@ -43,7 +43,7 @@ struct NumberApp: Sendable {
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: RegistrationRules = RegistrationRules(),
         limits: RequestLimits = RequestLimits(), dpop: FeatureUse = .auto, takesHashes: Bool = false,
-        pause: PollPauses? = nil, telcoFinder change: ((inout SignInConfiguration.TelcoFinderRules) -> Void)? = nil
+        pause: PollPauses? = nil, telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
     ) throws {
         let (northwind, southwind) = (FakeOperator("northwind", clock: clock), FakeOperator("southwind", clock: clock))
         (self.northwind, self.southwind) = (northwind, southwind)
@@ -79,7 +79,7 @@ struct NumberApp: Sendable {
         if let change {
             let client = SignInConfiguration.Client(
                 id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(key, audience: .endpoint))
-            var rules = SignInConfiguration.TelcoFinderRules(
+            var rules = TelcoFinderRules(
                 finder: try #require(TelcoFinder(root: try Self.url(finder.api))), client: client)
             change(&rules)
             telcoFinder = OperatorFinder(
