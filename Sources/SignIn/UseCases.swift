@@ -82,7 +82,7 @@ package struct UseCases: Sendable {
         backchannelAuthentication = BackchannelAuthentication(
             providers: providers, configuration: configuration, store: store, sessions: sessions,
             registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
-            pace: PollPace(uptime: uptime), userKeys: providers.userKeys,
+            pace: PollPace(uptime: uptime),
             clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, capsules: capsules)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault,

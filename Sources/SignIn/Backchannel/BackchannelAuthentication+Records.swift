@@ -11,7 +11,7 @@ extension BackchannelAuthentication {
     func prompt(
         _ context: BackchannelAuthenticationContext, _ quota: PromptQuota, user: (SymmetricKey) -> TokenHash
     ) throws(SignInError) -> BackchannelPrompt {
-        guard let key = userKeys[context.terms.provider] else { throw .clientHasNoKey }
+        guard let key = context.target.provider.userKey else { throw .clientHasNoKey }
         // A carrier's hints are numbers, of which all spellings are one user.
         return BackchannelPrompt(
             user: user(key), caller: quota.caller.hash, allowance: quota.perUser,

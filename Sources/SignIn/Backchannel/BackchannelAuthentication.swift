@@ -33,8 +33,6 @@ package struct BackchannelAuthentication: Sendable {
     let oneTimeStore: EncryptedOneTimeStore
     let pace: PollPace
     let prompts = PromptCounter()
-    /// The keys of the hashes under which users are counted, by provider.
-    let userKeys: [String: SymmetricKey]
     let clock: WallClock
     let random: RandomSource
     let logger: Logger

@@ -29,17 +29,9 @@ struct BackchannelAuthenticationContext: Sendable {
 }
 
 extension BackchannelAuthentication {
+    /// Checks a sign-in and finds its carrier.
     func context(
         of terms: BackchannelAuthenticationRecord.Terms
-    ) async throws(SignInError) -> BackchannelAuthenticationContext {
-        try await .find(terms, providers)
-    }
-}
-
-extension BackchannelAuthenticationContext {
-    /// Checks a sign-in and finds its carrier.
-    static func find(
-        _ terms: BackchannelAuthenticationRecord.Terms, _ providers: Providers
     ) async throws(SignInError) -> BackchannelAuthenticationContext {
         let target = try providers.find(ProviderReference(text: terms.provider))
         guard let id = ClientID(terms.clientID), let client = target.server.clients[id] else { throw .unknownClient }

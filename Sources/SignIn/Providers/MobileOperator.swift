@@ -88,24 +88,3 @@ public struct SIMSwapPolicy: Sendable, Hashable {
     /// No check.
     public init() {}
 }
-
-/// How a request chooses the operator.
-package struct OperatorChoice: Sendable {
-    /// The operator's name.
-    package var name: String?
-    /// A network that the operator serves.
-    package var network: MCCMNC?
-    /// A number of the operator, for Telco Finder. It chooses nothing beside a name or a network.
-    package var number: MSISDN?
-    /// Whose operators there are to choose from.
-    package var caller: CallerTerms
-
-    package init(
-        name: String?, network: MCCMNC?, number: MSISDN? = nil, caller: CallerTerms = CallerTerms()
-    ) {
-        self.name = name
-        self.network = network
-        self.number = number
-        self.caller = caller
-    }
-}

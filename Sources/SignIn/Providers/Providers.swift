@@ -1,4 +1,3 @@
-import Crypto
 package import OpenIDConnect
 
 /// All providers of sign-ins, by their names in paths.
@@ -67,9 +66,6 @@ package struct Providers: Sendable {
     var clientsWithIDTokens: Set<String> {
         Set(byName.values.filter { $0.openID?.keepsIDTokens ?? false }.flatMap(\.allClients).map(\.id.text))
     }
-
-    /// The keys of the hashes under which users of backchannel authentications are counted, by provider.
-    var userKeys: [String: SymmetricKey] { byName.compactMapValues(\.userKey) }
 }
 
 extension SignInError {
