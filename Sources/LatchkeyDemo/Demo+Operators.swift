@@ -30,7 +30,7 @@ extension CarrierSimulator {
             let apis = OperatorAPIs(root: root)
         else { return nil }
         let networks = Set((carrier.operatorProfile?.mccmncs ?? []).compactMap(MCCMNC.init))
-        var mobileOperator = SignInConfiguration.MobileOperator(
+        var mobileOperator = MobileOperator.Settings(
             provider: Self.numberProvider, name: name, networks: networks, apis: apis, purpose: purpose)
         (mobileOperator.simSwap.maximumAge, mobileOperator.simSwap.ifSwapped) = (72, .refuse)
         var client = client

@@ -143,10 +143,13 @@ extension Configuration {
                 userEndpoint: endpoints.user))
     }
 
-    /// The relying party of a provider by its name in paths; nil if there is none.
-    func relyingParty(named name: String) -> RelyingParty.Configuration? {
-        if name == "zenkey", let discoveryURL = zenkey.discoveryURL { return relyingParty(discoveryURL: discoveryURL) }
-        return providers.first { $0.id == name }.map { relyingParty(of: $0) }
+    /// What the token of a capsule is judged by at a provider, which the capsule names.
+    func replaySettings(of provider: String) -> ReplaySettings {
+        if provider == ZenKey.name, let discoveryURL = zenkey.discoveryURL {
+            return ReplaySettings(zenkey.clients, relyingParty(discoveryURL: discoveryURL))
+        }
+        let known = providers.first { $0.id == provider }
+        return ReplaySettings(known?.clients, known.map { relyingParty(of: $0) })
     }
 
     /// The relying party of a Telco Finder, which only gives tokens to this server itself.
@@ -169,61 +172,53 @@ extension Configuration {
         return configuration
     }
 
-    /// The relying parties by the providers' names in paths.
-    func relyingParties(
+    /// The providers of sign-ins, each with its relying party.
+    func signInProviders(
         http: any HTTPClient, store: any IssuerBindingStore, clock: WallClock, metrics: CarrierMetrics,
         stories: SignInStories?, logger: Logger
-    ) -> [String: RelyingParty] {
-        var parties: [String: RelyingParty] = [:]
+    ) -> Providers {
+        func party(
+            _ settings: RelyingParty.Configuration, _ name: String, _ bindings: any IssuerBindings
+        ) -> RelyingParty {
+            RelyingParty(
+                configuration: settings, http: http, bindings: bindings, clock: clock,
+                observer: metrics.observer(
+                    of: name, usesNetworkDiscovery: settings.usesNetworkDiscovery, stories: stories, clock: clock,
+                    logger: logger))
+        }
+        var all: [SignIn.Provider] = []
         if let discoveryURL = zenkey.discoveryURL {
-            parties["zenkey"] = RelyingParty(
-                configuration: relyingParty(discoveryURL: discoveryURL), http: http,
-                bindings: StoredIssuerBindings(store: store, clock: clock), clock: clock,
-                observer: metrics.observer(
-                    of: "zenkey", isOfCarriers: true, stories: stories, clock: clock, logger: logger))
+            let bindings = StoredIssuerBindings(store: store, clock: clock)
+            let server = AuthorizationServer(
+                party(relyingParty(discoveryURL: discoveryURL), ZenKey.name, bindings), clients: zenkey.clients)
+            let carriers = SignIn.Provider.Carriers(
+                discoveryUI: zenkey.discoveryUIURL, authorizationURL: zenkey.authorizationURL)
+            all.append(.init(name: ZenKey.name, title: "ZenKey", kind: .carriers(carriers, server)))
         }
+        var operators: [String: [MobileOperator]] = [:]
         for provider in providers {
-            parties[provider.id] = RelyingParty(
-                configuration: relyingParty(of: provider), http: http, clock: clock,
-                observer: metrics.observer(
-                    of: provider.id, isOfCarriers: false, stories: stories, clock: clock, logger: logger))
+            let server = provider.server(party(relyingParty(of: provider), provider.id, MemoryIssuerBindings()))
+            if let settings = provider.mobileOperator {
+                operators[provider.path, default: []].append(MobileOperator(settings, server))
+            } else {
+                let kind: SignIn.Provider.Kind =
+                    provider.kind == .oauth2 ? .oauth2(server) : .openID(provider.openID, server)
+                all.append(.init(name: provider.id, title: provider.name, kind: kind))
+            }
         }
-        for (provider, finder) in telcoFinders {
-            let name = SignInConfiguration.TelcoFinderRules.key(of: provider)
-            parties[name] = RelyingParty(
-                configuration: relyingParty(of: finder), http: http, clock: clock,
-                observer: metrics.observer(
-                    of: name, isOfCarriers: false, stories: stories, clock: clock, logger: logger))
+        for (path, operators) in operators {
+            let finder = telcoFinders[path].map { finder in
+                let name = ProviderReference.telcoFinder(of: path).text
+                return OperatorFinder(finder.rules, party(relyingParty(of: finder), name, MemoryIssuerBindings()))
+            }
+            let title = providers.first { $0.path == path }?.name ?? path
+            all.append(.init(name: path, title: title, kind: .mobileOperators(operators, finder)))
         }
-        return parties
+        return Providers(all)
     }
 
     var signIn: SignInConfiguration {
-        var known: [String: SignInConfiguration.Provider] = [:]
-        if zenkey.discoveryURL != nil {
-            var carriers = SignInConfiguration.Provider(clients: zenkey.clients, discoveryUI: zenkey.discoveryUIURL)
-            carriers.authorizationURL = zenkey.authorizationURL
-            known["zenkey"] = carriers
-        }
-        for configured in providers {
-            var provider = SignInConfiguration.Provider(
-                kind: configured.kind, name: configured.name, clients: configured.clients)
-            provider.responseMode = configured.responseMode
-            provider.requiresIssuer = configured.requiresIssuer
-            provider.loginInitiation = configured.loginInitiationClient.map {
-                .init(issuer: configured.issuer.text, clientID: $0)
-            }
-            provider.storesTokens = configured.storesTokens
-            provider.resources = configured.resources
-            provider.backchannelTokenDeliveryMode = configured.backchannelTokenDelivery.mode
-            provider.requiresBindingMessage = configured.profile != nil
-            provider.endsSessions = configured.backchannelLogout
-            provider.keepsIDTokens = configured.idTokenHint
-            provider.mobileOperator = configured.mobileOperator
-            known[configured.id] = provider
-        }
-        var configuration = SignInConfiguration(providers: known)
-        configuration.telcoFinders = telcoFinders.mapValues(\.rules)
+        var configuration = SignInConfiguration()
         configuration.registration = registration
         configuration.lifetimes = sessions
         configuration.backchannelAuthentication.limits = backchannelAuthentication
@@ -234,5 +229,28 @@ extension Configuration {
         configuration.auditsSignIns = auditsSignIns
         configuration.transactions.encryptionKeys = keysOfSigningKeys
         return configuration
+    }
+}
+
+extension Configuration.Provider {
+    /// What signs users in there.
+    fileprivate func server(_ relyingParty: RelyingParty) -> AuthorizationServer {
+        var server = AuthorizationServer(relyingParty, clients: clients)
+        server.responseMode = responseMode
+        server.requiresIssuer = requiresIssuer
+        server.storesTokens = storesTokens
+        server.resources = resources
+        return server
+    }
+
+    /// What only an OpenID provider has.
+    fileprivate var openID: SignIn.Provider.OpenID {
+        var openID = SignIn.Provider.OpenID()
+        openID.loginInitiation = loginInitiationClient.map { .init(issuer: issuer.text, clientID: $0) }
+        openID.backchannelTokenDeliveryMode = backchannelTokenDelivery.mode
+        openID.requiresBindingMessage = profile != nil
+        openID.endsSessions = backchannelLogout
+        openID.keepsIDTokens = idTokenHint
+        return openID
     }
 }

@@ -88,14 +88,15 @@ public final class LatchkeyService: Sendable {
         if let problem = store.problemAtStart { LatchkeyService.log(problem, logger) }
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let stories = demonstration?.stories
-        let relyingParties = configuration.relyingParties(
+        let providers = configuration.signInProviders(
             http: LatchkeyService.observed(wrap(client), stories, tracer, logger), store: store, clock: clock,
             metrics: metrics.carriers, stories: stories, logger: logger)
-        try LatchkeyService.checkProviders(configuration, relyingParties)
+        let relyingParties = providers.relyingParties
+        try LatchkeyService.checkProviders(configuration, providers)
         capsules = LatchkeyService.capsules(configuration.capsules, store, metrics.capsules, clock: clock)
         let useCases = UseCases(
-            configuration: configuration.signIn, relyingParties: relyingParties, store: store, logger: logger,
-            clock: clock, uptime: uptime, capsules: capsules,
+            providers: providers, configuration: configuration.signIn, store: store, logger: logger, clock: clock,
+            uptime: uptime, capsules: capsules,
             observer: LatchkeyService.observer(metrics.signIns, board, stories, tracer),
             verificationObserver: { [verifications = metrics.verifications] in verifications.count($0) })
         metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
@@ -184,9 +185,9 @@ public final class LatchkeyService: Sendable {
 
     /// - Throws: ``LatchkeyStartError`` without a provider, or without a key to store a provider's tokens.
     private static func checkProviders(
-        _ configuration: Configuration, _ relyingParties: [String: RelyingParty]
+        _ configuration: Configuration, _ providers: Providers
     ) throws {
-        guard !relyingParties.isEmpty else {
+        guard !providers.all.isEmpty else {
             throw LatchkeyStartError(.configuration, "neither zenkey.discovery_url nor providers is set")
         }
         guard !configuration.vaultKeys.isEmpty || !configuration.providers.contains(where: \.storesTokens) else {

@@ -4,10 +4,6 @@ public import StorageModel
 
 /// The operator's settings of sign-ins, as plain values. Times are in seconds.
 public struct SignInConfiguration: Sendable {
-    /// The providers by their name in paths, such as `zenkey`.
-    public var providers: [String: Provider]
-    /// The Telco Finders of providers of verified phone numbers, by their name in paths.
-    public var telcoFinders: [String: TelcoFinderRules] = [:]
     /// When a user is registered, and with which attributes.
     public var registration = RegistrationRules()
     /// How long sessions, tokens and handles are valid.
@@ -23,82 +19,8 @@ public struct SignInConfiguration: Sendable {
     /// Whether the audit log records every sign-in and registration.
     public var auditsSignIns = false
 
-    /// Defaults for everything but the providers, by their name in paths.
-    public init(providers: [String: Provider]) { self.providers = providers }
-
-    /// A provider of sign-ins, and the clients that may use it.
-    public struct Provider: Sendable {
-        /// The protocol of a provider. The raw value is its name in the API and in the configuration.
-        public enum Kind: String, Sendable, Hashable, CaseIterable {
-            /// Mobile carriers, each found by the discovery service from its `mccmnc`.
-            case zenkey
-            /// An OpenID provider, found by its issuer (OpenID Connect Discovery section 4).
-            case oidc
-            /// An OAuth 2.0 provider without ID tokens. Its user endpoint identifies the user.
-            case oauth2
-            /// Mobile operators that tell the verified phone number of a device (CAMARA Number Verification).
-            case camara
-        }
-
-        /// The protocol.
-        public var kind: Kind
-        /// The display name.
-        public var name: String
-        /// The `response_mode` of authorization requests.
-        public var responseMode = AuthorizationResponseMode.query
-        /// Whether every authorization response must name its issuer (RFC 9207 section 2.4), whatever the metadata
-        /// says; nil if it must where the metadata promises it. One that is named must be right in any case.
-        public var requiresIssuer: Bool?
-        /// Who may initiate sign-ins besides frontends; nil if nobody may.
-        public var loginInitiation: LoginInitiationRules?
-        /// How the provider delivers the tokens of backchannel authentications (CIBA Core section 5), as the clients'
-        /// registrations say; nil if there are none. For ``Kind/oidc`` only.
-        public var backchannelTokenDeliveryMode: BackchannelTokenDeliveryMode?
-        /// Whether each backchannel authentication must have a text that the user compares on both devices (FAPI-CIBA
-        /// section 5.2.2).
-        public var requiresBindingMessage = false
-        /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout).
-        public var endsSessions = true
-        /// Whether logout at the provider names the provider's session by the ID token of the sign-in
-        /// (`id_token_hint`), which is kept with the session, encrypted; for ``Kind/oidc`` only.
-        public var keepsIDTokens = true
-        /// The clients that are registered with the provider, by their id.
-        public var clients: [ClientID: Client]
-        /// The page where users choose their carrier. Clients with an unknown network get its URL.
-        public var discoveryUI: EndpointURL?
-        /// Whether the provider's access and refresh tokens are stored, encrypted with
-        /// ``SignInConfiguration/vaultKeys``.
-        public var storesTokens = false
-        /// The resources that are fetched with a user's tokens, by their name in paths.
-        public var resources: [String: EndpointURL] = [:]
-        /// The authorization endpoint that finds the user's carrier itself, and names it in the response (optimized
-        /// discovery). Nil if the carrier is found before the request.
-        public var authorizationURL: EndpointURL?
-        /// The operator that this is; for ``Kind/camara`` only.
-        public var mobileOperator: MobileOperator?
-
-        /// A provider with these clients, by default ZenKey.
-        public init(kind: Kind = .zenkey, name: String = "ZenKey", clients: [Client], discoveryUI: EndpointURL? = nil) {
-            self.kind = kind
-            self.name = name
-            self.clients = Dictionary(clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-            self.discoveryUI = discoveryUI
-        }
-    }
-
-    /// The sign-ins that a third party may initiate (OpenID Connect Core section 4).
-    public struct LoginInitiationRules: Sendable, Hashable {
-        /// The provider's issuer, which the third party must name.
-        public var issuer: String
-        /// The client that the sign-ins are for.
-        public var clientID: ClientID
-
-        /// Both are needed.
-        public init(issuer: String, clientID: ClientID) {
-            self.issuer = issuer
-            self.clientID = clientID
-        }
-    }
+    /// The defaults.
+    public init() {}
 
     /// A client that is registered with a provider.
     public struct Client: Sendable, Hashable {

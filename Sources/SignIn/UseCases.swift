@@ -1,5 +1,5 @@
 package import Logging
-package import OpenIDConnect
+import OpenIDConnect
 package import Primitives
 package import StorageModel
 
@@ -7,10 +7,11 @@ package import StorageModel
 ///
 /// ```swift
 /// let useCases = UseCases(
-///     configuration: configuration, relyingParties: ["zenkey": party], store: store, logger: logger)
+///     providers: providers, configuration: configuration, store: store, logger: logger)
 /// let outcome = try await useCases.signIn(request)
 /// ```
 package struct UseCases: Sendable {
+    package let providers: Providers
     package let signIn: SignInWithCode
     package let registration: Registration
     package let nonceIssuer: NonceIssuer
@@ -34,28 +35,27 @@ package struct UseCases: Sendable {
     package let refusals: LogSamplers
 
     /// - Parameters:
-    ///   - relyingParties: One for each of the configuration's providers, under the same name. A provider without one
-    ///     is unknown to sign-ins.
     ///   - readinessPatience: How long the store may take for its readiness.
     ///   - pause: Waits between two polls of a mobile operator.
     ///   - capsules: Keeps capsules of failed sign-ins; nil makes none.
     ///   - observer: Called at the end of every sign-in.
     ///   - verificationObserver: Called for every outcome of a verification of a phone number.
     package init(
-        configuration: SignInConfiguration, relyingParties: [String: RelyingParty], store: any Store, logger: Logger,
+        providers: Providers, configuration: SignInConfiguration, store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         readinessPatience: Duration = Readiness.patience,
         pause: PollPauses = PollPauses(), capsules: CapsuleRecorder? = nil,
         observer: @escaping SignInObserver = { _ in },
         verificationObserver: @escaping PhoneVerificationObserver = { _ in }
     ) {
+        self.providers = providers
         let refusals = LogSamplers(clock: clock)
         self.refusals = refusals
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
-            lifetimes: SessionLifetimes(configuration), registration: configuration.registration,
-            clientsWithIDTokens: configuration.clientsWithIDTokens, areAudited: configuration.auditsSignIns,
+            lifetimes: SessionLifetimes(configuration.lifetimes, providers), registration: configuration.registration,
+            clientsWithIDTokens: providers.clientsWithIDTokens, areAudited: configuration.auditsSignIns,
             clock: clock, random: random)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         self.claimsVault = claimsVault
@@ -68,48 +68,49 @@ package struct UseCases: Sendable {
         refresh = Refresh(
             sessions: sessions, store: store, clock: clock, random: random, logger: logger, refusals: refusals)
         let operators = OperatorDirectory(
-            configuration: configuration, relyingParties: relyingParties, store: store, answers: TelcoFinderAnswers(),
-            clock: clock, logger: logger, capsules: capsules)
+            store: store, answers: TelcoFinderAnswers(), clock: clock, logger: logger, capsules: capsules)
         signIn = SignInWithCode(
-            configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
+            providers: providers, configuration: configuration, store: store, sessions: sessions,
             idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
             oneTimeStore: oneTimeStore,
             clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, operators: operators,
             pause: pause, capsules: capsules)
         verifyPhoneNumber = VerifyPhoneNumber(
-            configuration: configuration, relyingParties: relyingParties, operators: operators, store: store,
+            providers: providers, operators: operators, store: store,
             oneTimeStore: oneTimeStore, cache: sessions.cache, pause: pause, clock: clock, random: random,
             logger: logger, observer: verificationObserver, capsules: capsules)
         backchannelAuthentication = BackchannelAuthentication(
-            configuration: configuration, relyingParties: relyingParties, store: store, sessions: sessions,
+            providers: providers, configuration: configuration, store: store, sessions: sessions,
             registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
-            pace: PollPace(uptime: uptime), userKeys: configuration.providers.compactMapValues(\.userKey),
+            pace: PollPace(uptime: uptime),
             clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, capsules: capsules)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault,
             claimsVault: claimsVault, oneTimeStore: oneTimeStore, clock: clock, random: random, logger: logger,
             refusals: refusals)
-        nonceIssuer = NonceIssuer(configuration: configuration, store: store, clock: clock, random: random)
+        nonceIssuer = NonceIssuer(
+            providers: providers, lifetime: configuration.lifetimes.issuedNonce, store: store, clock: clock,
+            random: random)
         signingKeys = SigningKeys(store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(
-            configuration: configuration, relyingParties: relyingParties, store: store, keys: signingKeys,
+            providers: providers, configuration: configuration, store: store, keys: signingKeys,
             onceOnly: OnceOnly(), clock: clock, random: random, logger: logger, observer: observer, capsules: capsules)
         redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
         resources = ProviderResources(
-            configuration: configuration, relyingParties: relyingParties, store: store, vault: vault,
+            providers: providers, store: store, vault: vault,
             refreshes: TokenRefreshes(random: random), clock: clock, uptime: uptime, random: random, logger: logger)
         oneTimeSessionCode = OneTimeSessionCode(oneTimeStore: oneTimeStore, random: random)
         backchannelLogout = BackchannelLogout(
-            configuration: configuration, relyingParties: relyingParties, sessions: sessions, store: store,
+            providers: providers, sessions: sessions, store: store,
             clock: clock, logger: logger, refusals: refusals, capsules: capsules)
         providerSignOut = ProviderSignOut(
-            configuration: configuration, relyingParties: relyingParties, store: store, oneTimeStore: oneTimeStore,
+            providers: providers, store: store, oneTimeStore: oneTimeStore,
             clock: clock, random: random, logger: logger)
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
-            configuration: configuration, relyingParties: relyingParties, signIn: signIn,
+            providers: providers, signIn: signIn,
             linkIdentity: linkIdentity, verifyPhoneNumber: verifyPhoneNumber, oneTimeStore: oneTimeStore,
             sessionCode: oneTimeSessionCode,
             pendingStarts: configuration.redirectQuota(uptime), answeredCodes: configuration.redirectQuota(uptime),
@@ -118,12 +119,6 @@ package struct UseCases: Sendable {
 }
 
 extension SignInConfiguration {
-    /// The clients of providers that may have an end-session endpoint.
-    fileprivate var clientsWithIDTokens: Set<String> {
-        providers.values.filter { $0.kind == .oidc && $0.keepsIDTokens }
-            .reduce(into: []) { $0.formUnion($1.clients.keys.map(\.text)) }
-    }
-
     /// A quota of records that a redirect sign-in makes.
     fileprivate func redirectQuota(_ uptime: Uptime) -> OneTimeRecordQuota {
         OneTimeRecordQuota(

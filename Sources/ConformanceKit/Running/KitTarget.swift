@@ -63,11 +63,9 @@ struct KitTarget: Sendable {
     private static func provider(
         _ name: String, of configuration: Configuration
     ) throws(KitFailure) -> Configuration.Provider? {
-        if name == "zenkey", configuration.zenkey.discoveryURL != nil { return nil }
+        if configuration.zenkey.names.contains(name) { return nil }
         guard let provider = configuration.providers.first(where: { $0.path == name }) else {
-            let known =
-                (configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"])
-                + Set(configuration.providers.map(\.path)).sorted()
+            let known = configuration.zenkey.names + Set(configuration.providers.map(\.path)).sorted()
             throw KitFailure(
                 .usage,
                 "no provider has the name \(name); the configuration has "

@@ -5,12 +5,12 @@ import SignIn
 extension BackchannelAuthenticationParameters {
     /// Reads a backchannel authentication from a body's fields (docs/approvals.md).
     /// - Throws: 400 that names every missing or malformed field.
-    init(
-        _ fields: BodyFields, provider name: String, _ provider: SignInConfiguration.Provider
-    ) throws(APIError) {
-        switch provider.kind {
-        case .zenkey: try self.init(carrierRequest: fields, provider: name)
-        case .oidc, .oauth2, .camara: try self.init(providerRequest: fields, provider: name, provider)
+    init(_ fields: BodyFields, at target: SignInTarget) throws(APIError) {
+        let name = target.reference.provider
+        if target.usesNetworkDiscovery {
+            try self.init(carrierRequest: fields, provider: name)
+        } else {
+            try self.init(providerRequest: fields, provider: name, target.server)
         }
     }
 
@@ -42,12 +42,12 @@ extension BackchannelAuthenticationParameters {
 
     /// For another provider (CIBA Core section 7.1).
     private init(
-        providerRequest fields: BodyFields, provider name: String, _ provider: SignInConfiguration.Provider
+        providerRequest fields: BodyFields, provider: String, _ server: AuthorizationServer
     ) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
-        let clientID = reader.clientID(at: provider)
-        let scopes = reader.scopes(usually: clientID.flatMap { provider.clients[$0]?.scopes } ?? ["openid"])
+        let clientID = reader.clientID(at: server)
+        let scopes = reader.scopes(usually: clientID.flatMap { server.clients[$0]?.scopes } ?? ["openid"])
         let user = reader.userHint()
         let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
         let bindingMessage = reader.value(
@@ -63,7 +63,7 @@ extension BackchannelAuthenticationParameters {
         request.bindingMessage = bindingMessage
         request.requestedExpiry = requestedExpiry
         request.userCode = userCode.flatMap { $0.isEmpty ? nil : Secret($0) }
-        self.init(provider: name, clientID: clientID, scopes: scopes, request: .provider(request))
+        self.init(provider: provider, clientID: clientID, scopes: scopes, request: .provider(request))
         self.acrValues = acrValues
         self.correlationID = correlationID
         sentNames = reader.sentNames

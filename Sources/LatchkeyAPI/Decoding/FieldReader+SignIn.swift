@@ -21,20 +21,20 @@ extension FieldReader {
     }
 
     /// The client of a sign-in; without the field, the only client of the provider.
-    mutating func clientID(at provider: SignInConfiguration.Provider) -> ClientID? {
+    mutating func clientID(at server: AuthorizationServer) -> ClientID? {
         let before = problems.count
         if let named = clientID() { return named }
         guard problems.count == before else { return nil }
-        return provider.client(nil)?.id ?? refused("client_id", "is missing, and the provider has several clients")
+        return server.client(nil)?.id ?? refused("client_id", "is missing, and the provider has several clients")
     }
 
     /// The redirect URI of a sign-in; without the field, the only one that is registered for the client.
     /// - Parameter clientID: Nil if it was refused.
-    mutating func redirectURI(of clientID: ClientID?, at provider: SignInConfiguration.Provider) -> String? {
+    mutating func redirectURI(of clientID: ClientID?, at server: AuthorizationServer) -> String? {
         let before = problems.count
         if let named = redirectURI(required: false) { return named }
         guard problems.count == before else { return nil }
-        let registered = clientID.flatMap { provider.clients[$0]?.redirectURIs } ?? []
+        let registered = clientID.flatMap { server.clients[$0]?.redirectURIs } ?? []
         guard let only = registered.first, registered.count == 1 else {
             let reason = registered.isEmpty ? "" : ", and the client has several"
             return refused("redirect_uri", "is missing" + reason)

@@ -51,7 +51,7 @@ extension RedirectStart {
         let redirectURI = named ?? usual ?? ""
         let kind = clientType ?? .web
         self.init(
-            provider: provider, clientType: kind,
+            provider: ProviderReference(provider: provider), clientType: kind,
             // A path is one of this server's own pages.
             redirectURI: redirectURI.hasPrefix("/") ? publicURL + redirectURI : redirectURI,
             callbackURL: publicURL + (callback?(kind) ?? "/auth/\(provider)/callback"))

@@ -6,20 +6,16 @@ extension SignInRequest {
     /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction, which requires
     /// `context` and `acr_values` (docs/approvals.md).
     /// - Parameters:
-    ///   - name: The provider's name in paths.
-    ///   - provider: Gives the client and the redirect URI that the body leaves out, if there is only one. `mccmnc` is
+    ///   - target: Gives the client and the redirect URI that the body leaves out, if there is only one. `mccmnc` is
     ///     read for carriers only.
     /// - Throws: 400 that names every missing or malformed field.
-    init(
-        _ fields: BodyFields, provider name: String, _ provider: SignInConfiguration.Provider,
-        isTransaction: Bool = false
-    ) throws(APIError) {
+    init(_ fields: BodyFields, at target: SignInTarget, isTransaction: Bool = false) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
-        let clientID = reader.clientID(at: provider)
+        let clientID = reader.clientID(at: target.server)
         let code = reader.visibleText("code", limit: 4096, required: true, allowingSpaces: true)
-        let network = provider.kind == .zenkey ? reader.network() : nil
-        let redirectURI = reader.redirectURI(of: clientID, at: provider)
+        let network = target.usesNetworkDiscovery ? reader.network() : nil
+        let redirectURI = reader.redirectURI(of: clientID, at: target.server)
         let codeVerifier = reader.codeVerifier()
         let nonce = reader.text("nonce", limit: 512)
         let acrValues = reader.words("acr_values", ["acrValues"], limit: 255, required: isTransaction)
@@ -30,7 +26,8 @@ extension SignInRequest {
             throw reader.refusal(correlationID)
         }
         self.init(
-            provider: name, clientID: clientID, code: Secret(code), network: network, redirectURI: redirectURI)
+            provider: target.reference, clientID: clientID, code: Secret(code), network: network,
+            redirectURI: redirectURI)
         self.codeVerifier = codeVerifier
         self.nonce = nonce.map(Secret.init)
         self.acrValues = acrValues
@@ -60,10 +57,10 @@ extension SignInRequest {
         choice.number = reader.phoneNumber()
         choice.caller = caller
         try reader.check(correlationID)
-        let (key, provider) = try await signIn.mobileOperator(of: name, choice, correlationID)
-        let clientID = reader.clientID(at: provider)
+        let target = try await signIn.mobileOperator(of: name, choice, correlationID)
+        let clientID = reader.clientID(at: target.server)
         guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
-        self.init(operatorToken: token, provider: key, clientID: clientID)
+        self.init(operatorToken: token, provider: target.reference, clientID: clientID)
         self.correlationID = correlationID
         sentNames = reader.sentNames
     }

@@ -25,7 +25,7 @@ extension LatchkeyAPI {
         _ request: Request, _ admission: Admission, at provider: String
     ) async throws -> Response {
         let signIn = try BackchannelAuthenticationParameters(
-            BodyFields(request, from: admission), provider: provider, useCases.signIn.provider(named: provider))
+            BodyFields(request, from: admission), at: useCases.providers.find(withoutOperators: provider))
         try admission.check(signIn.clientID.text)
         return try await useCases.backchannelAuthentication.start(
             signIn, for: admission.caller, within: quota(request, admission), notifiedAt: notificationEndpoint

@@ -21,8 +21,8 @@ extension LatchkeyAPI {
     private func linkRequest(
         _ fields: BodyFields, at provider: String, _ request: Request, _ caller: SignedInCaller
     ) async throws -> SignInRequest {
-        guard useCases.redirectSignIn.hasOperators(provider) else {
-            return try SignInRequest(fields, provider: provider, try useCases.signIn.provider(named: provider))
+        guard try useCases.providers.find(provider).hasOperators else {
+            return try SignInRequest(fields, at: try useCases.providers.find(withoutOperators: provider))
         }
         // Before Telco Finder is asked for the operator.
         try useCases.linkIdentity.checkAge(of: caller.holder.session)

@@ -8,12 +8,12 @@ import SignIn
 extension LatchkeyAPI {
     func listProviders() throws -> Response {
         let base = baseURL.url ?? ""
-        let providers = useCases.redirectSignIn.providers.map { (id, provider) in
+        let providers = useCases.providers.all.map { provider in
             var json = JSONObjectWriter(capacity: 128)
-            json.add("id", id)
-            json.add("name", provider.name)
-            json.add("kind", provider.kind.rawValue)
-            json.add("start_url", "\(base)/auth/\(id)/start")
+            json.add("id", provider.name)
+            json.add("name", provider.title)
+            json.add("kind", provider.kindName.rawValue)
+            json.add("start_url", "\(base)/auth/\(provider.name)/start")
             return String(decoding: json.finish(), as: UTF8.self)
         }
         var end = ""
@@ -120,7 +120,7 @@ extension LatchkeyAPI {
 
     /// - Throws: `not_found` if no provider has the name in the path.
     private func checkProvider(of request: Request) throws(SignInError) {
-        try useCases.redirectSignIn.checkProvider(request.provider)
+        _ = try useCases.providers.find(request.provider)
     }
 
     private func finish(_ parameters: Query, _ request: Request) async throws -> Response {

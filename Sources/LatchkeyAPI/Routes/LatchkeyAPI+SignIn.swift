@@ -7,11 +7,11 @@ import SignIn
 /// Sign-in with a code, the nonces for it, and registration.
 extension LatchkeyAPI {
     func signIn(_ request: Request, _ admission: Admission, provider: String) throws -> ValueOrTask<Response> {
-        guard !useCases.redirectSignIn.hasOperators(provider) else {
+        if let known = useCases.providers[provider], known.hasOperators {
             return .task { try await self.signInByNumber(request, admission, provider: provider) }
         }
         let signIn = try SignInRequest(
-            BodyFields(request, from: admission), provider: provider, try useCases.signIn.provider(named: provider))
+            BodyFields(request, from: admission), at: try useCases.providers.find(withoutOperators: provider))
         guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
         return .task { try await self.complete(signIn, admission, request) }
     }

@@ -35,13 +35,11 @@ extension LatchkeyAPI {
             page.user = try await useCases.sessions.authenticate(token)?.user
         }
         page.canBeRenewed = page.user == nil && cookies.refresh(of: request) != nil
-        page.ways = useCases.redirectSignIn.providers.flatMap { id, provider in
+        page.ways = useCases.providers.all.flatMap { provider in
             // A page does not know the operator, and the browser may not be in the mobile network.
-            let clients =
-                provider.kind == .camara
-                ? []
-                : provider.clients.values.filter { client in address.map(client.mayReceiveBrowsers) ?? false }
-                    .sorted { $0.id.text < $1.id.text }
+            let clients = (provider.server?.clients ?? [:]).values
+                .filter { client in address.map(client.mayReceiveBrowsers) ?? false }
+                .sorted { $0.id.text < $1.id.text }
             return clients.map { client in
                 let items = [
                     (name: "client_type", value: ClientType.web.rawValue), (name: "client_id", value: client.id.text),
@@ -49,8 +47,8 @@ extension LatchkeyAPI {
                 ]
                 let query = String(decoding: PercentEncoding.form(items), as: UTF8.self)
                 return SignInPage.Way(
-                    name: clients.count == 1 ? provider.name : "\(provider.name) (\(client.id.text))",
-                    location: "\(baseURL.path)/auth/\(id)/start?\(query)")
+                    name: clients.count == 1 ? provider.title : "\(provider.title) (\(client.id.text))",
+                    location: "\(baseURL.path)/auth/\(provider.name)/start?\(query)")
             }
         }
         page.address = address

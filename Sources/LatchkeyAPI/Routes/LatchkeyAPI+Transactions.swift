@@ -7,12 +7,11 @@ import SignIn
 /// Transactions (docs/approvals.md): their approval, their receipts, and the keys that these are signed with.
 extension LatchkeyAPI {
     func authorizeTransaction(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let provider = request.provider
-        let configured = try useCases.signIn.provider(
-            named: provider,
-            insteadAtOperators: "Verify the number of the user's device at /users/me/phone/verifications.")
+        let target = try useCases.providers.find(
+            withoutOperators: request.provider,
+            instead: "Verify the number of the user's device at /users/me/phone/verifications.")
         let transaction = try SignInRequest(
-            BodyFields(request, from: caller.admission), provider: provider, configured, isTransaction: true)
+            BodyFields(request, from: caller.admission), at: target, isTransaction: true)
         try caller.admission.check(transaction.clientID.text)
         return try await useCases.authorizeTransaction(transaction, token: caller.token, session: caller.holder)
             .response

@@ -10,7 +10,7 @@ extension LatchkeyAPI {
     /// A frontend without a `redirect_uri` gets the registered one of its kind.
     func startAsZephr(_ request: Request, below prefix: String) async throws -> Response {
         let provider = request.provider
-        _ = try useCases.signIn.provider(named: provider)
+        _ = try useCases.providers.find(withoutOperators: provider)
         let redirectSignIn = useCases.redirectSignIn
         var start = try RedirectStart(
             try request.query, provider: provider, publicURL: try publicURL(),

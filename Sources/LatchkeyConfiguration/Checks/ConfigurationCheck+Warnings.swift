@@ -135,14 +135,17 @@ extension ConfigurationCheck {
         var seen: Set<String> = []
         let keys =
             configuration.publishedKeys.map { key in
-                (id: key.keyID, isOfCarriers: configuration.zenkey.clients.contains { $0.publishedKeys.contains(key) })
+                (
+                    id: key.keyID,
+                    usesNetworkDiscovery: configuration.zenkey.clients.contains { $0.publishedKeys.contains(key) }
+                )
             }
             + configuration.publishedDecryptionKeys.map { key in
-                (id: key.keyID, isOfCarriers: configuration.zenkey.clients.contains { $0.decryptionKey == key })
+                (id: key.keyID, usesNetworkDiscovery: configuration.zenkey.clients.contains { $0.decryptionKey == key })
             }
         for key in keys where !seen.insert(key.id).inserted {
             warn(
-                key.isOfCarriers ? "zenkey.clients" : "providers",
+                key.usesNetworkDiscovery ? "zenkey.clients" : "providers",
                 "two private keys have the kid \(Printable.word(key.id) ?? "of another"), and "
                     + "/.well-known/jwks.json has both",
                 "give each key a private_key_id or decryption_key_id of its own")

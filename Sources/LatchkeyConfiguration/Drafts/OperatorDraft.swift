@@ -89,7 +89,7 @@ struct OperatorDraft: Sendable {
     /// - Parameter shared: The redirect URIs and the like.
     func finished(
         of provider: String, for purpose: Purpose, _ shared: ClientDraft, _ context: inout ReadingContext
-    ) -> (operator: SignInConfiguration.MobileOperator, issuer: EndpointURL, client: Configuration.Client)? {
+    ) -> (operator: MobileOperator.Settings, issuer: EndpointURL, client: Configuration.Client)? {
         guard !isBroken else { return nil }
         let missing = [
             ("name", name == nil), ("issuer", issuer == nil), ("api_root", apiRoot == nil),
@@ -102,7 +102,7 @@ struct OperatorDraft: Sendable {
         guard missing.isEmpty, let name, let issuer, let apiRoot, let apis = OperatorAPIs(root: apiRoot) else {
             return nil
         }
-        var mobileOperator = SignInConfiguration.MobileOperator(
+        var mobileOperator = MobileOperator.Settings(
             provider: provider, name: name, networks: Set(networks), apis: apis, purpose: purpose)
         mobileOperator.takesHashes = takesHashes
         mobileOperator.finderID = finderID ?? name

@@ -4,7 +4,7 @@ internal import SignIn
 
 /// What a changed SIM means, while it is read.
 struct SIMSwapDraft: Sendable {
-    typealias Policy = SignInConfiguration.SIMSwapPolicy
+    typealias Policy = SIMSwapPolicy
 
     var maximumAge: Int?
     var ifSwapped: Policy.Swapped?

@@ -5,7 +5,7 @@ internal import SignIn
 /// The Telco Finder of a provider of verified phone numbers, while it is read: an OpenID provider with one client,
 /// which is this server.
 struct TelcoFinderDraft: Sendable {
-    typealias Rules = SignInConfiguration.TelcoFinderRules
+    typealias Rules = TelcoFinderRules
 
     var issuer: EndpointURL?
     var apiRoot: EndpointURL?

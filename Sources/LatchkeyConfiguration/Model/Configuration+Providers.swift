@@ -22,10 +22,10 @@ extension Configuration {
         /// What the path of its API follows.
         public var apiRoot: EndpointURL
         /// How it is used.
-        public var rules: SignInConfiguration.TelcoFinderRules
+        public var rules: TelcoFinderRules
 
         /// All three are needed.
-        public init(issuer: EndpointURL, apiRoot: EndpointURL, rules: SignInConfiguration.TelcoFinderRules) {
+        public init(issuer: EndpointURL, apiRoot: EndpointURL, rules: TelcoFinderRules) {
             self.issuer = issuer
             self.apiRoot = apiRoot
             self.rules = rules
@@ -54,6 +54,12 @@ extension Configuration {
 
     /// The mobile carriers behind ZenKey's discovery.
     public struct ZenKey: Sendable {
+        /// The name of the carriers in paths.
+        public static let name = "zenkey"
+
+        /// ``name``, if the carriers are configured.
+        public var names: [String] { discoveryURL == nil ? [] : [Self.name] }
+
         /// Returns the OpenID configuration of a network's carrier. Set in every configuration loaded for serving that
         /// has no other providers.
         public var discoveryURL: EndpointURL?
@@ -90,7 +96,7 @@ extension Configuration {
     /// A way to sign in other than the mobile carriers.
     public struct Provider: Sendable {
         /// How the provider is found.
-        public typealias Kind = SignInConfiguration.Provider.Kind
+        public typealias Kind = ProviderKind
 
         /// The endpoints of a provider without ID tokens, which publishes no metadata.
         public struct Endpoints: Sendable, Hashable {
@@ -155,7 +161,7 @@ extension Configuration {
         /// The URLs that users' tokens may be used to fetch, by name.
         public var resources: [String: EndpointURL] = [:]
         /// The operator that this is; for ``Kind/camara`` only. ``id`` is its key then.
-        public var mobileOperator: SignInConfiguration.MobileOperator?
+        public var mobileOperator: MobileOperator.Settings?
 
         /// The Telco Finder of its provider; for ``Kind/camara`` only.
         public var telcoFinder: TelcoFinder?

@@ -8,7 +8,7 @@ import SignIn
 /// Registration 1.0 section 2 and its extensions.
 ///
 /// From the configuration alone, without a request and without secrets. A member is left out if the configuration does
-/// not use it. A Telco Finder is a provider, too, under the name ``SignInConfiguration/TelcoFinderRules/key(of:)``.
+/// not use it. A Telco Finder is a provider, too, under the name ``ProviderReference/telcoFinder(of:)``.
 package struct ClientMetadata: Sendable {
     private let members: Members
 
@@ -24,8 +24,9 @@ package struct ClientMetadata: Sendable {
         guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
             throw OperatorFailure("public_url is not set; set it, because all URLs of a registration begin with it")
         }
-        if let finder = configuration.telcoFinders.first(where: { TelcoFinderRules.key(of: $0.key) == provider })?.value
-        {
+        if let finder = configuration.telcoFinders.first(where: {
+            ProviderReference.telcoFinder(of: $0.key).text == provider
+        })?.value {
             let client = try Self.client(clientID, among: [finder.rules.client], of: provider)
             members = Self.clientCredentials(of: client, scopes: finder.rules.finder.scopes, publicURL)
             return
@@ -81,7 +82,6 @@ package struct ClientMetadata: Sendable {
     }
 
     private typealias Members = [(name: String, value: JSONValue?)]
-    private typealias TelcoFinderRules = SignInConfiguration.TelcoFinderRules
 
     /// How a client authenticates, and where its keys are.
     private static func authentication(of client: SignInConfiguration.Client, _ publicURL: String) -> Members {
@@ -223,7 +223,7 @@ private struct Settings {
             storesTokens = provider.storesTokens
             endsSessions = provider.kind == .oidc && provider.backchannelLogout
             loginInitiationClient = provider.loginInitiationClient
-        } else if name == "zenkey", configuration.zenkey.discoveryURL != nil {
+        } else if configuration.zenkey.names.contains(name) {
             kind = .zenkey
             path = name
             clients = configuration.zenkey.clients
@@ -239,9 +239,8 @@ private struct Settings {
 
     /// The names of all providers that have clients.
     static func names(in configuration: Configuration) -> [String] {
-        let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
-        let finders = configuration.telcoFinders.keys.map(SignInConfiguration.TelcoFinderRules.key(of:)).sorted()
-        return zenkey + configuration.providers.map(\.id) + finders
+        let finders = configuration.telcoFinders.keys.map { ProviderReference.telcoFinder(of: $0).text }.sorted()
+        return configuration.zenkey.names + configuration.providers.map(\.id) + finders
     }
 
     /// What the client asks tokens with: at a mobile operator also for itself, and with the token of an app.

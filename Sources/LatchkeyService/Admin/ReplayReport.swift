@@ -19,13 +19,11 @@ package struct ReplayReport: Sendable {
         of replay: CapsuleReplay, with configuration: Configuration, usual: Configuration? = nil,
         version: String = LatchkeyVersion.text
     ) throws(CapsuleReplay.Refusal) {
-        let settings = { (configuration: Configuration) in
-            ReplaySettings(
-                configuration.signIn.providers[replay.provider], configuration.relyingParty(named: replay.provider))
-        }
         self.replay = replay
         self.version = version
-        verdict = try replay.run(settings(configuration), usual: settings(usual ?? configuration), version: version)
+        verdict = try replay.run(
+            configuration.replaySettings(of: replay.provider),
+            usual: (usual ?? configuration).replaySettings(of: replay.provider), version: version)
     }
 
     /// What a capsule says was expected and found, for a failure that is not replayed: for people as `latchkey capsule

@@ -13,7 +13,7 @@ package struct TokenExplainer: Sendable {
 
         /// Nil to detect it.
         package var kind: Kind?
-        package var provider = "zenkey"
+        package var provider = Configuration.ZenKey.name
         /// For a carrier's token.
         package var network: String?
         /// Nil for the only client.
@@ -29,6 +29,8 @@ package struct TokenExplainer: Sendable {
         package var moment: String?
 
         package init(network: String? = nil) { self.network = network }
+
+        fileprivate var isOfCarrier: Bool { provider == Configuration.ZenKey.name }
     }
 
     /// Why a token cannot be explained.
@@ -73,7 +75,7 @@ package struct TokenExplainer: Sendable {
     package func explain(_ token: Secret, _ question: Question) async throws -> TokenReport {
         let kind = question.kind ?? looks(of: token)
         if kind == .logoutToken { try refuseOptionsOfIDTokens(question) }
-        let source = try question.provider == "zenkey" ? carrier(question) : provider(question)
+        let source = try question.isOfCarrier ? carrier(question) : provider(question)
         let moment = try moment(question)
         let demand = try demand(question, kind, source)
         let token = kind == .idToken ? try signedToken(in: token, question, source) : token
@@ -135,7 +137,7 @@ package struct TokenExplainer: Sendable {
 
     /// A logout token belongs to no sign-in and no carrier.
     private func refuseOptionsOfIDTokens(_ question: Question) throws(Failure) {
-        guard question.provider != "zenkey" else {
+        guard !question.isOfCarrier else {
             throw Failure(
                 code: .usage,
                 description: "this is a logout token, which carriers do not send; name its provider with --provider")
@@ -182,8 +184,8 @@ package struct TokenExplainer: Sendable {
     }
 
     private func unknownProvider(_ question: Question) -> Failure {
-        let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
-        let names = zenkey + configuration.providers.filter { $0.endpoints == nil }.map(\.id)
+        let names =
+            configuration.zenkey.names + configuration.providers.filter { $0.endpoints == nil }.map(\.id)
         let text =
             names.isEmpty
             ? "no provider with ID tokens is configured"

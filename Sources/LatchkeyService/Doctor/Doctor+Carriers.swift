@@ -122,7 +122,7 @@ extension Doctor {
         }
         for (provider, finder) in configuration.telcoFinders.sorted(by: { $0.key < $1.key }) {
             findings += await examine(
-                finder, SignInConfiguration.TelcoFinderRules.key(of: provider), recorder)
+                finder, ProviderReference.telcoFinder(of: provider).text, recorder)
         }
         return findings + examineHosts(recorder.exchanges)
     }

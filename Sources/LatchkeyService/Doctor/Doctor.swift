@@ -123,9 +123,8 @@ package struct Doctor: Sendable {
     }
 
     private func callbacks(below base: String) -> String {
-        let zenkey = configuration.zenkey.discoveryURL == nil ? [] : ["zenkey"]
         var seen: Set<String> = []
-        return (zenkey + configuration.providers.map(\.path)).filter { seen.insert($0).inserted }
+        return (configuration.zenkey.names + configuration.providers.map(\.path)).filter { seen.insert($0).inserted }
             .map { "\(base)/auth/\($0)/callback" }.joined(separator: ", ")
     }
 

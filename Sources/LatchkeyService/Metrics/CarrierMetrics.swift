@@ -61,7 +61,7 @@ final class CarrierMetrics: Sendable {
     /// The observer of a provider's relying party.
     /// - Parameter stories: Gets the checks of ID tokens; nil for none.
     func observer(
-        of provider: String, isOfCarriers: Bool, stories: SignInStories? = nil, clock: WallClock, logger: Logger
+        of provider: String, usesNetworkDiscovery: Bool, stories: SignInStories? = nil, clock: WallClock, logger: Logger
     ) -> RelyingPartyObserver {
         // Anyone can name any network.
         let refusals = LogSamplers(clock: clock)
@@ -69,7 +69,7 @@ final class CarrierMetrics: Sendable {
         if let stories { idToken = { stories.note($0, of: $1) } }
         return RelyingPartyObserver(
             request: { [self] destination, ending, nanoseconds in
-                rows[source(of: destination, provider, isOfCarriers)].durations
+                rows[source(of: destination, provider, usesNetworkDiscovery)].durations
                     .observe(nanoseconds, at: destination.step.place, Self.place(of: ending))
             },
             keyRefresh: { [self] issuer, wentWell in
@@ -90,9 +90,12 @@ final class CarrierMetrics: Sendable {
 
     /// Carriers' discovery requests have no issuer: their networks come from callers, and the issuers whose own
     /// configuration is requested come from the networks' metadata.
-    private func source(of destination: OutboundRequest.Destination, _ provider: String, _ isOfCarriers: Bool) -> Source
+    private func source(of destination: OutboundRequest.Destination, _ provider: String, _ usesNetworkDiscovery: Bool)
+        -> Source
     {
-        Source(provider: provider, issuer: isOfCarriers && destination.step == .discovery ? "" : destination.carrier)
+        Source(
+            provider: provider,
+            issuer: usesNetworkDiscovery && destination.step == .discovery ? "" : destination.carrier)
     }
 
     private static func place(of ending: RelyingPartyObserver.Ending) -> Int {
@@ -174,7 +177,8 @@ final class CarrierMetrics: Sendable {
         var open: [Source: Set<OutboundRequest.Destination.Step>] = [:]
         for (provider, party) in parties {
             for (destination, _) in party.failingDestinations {
-                open[known(source(of: destination, provider, party.isOfCarriers)), default: []].insert(destination.step)
+                open[known(source(of: destination, provider, party.usesNetworkDiscovery)), default: []].insert(
+                    destination.step)
             }
         }
         return open

@@ -40,12 +40,12 @@ extension RelyingParty {
                 .init(to: provider.tokenEndpoint))
         }
         guard let endpoint = known else {
-            guard isOfCarriers else { return idToken.attributes }
+            guard usesNetworkDiscovery else { return idToken.attributes }
             throw OIDCError(.metadataRefused, codeMayBeSpent: true, reason: "The provider has no userinfo endpoint.")
                 .at(.init(to: provider.tokenEndpoint))
         }
         let request = request(
-            isOfCarriers ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
+            usesNetworkDiscovery ? endpoint.appending(query: [("correlation_id", correlationID.text)]) : endpoint,
             with: accessToken, key, clientTLS, from: provider, step: .userInfo,
             upTo: configuration.limits.userInfoBytes,
             accepting: algorithm == nil && client?.userInfoDecryption == nil ? "application/json" : "application/jwt",

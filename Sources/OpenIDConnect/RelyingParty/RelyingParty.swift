@@ -66,6 +66,13 @@ public final class RelyingParty: Sendable {
         /// How many requests a carrier may keep under way, and when its circuit breakers open.
         public var bulkhead = CarrierBulkheadRules()
 
+        /// Whether the providers are carriers: they are found by network, accept correlation ids, and vouch for each
+        /// other's users.
+        public var usesNetworkDiscovery: Bool {
+            guard case .byNetwork = discovery else { return false }
+            return true
+        }
+
         /// For carriers.
         public init(discoveryURL: EndpointURL) {
             discovery = .byNetwork(discoveryURL)
@@ -155,12 +162,8 @@ public final class RelyingParty: Sendable {
         return issuer
     }
 
-    /// Whether the providers are carriers: they are found by network, accept correlation ids, and vouch for each
-    /// other's users.
-    public var isOfCarriers: Bool {
-        guard case .byNetwork = configuration.discovery else { return false }
-        return true
-    }
+    /// See ``Configuration/usesNetworkDiscovery``.
+    public var usesNetworkDiscovery: Bool { configuration.usesNetworkDiscovery }
 
     /// The carrier that serves a network, or the one provider, whatever the network: from the cache, or by discovery.
     /// The carriers' discovery receives the correlation id as the query item `correlation_id`.
@@ -212,7 +215,7 @@ public final class RelyingParty: Sendable {
     ) async throws(OIDCError) -> TokenResponse {
         let key = key ?? newDPoPKey(at: provider)
         let request = TokenRequest(
-            grant: grant, client: client, correlationID: isOfCarriers ? correlationID : nil)
+            grant: grant, client: client, correlationID: usesNetworkDiscovery ? correlationID : nil)
         let clientTLS = clientTLS(of: client, at: provider)
         try check(client, at: provider, for: provider.tokenEndpoint)
         do throws(OIDCError) {

@@ -39,17 +39,12 @@ package struct CallerTerms: Sendable {
     func check(_ client: SignInConfiguration.Client) throws(SignInError) {
         guard allows(client) else { throw .clientNotAllowed }
     }
-}
 
-extension SignInConfiguration {
-    /// Checks that a caller may use at least one of the clients of a provider. An unknown provider passes.
-    /// - Parameter name: The name in paths, or that of ``providers``.
-    /// - Throws: `unauthorized_client`.
-    func check(_ caller: CallerTerms, mayUse name: String) throws(SignInError) {
-        guard caller.clients != nil else { return }
-        let entries = providers.filter { key, _ in key == name || path(ofProvider: key) == name }
-        let isAllowed = entries.values.contains { $0.clients.values.contains(where: caller.allows) }
-        guard isAllowed || entries.isEmpty else { throw .clientNotAllowed }
+    /// - Throws: `unauthorized_client` if the caller may use none of the clients.
+    func check<Clients: Sequence<SignInConfiguration.Client>>(
+        mayUseOneOf clients: @autoclosure () -> Clients
+    ) throws(SignInError) {
+        guard self.clients == nil || clients().contains(where: allows) else { throw .clientNotAllowed }
     }
 }
 

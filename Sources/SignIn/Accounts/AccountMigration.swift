@@ -18,7 +18,7 @@ struct AccountMigration: Sendable {
         ignored: (IgnoredPortToken) -> Void
     ) async throws(SignInError) -> [PortedIdentity] {
         // Only carriers vouch for each other's users.
-        guard !verified.portTokens.isEmpty, relyingParty.isOfCarriers else { return [] }
+        guard !verified.portTokens.isEmpty, relyingParty.usesNetworkDiscovery else { return [] }
         let read = relyingParty.read(portTokens: verified.portTokens, for: clientID)
         let tokens = read.compactMap { try? $0.get() }
         let identities = [verified.identity] + tokens.map { Identity(issuer: $0.issuer, subject: $0.subject) }

@@ -82,8 +82,7 @@ package struct LinkIdentity: Sendable {
     ) async throws(SignInError) -> Linked {
         let correlationID = request.correlationID ?? .random(from: random)
         let attempt = try SignInAttempt(
-            request, correlationID, signIn.configuration, signIn.relyingParties, pause: signIn.pause,
-            clock: signIn.clock)
+            request, correlationID, signIn.providers, pause: signIn.pause, clock: signIn.clock)
         log.found(attempt)
         let verified = try await signIn.verify(attempt, linkedTo: holder.session.id, &log)
         log.begin(.store)
@@ -91,7 +90,7 @@ package struct LinkIdentity: Sendable {
             verified.identity, to: holder.user.id, holding: TokenHash(ofSessionToken: token.exposed), at: clock.now(),
             limit: Self.limit, requestID: correlationID.text,
             tokens: verified.tokens.map {
-                signIn.vault.storing($0, of: request.provider, for: attempt.client.id.text)
+                signIn.vault.storing($0, of: request.provider.text, for: attempt.client.id.text)
             })
         link.provenPhoneNumber = verified.provenPhoneNumber
         switch try await stored(await store.link(link)) {

@@ -28,7 +28,7 @@ extension BackchannelAuthentication {
             CapsuleSubject(
                 flow: .backchannelAuthentication, correlationID: requestID ?? random.token(bytes: 16),
                 provider: provider,
-                client: nil, relyingParty: relyingParties[provider], network: nil, times: StepTimes(),
+                client: nil, relyingParty: providers[provider]?.server?.relyingParty, network: nil, times: StepTimes(),
                 requested: [("operation", .name("notification")), ("notification_token", .secret(token))],
                 origin: .unauthenticated)
         }

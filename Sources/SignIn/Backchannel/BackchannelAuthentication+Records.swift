@@ -11,7 +11,7 @@ extension BackchannelAuthentication {
     func prompt(
         _ context: BackchannelAuthenticationContext, _ quota: PromptQuota, user: (SymmetricKey) -> TokenHash
     ) throws(SignInError) -> BackchannelPrompt {
-        guard let key = userKeys[context.terms.provider] else { throw .clientHasNoKey }
+        guard let key = context.target.provider.userKey else { throw .clientHasNoKey }
         // A carrier's hints are numbers, of which all spellings are one user.
         return BackchannelPrompt(
             user: user(key), caller: quota.caller.hash, allowance: quota.perUser,
@@ -121,7 +121,8 @@ extension BackchannelAuthentication {
     ) {
         // What the carrier notified of earlier came without a request of this server's.
         let isOfCarrier = error.carrierError != nil || error.check != nil
-        let carrier = isOfCarrier ? relyingParties[terms.provider]?.knownProvider(for: MCCMNC(terms.network)) : nil
+        let relyingParty = isOfCarrier ? providers[terms.provider]?.server?.relyingParty : nil
+        let carrier = relyingParty?.knownProvider(for: MCCMNC(terms.network))
         log.write(
             error.at(
                 carrier?.serverInitiatedAuthorizationEndpoint ?? carrier?.backchannelAuthentication?.endpoint))
@@ -130,15 +131,15 @@ extension BackchannelAuthentication {
     func capsuleSubject(
         of terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
     ) -> CapsuleSubject {
-        let provider = configuration.providers[terms.provider]
+        let provider = providers[terms.provider]
         let words: (String?) -> CapsuleSubject.Value? = { $0.map { .words($0.split(ascii: " ").map(String.init)) } }
         return CapsuleSubject(
             flow: .backchannelAuthentication, correlationID: terms.correlationID, provider: terms.provider,
-            client: ClientID(terms.clientID).flatMap { provider?.clients[$0] },
-            relyingParty: relyingParties[terms.provider], network: MCCMNC(terms.network), times: log.stepTimes,
+            client: ClientID(terms.clientID).flatMap { provider?.server?.clients[$0] },
+            relyingParty: provider?.server?.relyingParty, network: MCCMNC(terms.network), times: log.stepTimes,
             requested: [
                 ("operation", .name(log.operation)),
-                ("delivery_mode", provider?.backchannelTokenDeliveryMode.map { .name($0.rawValue) }),
+                ("delivery_mode", provider?.openID?.backchannelTokenDeliveryMode.map { .name($0.rawValue) }),
                 ("redirect_uri", terms.redirectURI.isEmpty ? nil : .text(terms.redirectURI)),
                 ("scopes", words(terms.scope)), ("acr_values", words(terms.acrValues)),
                 ("context", terms.context.map { .secret(Secret($0)) }),

@@ -25,7 +25,7 @@ extension BackchannelAuthentication {
         let metadata = try provided(try context.carrier.metadataForBackchannelAuthentication())
         guard metadata.mayDeliver(by: mode) else { throw .deliveryModeNotSupported }
         guard request.userCode == nil || metadata.acceptsUserCode else { throw .userCodeNotSupported }
-        let needsMessage = configuration.providers[context.terms.provider]?.requiresBindingMessage ?? false
+        let needsMessage = context.target.provider.openID?.requiresBindingMessage ?? false
         guard request.bindingMessage != nil || !needsMessage else { throw .bindingMessageMissing }
         var message = BackchannelAuthenticationRequest(scopes: context.scopes, hint: request.user.hint)
         message.bindingMessage = request.bindingMessage

@@ -23,8 +23,8 @@ package struct BackchannelAuthentication: Sendable {
     /// The path of the notification endpoint of a provider.
     package static func notificationPath(of provider: String) -> String { "/auth/\(provider)/backchannel/notification" }
 
+    let providers: Providers
     let configuration: SignInConfiguration
-    let relyingParties: [String: RelyingParty]
     let store: any BackchannelAuthenticationStore & IdentityStore
     let sessions: Sessions
     let registrationOffers: RegistrationOffers
@@ -33,8 +33,6 @@ package struct BackchannelAuthentication: Sendable {
     let oneTimeStore: EncryptedOneTimeStore
     let pace: PollPace
     let prompts = PromptCounter()
-    /// The keys of the hashes under which users are counted, by provider.
-    let userKeys: [String: SymmetricKey]
     let clock: WallClock
     let random: RandomSource
     let logger: Logger

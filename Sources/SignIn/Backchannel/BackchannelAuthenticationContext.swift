@@ -6,16 +6,17 @@ import StorageModel
 struct BackchannelAuthenticationContext: Sendable {
     let terms: BackchannelAuthenticationRecord.Terms
     let client: SignInConfiguration.Client
-    let relyingParty: RelyingParty
+    let target: SignInTarget
     let carrier: ProviderMetadata
     /// Nil for a provider that is no carrier.
     let network: MCCMNC?
-    /// How a provider that is no carrier delivers the tokens; nil for a carrier, whose notification has them.
-    let deliveryMode: BackchannelTokenDeliveryMode?
     let correlationID: CorrelationID
-    /// Whether the provider's tokens are stored for later use.
-    let storesTokens: Bool
 
+    var relyingParty: RelyingParty { target.relyingParty }
+    /// How a provider that is no carrier delivers the tokens; nil for a carrier, whose notification has them.
+    var deliveryMode: BackchannelTokenDeliveryMode? { target.provider.openID?.backchannelTokenDeliveryMode }
+    /// Whether the provider's tokens are stored for later use.
+    var storesTokens: Bool { target.server.storesTokens }
     var scopes: [String] { Self.words(terms.scope) }
     var acrValues: [String] { Self.words(terms.acrValues) }
     var prompt: [Prompt] { terms.prompt.map(Prompt.stored) ?? [] }
@@ -28,41 +29,27 @@ struct BackchannelAuthenticationContext: Sendable {
 }
 
 extension BackchannelAuthentication {
+    /// Checks a sign-in and finds its carrier.
     func context(
         of terms: BackchannelAuthenticationRecord.Terms
     ) async throws(SignInError) -> BackchannelAuthenticationContext {
-        try await .find(terms, configuration, relyingParties)
-    }
-}
-
-extension BackchannelAuthenticationContext {
-    /// Checks a sign-in and finds its carrier.
-    static func find(
-        _ terms: BackchannelAuthenticationRecord.Terms, _ configuration: SignInConfiguration,
-        _ relyingParties: [String: RelyingParty]
-    ) async throws(SignInError) -> BackchannelAuthenticationContext {
-        guard let provider = configuration.providers[terms.provider],
-            let relyingParty = relyingParties[terms.provider]
-        else { throw .unknownProvider(in: configuration) }
-        guard let id = ClientID(terms.clientID), let client = provider.clients[id] else { throw .unknownClient }
+        let target = try providers.find(ProviderReference(text: terms.provider))
+        guard let id = ClientID(terms.clientID), let client = target.server.clients[id] else { throw .unknownClient }
         // The record has them as this server wrote them.
         let network = MCCMNC(terms.network)
         guard let correlationID = CorrelationID(terms.correlationID) else { throw .internalFault }
-        if provider.kind == .zenkey {
+        if target.usesNetworkDiscovery {
             guard client.mayHaveNamed(terms.redirectURI) else {
                 throw .redirectURINotRegistered(terms.redirectURI, among: client.redirectURIs)
             }
             guard network != nil else { throw .internalFault }
         } else {
-            guard provider.backchannelTokenDeliveryMode != nil else { throw .backchannelOff }
+            guard target.provider.openID?.backchannelTokenDeliveryMode != nil else { throw .backchannelOff }
             guard client.authentication != .publicClient else { throw .clientCannotAuthenticate }
         }
-        let carrier = try await asked(
-            await relyingParty.provider(for: network, clientID: id, correlationID: correlationID),
-            discoveryUI: provider.discoveryUI)
+        let carrier = try await target.discover(network, for: id, correlationID)
         return BackchannelAuthenticationContext(
-            terms: terms, client: client, relyingParty: relyingParty, carrier: carrier, network: network,
-            deliveryMode: provider.kind == .zenkey ? nil : provider.backchannelTokenDeliveryMode,
-            correlationID: correlationID, storesTokens: provider.storesTokens)
+            terms: terms, client: client, target: target, carrier: carrier, network: network,
+            correlationID: correlationID)
     }
 }

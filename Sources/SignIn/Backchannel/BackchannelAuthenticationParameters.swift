@@ -40,7 +40,7 @@ package struct BackchannelAuthenticationParameters: Sendable {
         case provider(ProviderRequest)
     }
 
-    /// The provider's name in ``SignInConfiguration/providers``.
+    /// The provider's name in paths.
     package var provider: String
     package var clientID: ClientID
     package var scopes: [String]

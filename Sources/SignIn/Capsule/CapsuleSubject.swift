@@ -133,7 +133,8 @@ extension CapsuleSubject {
     init(_ flow: CapsuleFlow, _ attempt: SignInAttempt, _ times: StepTimes, _ more: [Member] = []) {
         let request = attempt.request
         self.init(
-            flow: flow, correlationID: attempt.correlationID.text, provider: request.provider, client: attempt.client,
+            flow: flow, correlationID: attempt.correlationID.text, provider: request.provider.text,
+            client: attempt.client,
             relyingParty: attempt.relyingParty, network: request.network, times: times,
             requested: [
                 ("redirect_uri", request.redirectURI.isEmpty ? nil : .text(request.redirectURI)),
@@ -170,14 +171,14 @@ extension CapsuleSubject {
     /// A question to Telco Finder, before an operator is known. Only a verification is certain to have a session: a
     /// sign-in can be one of a page, without an API key.
     init(
-        _ flow: CapsuleFlow, _ choice: OperatorChoice, provider: String, _ rules: SignInConfiguration.TelcoFinderRules,
-        _ relyingParty: RelyingParty?, _ correlationID: CorrelationID
+        _ flow: CapsuleFlow, _ choice: OperatorChoice, provider: String, _ finder: OperatorFinder,
+        _ correlationID: CorrelationID
     ) {
         var times = StepTimes()
         times.begin(.telcoFinder)
         self.init(
-            flow: flow, correlationID: correlationID.text, provider: provider, client: rules.client,
-            relyingParty: relyingParty, network: nil, times: times,
+            flow: flow, correlationID: correlationID.text, provider: provider, client: finder.rules.client,
+            relyingParty: finder.relyingParty, network: nil, times: times,
             requested: [("phone_number", choice.number.map { .secret(Secret($0.text)) })])
         if flow != .phoneVerification { origin = .keyless }
     }

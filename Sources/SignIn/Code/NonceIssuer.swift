@@ -4,7 +4,9 @@ import StorageModel
 /// Issues nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): a stolen code is worth nothing without
 /// the nonce it belongs to.
 package struct NonceIssuer: Sendable {
-    let configuration: SignInConfiguration
+    let providers: Providers
+    /// In seconds.
+    let lifetime: Int64
     let store: any NonceStore
     let clock: WallClock
     let random: RandomSource
@@ -22,10 +24,9 @@ package struct NonceIssuer: Sendable {
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for one with mobile operators;
     ///   `unauthorized_client`; `temporarily_unavailable`.
     package func issue(provider: String, for caller: CallerTerms) async throws(SignInError) -> Issued {
-        _ = try configuration.providerWithoutOperators(provider, instead: SignInError.signInAtOperator)
-        try configuration.check(caller, mayUse: provider)
+        let target = try providers.find(withoutOperators: provider)
+        try caller.check(mayUseOneOf: target.server.clients.values)
         let nonce = random.token()
-        let lifetime = configuration.lifetimes.issuedNonce
         let record = IssuedNonceRecord(
             nonce: TokenHash(sha256Of: nonce), provider: provider, expiresAt: clock.now().advanced(bySeconds: lifetime))
         try await stored(await store.addIssuedNonce(record))
@@ -39,7 +40,7 @@ extension NonceStore {
     func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
         guard let nonce = request.nonce else { throw .nonceMissing }
         let hash = TokenHash(sha256Of: nonce.exposed)
-        let wasTaken = try await stored(await takeIssuedNonce(nonce: hash, provider: request.provider, at: now))
+        let wasTaken = try await stored(await takeIssuedNonce(nonce: hash, provider: request.provider.text, at: now))
         guard wasTaken else { throw .nonceNotIssued }
     }
 }

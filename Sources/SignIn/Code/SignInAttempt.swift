@@ -8,35 +8,25 @@ final class SignInAttempt: Sendable {
     let request: SignInRequest
     let correlationID: CorrelationID
     let client: SignInConfiguration.Client
-    private let discoveryUI: EndpointURL?
-    let relyingParty: RelyingParty
-    /// Whether the provider's tokens are stored for later use.
-    let storesTokens: Bool
-    /// Whether the ID token may be kept for the logout at the provider.
-    private let keepsIDToken: Bool
-    /// The mobile operator that is asked for the number; nil for other providers.
-    let mobileOperator: SignInConfiguration.MobileOperator?
+    let target: SignInTarget
     let pause: PollPauses
     let clock: WallClock
 
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for a request that this client may not make.
     init(
-        _ request: SignInRequest, _ correlationID: CorrelationID, _ configuration: SignInConfiguration,
-        _ relyingParties: [String: RelyingParty], pause: PollPauses = .none,
+        _ request: SignInRequest, _ correlationID: CorrelationID, _ providers: Providers, pause: PollPauses = .none,
         clock: WallClock = .system
     ) throws(SignInError) {
-        guard let provider = configuration.providers[request.provider],
-            let relyingParty = relyingParties[request.provider]
-        else { throw .unknownProvider(in: configuration) }
-        guard let client = provider.clients[request.clientID] else { throw .unknownClient }
+        let target = try providers.find(request.provider)
+        guard let client = target.server.clients[request.clientID] else { throw .unknownClient }
         guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
             throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
         }
-        guard provider.kind != .camara || request.wasStartedHere || request.isOperatorToken else {
+        guard target.mobileOperator == nil || request.wasStartedHere || request.isOperatorToken else {
             throw .codeNotForNumbers
         }
-        guard provider.kind == .camara || !request.isOperatorToken else { throw .noOperatorTokens }
-        guard provider.kind != .oauth2 || !request.needsIDToken else { throw .nothingConfirms }
+        guard target.mobileOperator != nil || !request.isOperatorToken else { throw .noOperatorTokens }
+        guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
         guard client.pkce == .optional || request.codeVerifier != nil || request.isOperatorToken else {
             throw .codeVerifierMissing
         }
@@ -44,15 +34,22 @@ final class SignInAttempt: Sendable {
         self.request = request
         self.correlationID = correlationID
         self.client = client
-        self.relyingParty = relyingParty
+        self.target = target
         self.pause = pause
         self.clock = clock
-        discoveryUI = provider.discoveryUI
-        storesTokens = provider.storesTokens
-        mobileOperator = provider.mobileOperator
-        // Only a browser that was sent to the provider has a session there.
-        keepsIDToken = provider.keepsIDTokens && request.wasStartedHere
     }
+
+    var relyingParty: RelyingParty { target.relyingParty }
+
+    /// The mobile operator that is asked for the number; nil for other providers.
+    var mobileOperator: MobileOperator.Settings? { target.mobileOperator?.settings }
+
+    /// Whether the provider's tokens are stored for later use.
+    private var storesTokens: Bool { target.server.storesTokens }
+
+    /// Whether the ID token may be kept for the logout at the provider. Only a browser that was sent to the provider
+    /// has a session there.
+    private var keepsIDToken: Bool { request.wasStartedHere && target.provider.openID?.keepsIDTokens ?? false }
 
     /// Whether ``NonceIssuer`` must have issued the request's nonce.
     var usesIssuedNonce: Bool { client.nonce == .issued && !request.wasStartedHere }
@@ -74,9 +71,7 @@ final class SignInAttempt: Sendable {
     }
 
     func discoverProvider() async throws(SignInError) -> ProviderMetadata {
-        try await asked(
-            await relyingParty.provider(for: request.network, clientID: client.id, correlationID: correlationID),
-            discoveryUI: discoveryUI)
+        try await target.discover(request.network, for: client.id, correlationID)
     }
 
     /// Posts the code. It is spent then, unless the error says that it was not sent.

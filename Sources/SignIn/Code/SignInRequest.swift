@@ -4,8 +4,7 @@ package import StorageModel
 
 /// An app's request for a sign-in with an authorization code.
 package struct SignInRequest: Sendable {
-    /// The provider's name in ``SignInConfiguration/providers``.
-    package var provider: String
+    package var provider: ProviderReference
     package var clientID: ClientID
     /// The authorization code, or what stands in for it.
     package var code: Secret
@@ -54,13 +53,15 @@ package struct SignInRequest: Sendable {
         (nonce != nil && !wasStartedHere) || !acrValues.isEmpty || context != nil || authentication.maximumAge != nil
     }
 
-    /// A sign-in with a TS.43 temporary token, at the operator of this key.
-    package init(operatorToken: Secret, provider: String, clientID: ClientID) {
+    /// A sign-in with a TS.43 temporary token, at an operator.
+    package init(operatorToken: Secret, provider: ProviderReference, clientID: ClientID) {
         self.init(provider: provider, clientID: clientID, code: operatorToken, network: nil, redirectURI: "")
         isOperatorToken = true
     }
 
-    package init(provider: String, clientID: ClientID, code: Secret, network: MCCMNC?, redirectURI: String) {
+    package init(
+        provider: ProviderReference, clientID: ClientID, code: Secret, network: MCCMNC?, redirectURI: String
+    ) {
         self.provider = provider
         self.clientID = clientID
         self.code = code

@@ -12,8 +12,8 @@ import StorageModel
 /// }
 /// ```
 package struct SignInWithCode: Sendable {
+    let providers: Providers
     let configuration: SignInConfiguration
-    let relyingParties: [String: RelyingParty]
     let store: any SignInStore & NonceStore & IdentityStore
     let sessions: Sessions
     let idempotency: Idempotency
@@ -48,7 +48,7 @@ package struct SignInWithCode: Sendable {
         do throws(SignInError) {
             return try await capsules.recording { () async throws(SignInError) in
                 let attempt = try SignInAttempt(
-                    request, correlationID, configuration, relyingParties, pause: pause, clock: clock)
+                    request, correlationID, providers, pause: pause, clock: clock)
                 log.found(attempt)
                 let outcome = try await signIn(attempt, &log)
                 log.write(outcome)
@@ -133,13 +133,13 @@ package struct SignInWithCode: Sendable {
     /// Not inlined: its variables would have their place in the memory of every sign-in.
     @inline(never)
     private func verifyNumber(
-        _ attempt: SignInAttempt, _ mobileOperator: SignInConfiguration.MobileOperator, _ tokens: TokenResponse,
+        _ attempt: SignInAttempt, _ mobileOperator: MobileOperator.Settings, _ tokens: TokenResponse,
         _ provider: ProviderMetadata, _ log: inout SignInLog
     ) async throws(SignInError) -> VerifiedSignIn {
         // Only now, so that texts that no operator accepts take no room in the store.
         let use =
             attempt.request.isOperatorToken
-            ? oneTimeStore.use(ofOperatorToken: attempt.request.code, at: attempt.request.provider) : nil
+            ? oneTimeStore.use(ofOperatorToken: attempt.request.code, at: attempt.request.provider.text) : nil
         do throws(SignInError) {
             let (number, idToken) = try await askForNumber(attempt, mobileOperator, tokens, provider, &log)
             return VerifiedSignIn(number, idToken, issuer: provider.issuer, use)
@@ -152,7 +152,7 @@ package struct SignInWithCode: Sendable {
     /// The ID token, if the operator issues one, then the number of the device and its SIM. The access token is for the
     /// one call that asks for the number.
     private func askForNumber(
-        _ attempt: SignInAttempt, _ mobileOperator: SignInConfiguration.MobileOperator, _ tokens: TokenResponse,
+        _ attempt: SignInAttempt, _ mobileOperator: MobileOperator.Settings, _ tokens: TokenResponse,
         _ provider: ProviderMetadata, _ log: inout SignInLog
     ) async throws(SignInError) -> (MSISDN, VerifiedIDToken?) {
         var idToken: VerifiedIDToken?
@@ -162,8 +162,8 @@ package struct SignInWithCode: Sendable {
         }
         log.begin(.number)
         let number = try await attempt.fetchNumber(from: mobileOperator, with: tokens, at: provider)
-        if configuration.telcoFinders[mobileOperator.provider] != nil { log.begin(.telcoFinder) }
-        if let finding = try await operators.check(number, reportedBy: mobileOperator, attempt.correlationID) {
+        if attempt.target.provider.finder != nil { log.begin(.telcoFinder) }
+        if let finding = try await operators.check(number, reportedBy: attempt.target, attempt.correlationID) {
             log.checkedOperator(finding)
         }
         log.begin(.simSwap)
@@ -192,7 +192,7 @@ package struct SignInWithCode: Sendable {
                 ? .mustRegister : .welcome(publicID: random.token(bytes: 16)),
             portedFrom: ported, requestID: attempt.correlationID.text,
             tokens: verified.tokens.map {
-                vault.storing($0, of: attempt.request.provider, for: attempt.client.id.text)
+                vault.storing($0, of: attempt.request.provider.text, for: attempt.client.id.text)
             })
         record.verified = verified.userInfo?.verified ?? VerifiedFlags()
         record.claims = verified.userInfo.map { userInfo in
@@ -240,7 +240,7 @@ package struct SignInWithCode: Sendable {
         let offer = try await registrationOffers.offer(
             to: verified, clientID: attempt.client.id.text,
             codeChallenge: attempt.request.registrationChallenge, attempt.correlationID, sessions.cache)
-        if let waiting = WaitingTokens(verified, of: attempt.request.provider) {
+        if let waiting = WaitingTokens(verified, of: attempt.request.provider.text) {
             try await oneTimeStore.keep(
                 waiting.bytes, for: .waitingTokens, under: offer.handle, seconds: offer.expiresIn)
         }
@@ -271,27 +271,17 @@ extension SignInWithCode {
         return verified
     }
 
-    /// The entry of a mobile operator of a provider, and its key.
+    /// The chosen mobile operator of a provider.
     /// - Throws: `not_found` if no provider of this name is configured; `unauthorized_client`; `operator_unknown` or
     ///   `invalid_request` if the choice fits no operator; `invalid_request` if the provider has none; what Telco
     ///   Finder's failure is.
     package func mobileOperator(
         of name: String, _ choice: OperatorChoice, _ correlationID: CorrelationID?
-    ) async throws(SignInError) -> (key: String, provider: SignInConfiguration.Provider) {
-        guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider(in: configuration) }
-        let key = try await operators.key(
-            ofProvider: name, for: choice, .operatorToken, correlationID ?? .random(from: random))
-        guard let provider = configuration.providers[key], provider.kind == .camara else { throw .noOperatorTokens }
-        return (key, provider)
-    }
-
-    /// The provider of a call that providers with mobile operators do not have.
-    /// - Parameter instead: What to call at one of those.
-    /// - Throws: `not_found` if no provider of this name is configured; `invalid_request` if it has mobile operators.
-    package func provider(
-        named name: String, insteadAtOperators instead: String = SignInError.signInAtOperator
-    ) throws(SignInError) -> SignInConfiguration.Provider {
-        try configuration.providerWithoutOperators(name, instead: instead)
+    ) async throws(SignInError) -> SignInTarget {
+        let target = try await operators.choose(
+            at: try providers.find(name), choice, .operatorToken, correlationID ?? .random(from: random))
+        guard target.mobileOperator != nil else { throw .noOperatorTokens }
+        return target
     }
 
     /// How many requests wait for an identical one, over all sign-ins.

@@ -3,10 +3,6 @@ package import StorageModel
 
 /// Errors of the use cases themselves.
 extension SignInError {
-    package static func unknownProvider(in configuration: SignInConfiguration) -> SignInError {
-        unknownProvider(among: configuration.namesInPaths)
-    }
-
     /// Names the configured providers, at most ten: the sign-in page shows them to everyone, too.
     package static func unknownProvider(among names: [String]) -> SignInError {
         let shown = names.prefix(10).joined(separator: ", ") + (names.count > 10 ? ", …" : "")

@@ -95,9 +95,9 @@ extension SignInError {
 
     /// The provider did not accept the pushed authorization request, so the browser is not sent there. An error code of
     /// the provider means the same as in an authorization response (RFC 9126 section 2.3).
-    /// - Parameter kind: The provider's.
-    static func notPushed(_ error: OIDCError, at kind: SignInConfiguration.Provider.Kind?) -> SignInError {
-        guard kind != .camara else { return refusedTokens(error, advice: "Start a new sign-in.") }
+    /// - Parameter isOperator: Whether a mobile operator refused it.
+    static func notPushed(_ error: OIDCError, atOperator isOperator: Bool) -> SignInError {
+        guard !isOperator else { return refusedTokens(error, advice: "Start a new sign-in.") }
         guard error.code == .carrierRefused, let code = error.carrierError else {
             return SignInError(error, advice: "Start a new sign-in.")
         }

@@ -48,7 +48,7 @@ private struct Fields {
     init(_ request: SignInRequest, linkedTo session: String?) {
         bytes.reserveCapacity(768)
         add(session)
-        add(request.provider)
+        add(request.provider.text)
         add(request.clientID.text)
         add(request.code.exposed)
         add(request.network?.text)

@@ -5,8 +5,7 @@ import StorageModel
 
 /// Ends sessions at a provider's request (OpenID Connect Back-Channel Logout 1.0).
 package struct BackchannelLogout: Sendable {
-    let configuration: SignInConfiguration
-    let relyingParties: [String: RelyingParty]
+    let providers: Providers
     let sessions: Sessions
     let store: any SessionStore
     let clock: WallClock
@@ -24,14 +23,13 @@ package struct BackchannelLogout: Sendable {
     package func callAsFunction(
         provider name: String, logoutToken: Secret, requestID: String
     ) async throws(SignInError) {
-        guard let provider = configuration.providers[name], let relyingParty = relyingParties[name],
-            provider.kind == .oidc, provider.endsSessions
-        else { throw .unknownProvider(in: configuration) }
+        guard case .openID(let openID, let server) = providers[name]?.kind, openID.endsSessions else {
+            throw .unknownProvider(in: providers)
+        }
         var failedCheck: LogoutTokenCheck?
         var isVerified = false
         try await capsules.recording { () async throws(SignInError) in
-            let token = try await verify(
-                logoutToken, provider.clients.mapValues(\.signingAlgorithms), relyingParty, &failedCheck)
+            let token = try await verify(logoutToken, server, &failedCheck)
             isVerified = true
             let ended = try await end(token, requestID)
             logger.info(
@@ -40,42 +38,42 @@ package struct BackchannelLogout: Sendable {
         } failed: { error in
             refusals.log(
                 error, "back-channel logout refused", at: name, ["request_id": "\(requestID)"], to: logger)
-            var subject = capsuleSubject(of: logoutToken, at: name, provider, relyingParty, failedCheck, requestID)
+            var subject = capsuleSubject(of: logoutToken, at: name, server, failedCheck, requestID)
             if !isVerified { subject.origin = .unauthenticated }
             return subject
         }
     }
 
     private func capsuleSubject(
-        of token: Secret, at name: String, _ provider: SignInConfiguration.Provider, _ relyingParty: RelyingParty,
-        _ failedCheck: LogoutTokenCheck?, _ requestID: String
+        of token: Secret, at name: String, _ server: AuthorizationServer, _ failedCheck: LogoutTokenCheck?,
+        _ requestID: String
     ) -> CapsuleSubject {
-        let clients = provider.clients.keys.map(\.text).sorted()
+        let clients = server.clients.keys.map(\.text).sorted()
         return CapsuleSubject(
             flow: .backchannelLogout, correlationID: requestID, provider: name, client: nil,
-            relyingParty: relyingParty, network: nil, times: StepTimes(),
+            relyingParty: server.relyingParty, network: nil, times: StepTimes(),
             requested: [("client_ids", .words(clients)), ("logout_token", .secret(token))],
             check: failedCheck?.rawValue, known: clients,
-            costly: { examination(of: token, provider, relyingParty, failedCheck) })
+            costly: { examination(of: token, server, failedCheck) })
     }
 
     /// What an unverified token says, and what each check makes of it. This verifies its signature again.
     private func examination(
-        of token: Secret, _ provider: SignInConfiguration.Provider, _ relyingParty: RelyingParty,
-        _ failedCheck: LogoutTokenCheck?
+        of token: Secret, _ server: AuthorizationServer, _ failedCheck: LogoutTokenCheck?
     ) -> [CapsuleSubject.Member] {
         CapsuleSubject.members(
-            ofToken: token, maximumBytes: relyingParty.idTokenRules.maximumBytes,
-            relyingParty.explainOffline(logoutToken: token, for: provider.clients.mapValues(\.signingAlgorithms)),
+            ofToken: token, maximumBytes: server.relyingParty.idTokenRules.maximumBytes,
+            server.relyingParty.explainOffline(
+                logoutToken: token, for: server.clients.mapValues(\.signingAlgorithms)),
             failed: failedCheck)
     }
 
     private func verify(
-        _ token: Secret, _ clients: [ClientID: Set<SigningAlgorithm>], _ relyingParty: RelyingParty,
-        _ failedCheck: inout LogoutTokenCheck?
+        _ token: Secret, _ server: AuthorizationServer, _ failedCheck: inout LogoutTokenCheck?
     ) async throws(SignInError) -> LogoutToken {
         do throws(LogoutTokenRefusal) {
-            return try await relyingParty.verify(logoutToken: token, for: clients)
+            return try await server.relyingParty.verify(
+                logoutToken: token, for: server.clients.mapValues(\.signingAlgorithms))
         } catch {
             if case .failed(let check) = error { failedCheck = check }
             throw SignInError(error)

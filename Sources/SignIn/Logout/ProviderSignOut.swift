@@ -12,8 +12,7 @@ package struct ProviderSignOut: Sendable {
     /// How long a browser may be at the provider, in seconds.
     package static let lifetime: Int64 = 600
 
-    let configuration: SignInConfiguration
-    let relyingParties: [String: RelyingParty]
+    let providers: Providers
     let store: any SessionStore
     let oneTimeStore: EncryptedOneTimeStore
     let clock: WallClock
@@ -39,18 +38,16 @@ package struct ProviderSignOut: Sendable {
     package func exit(
         by name: String, from session: PresentedSession?, to redirectURI: String
     ) async throws(SignInError) -> Exit {
-        guard let provider = configuration.providers[name], let relyingParty = relyingParties[name] else {
-            throw .unknownProvider(in: configuration)
-        }
-        let clients = provider.clients.filter { session == nil || $0.key.text == session?.session.clientID }
+        let target = try providers.find(ProviderReference(provider: name))
+        let clients = target.server.clients.filter { session == nil || $0.key.text == session?.session.clientID }
         guard !clients.isEmpty else { throw .notOfThisProvider }
         let found = clients.filter { $0.value.mayReceiveBrowsers(at: redirectURI) }
         guard let id = found.keys.min(by: { $0.text < $1.text }) else {
             throw .redirectURINotRegistered(redirectURI, among: clients.values.flatMap(\.redirectURIs))
         }
         return Exit(
-            provider: name, clientID: id, redirectURI: redirectURI, relyingParty: relyingParty,
-            hint: provider.kind == .oidc && provider.keepsIDTokens ? try await hint(of: session) : nil)
+            provider: name, clientID: id, redirectURI: redirectURI, relyingParty: target.relyingParty,
+            hint: target.provider.openID?.keepsIDTokens ?? false ? try await hint(of: session) : nil)
     }
 
     /// The ID token of a session. It is read before the session ends, and is deleted with it.

@@ -5,7 +5,7 @@ import StorageModel
 /// no app: an attacker who finds a token could use it.
 extension EncryptedOneTimeStore {
     /// The record that marks an operator token as used.
-    /// - Parameter key: The operator's, in ``SignInConfiguration/providers``.
+    /// - Parameter key: ``ProviderReference/text`` of the operator.
     func use(ofOperatorToken token: Secret, at key: String) -> OneTimeRecord {
         record(
             TokenHash(sha256Of: "operator token of \(key)\n\(token.exposed)"), for: .answeredCode,

@@ -6,7 +6,7 @@ import StorageModel
 extension SignInAttempt {
     /// Asks the operator for the number, with an access token that is used for this one call.
     func fetchNumber(
-        from mobileOperator: SignInConfiguration.MobileOperator, with tokens: TokenResponse,
+        from mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
         at provider: ProviderMetadata
     ) async throws(SignInError) -> MSISDN {
         try await asked(
@@ -17,7 +17,7 @@ extension SignInAttempt {
 
     /// Asks the operator whether a number is that of the device, with an access token that is used for this one call.
     func isDeviceNumber(
-        _ number: MSISDN, at mobileOperator: SignInConfiguration.MobileOperator, with tokens: TokenResponse,
+        _ number: MSISDN, at mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
         at provider: ProviderMetadata
     ) async throws(SignInError) -> Bool {
         try await asked(
@@ -30,7 +30,7 @@ extension SignInAttempt {
     /// number at this moment: it is not kept.
     /// - Throws: `sim_swapped` if the policy refuses; the operator's failure if the policy refuses what is not known.
     func checkSIM(
-        of number: MSISDN, by mobileOperator: SignInConfiguration.MobileOperator, at provider: ProviderMetadata
+        of number: MSISDN, by mobileOperator: MobileOperator.Settings, at provider: ProviderMetadata
     ) async throws(SignInError) -> SIMSwapFinding? {
         let policy = mobileOperator.simSwap
         guard policy.ifSwapped != .off else { return nil }

@@ -42,7 +42,7 @@ extension SignInAttempt {
             case .slowDown: interval += BackchannelTokenResponse.slowDownSeconds
             }
             guard clock.now().advanced(bySeconds: interval) < end,
-                await pause(.seconds(interval), at: request.provider)
+                await pause(.seconds(interval), at: request.provider.text)
             else { throw .deviceNotAuthenticated }
         }
     }

@@ -17,23 +17,20 @@ extension VerifyPhoneNumber {
         var choice = question.choice
         choice.number = number
         choice.caller = choice.caller.of(user.id)
-        try configuration.check(choice.caller, mayUse: provider)
+        try choice.caller.check(mayUseOneOf: provider.allClients)
         try await admit(number, of: user.id)
-        let key = try await operators.key(ofProvider: provider, for: choice, .phoneVerification, correlationID)
-        guard let mobileOperator = configuration.providers[key]?.mobileOperator,
-            let client = configuration.providers[key]?.client(nil)
-        else { throw .noOperatorTokens }
-        return Inquiry(number: number, key: key, mobileOperator: mobileOperator, client: client)
+        let target = try await operators.choose(at: provider, choice, .phoneVerification, correlationID)
+        guard let mobileOperator = target.mobileOperator?.settings, let client = target.server.client(nil) else {
+            throw .noOperatorTokens
+        }
+        return Inquiry(number: number, target: target, mobileOperator: mobileOperator, client: client)
     }
 
-    private func provider(_ name: String?) throws(SignInError) -> String {
-        if let name {
-            guard configuration.hasProvider(inPaths: name) else { throw .unknownProvider(in: configuration) }
-            return name
-        }
-        let names = Set(configuration.providers.values.compactMap(\.mobileOperator?.provider))
-        guard let only = names.first, names.count == 1 else {
-            throw names.isEmpty ? .unknownProvider(in: configuration) : .providerOfNumbersNotNamed
+    private func provider(_ name: String?) throws(SignInError) -> Provider {
+        if let name { return try providers.find(name) }
+        let candidates = providers.all.filter(\.hasOperators)
+        guard let only = candidates.first, candidates.count == 1 else {
+            throw candidates.isEmpty ? .unknownProvider(in: providers) : .providerOfNumbersNotNamed
         }
         return only
     }
@@ -113,7 +110,7 @@ extension VerifyPhoneNumber {
         }
         findings.step = .telcoFinder
         findings.operatorFinding = try await operators.check(
-            number, reportedBy: mobileOperator, attempt.correlationID)
+            number, reportedBy: attempt.target, attempt.correlationID)
         findings.step = .simSwap
         let sim = try await attempt.checkSIM(of: number, by: mobileOperator, at: provider)
         findings.sim = sim

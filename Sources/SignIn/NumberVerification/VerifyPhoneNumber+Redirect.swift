@@ -76,7 +76,7 @@ extension VerifyPhoneNumber {
     ) async -> (PhoneVerification, issuer: String) {
         do throws(SignInError) {
             let attempt = try SignInAttempt(
-                try request.get(), correlationID, configuration, relyingParties, pause: pause, clock: clock)
+                try request.get(), correlationID, providers, pause: pause, clock: clock)
             findings.attempt = attempt
             findings.number = subject.phoneNumber
             findings.step = .discovery

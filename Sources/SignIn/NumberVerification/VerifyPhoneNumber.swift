@@ -49,9 +49,8 @@ package struct VerifyPhoneNumber: Sendable {
     struct Inquiry {
         /// Nil if the operator shall tell the number.
         let number: MSISDN?
-        /// The operator's key in the configuration.
-        let key: String
-        let mobileOperator: SignInConfiguration.MobileOperator
+        let target: SignInTarget
+        let mobileOperator: MobileOperator.Settings
         let client: SignInConfiguration.Client
 
         func verification(
@@ -67,8 +66,7 @@ package struct VerifyPhoneNumber: Sendable {
     /// about, counted over all users. Without it, a session could try numbers until the operator confirms one.
     static let allowance = SharedAllowance(count: 10, seconds: 3600)
 
-    let configuration: SignInConfiguration
-    let relyingParties: [String: RelyingParty]
+    let providers: Providers
     let operators: OperatorDirectory
     let store: any PhoneVerificationStore
     let oneTimeStore: EncryptedOneTimeStore
@@ -122,15 +120,16 @@ package struct VerifyPhoneNumber: Sendable {
     ) async throws(SignInError) -> (id: String, PhoneVerification) {
         let inquiry = try await inquiry(question, of: holder.user, correlationID)
         findings.operatorName = inquiry.mobileOperator.name
-        var request = SignInRequest(operatorToken: operatorToken, provider: inquiry.key, clientID: inquiry.client.id)
+        var request = SignInRequest(
+            operatorToken: operatorToken, provider: inquiry.target.reference, clientID: inquiry.client.id)
         request.correlationID = correlationID
         let attempt = try SignInAttempt(
-            request, correlationID, configuration, relyingParties, pause: pause, clock: clock)
+            request, correlationID, providers, pause: pause, clock: clock)
         findings.attempt = attempt
         findings.number = inquiry.number?.text
         findings.step = .discovery
         let provider = try await attempt.discoverProvider()
-        try await oneTimeStore.spend(oneTimeStore.use(ofOperatorToken: operatorToken, at: inquiry.key))
+        try await oneTimeStore.spend(oneTimeStore.use(ofOperatorToken: operatorToken, at: request.provider.text))
         let id = random.token()
         let subject = inquiry.verification(id, of: holder, expiresAt: clock.now())
         // After the token, because one that is sent again never comes to the operator.

@@ -7,8 +7,7 @@ package import StorageModel
 ///
 /// Only configured resources can be fetched, by name: no URL and no parameter comes from a client.
 package struct ProviderResources: Sendable {
-    let configuration: SignInConfiguration
-    let relyingParties: [String: RelyingParty]
+    let providers: Providers
     let store: any ProviderTokenStore
     let vault: TokenVault
     let refreshes: TokenRefreshes
@@ -27,22 +26,20 @@ package struct ProviderResources: Sendable {
     ) async throws(SignInError) -> [UInt8] {
         let correlationID = CorrelationID.random(from: random)
         do throws(SignInError) {
-            guard let known = configuration.providers[provider], let relyingParty = relyingParties[provider] else {
-                throw .unknownProvider(in: configuration)
-            }
-            guard let url = known.resources[name] else { throw .unknownResource }
-            guard let client = known.clients.values.first(where: { $0.id.text == holder.session.clientID }) else {
+            let server = try providers.find(ProviderReference(provider: provider)).server
+            guard let url = server.resources[name] else { throw .unknownResource }
+            guard let client = server.clients.values.first(where: { $0.id.text == holder.session.clientID }) else {
                 throw .grantMissing
             }
             let metadata: ProviderMetadata
             do throws(OIDCError) {
-                metadata = try await relyingParty.provider(
+                metadata = try await server.relyingParty.provider(
                     for: nil, clientID: client.id, correlationID: correlationID)
             } catch {
                 throw SignInError(ofResource: error)
             }
             let grant = ProviderGrant(
-                user: holder.user.id, provider: provider, client: client, relyingParty: relyingParty,
+                user: holder.user.id, provider: provider, client: client, relyingParty: server.relyingParty,
                 metadata: metadata, correlationID: correlationID, store: store, vault: vault, refreshes: refreshes,
                 clock: clock, uptime: uptime, logger: logger)
             let body = try await fetch(url, by: grant)
@@ -82,7 +79,7 @@ package struct ProviderResources: Sendable {
     ) {
         var metadata = outcome
         metadata["correlation_id"] = "\(correlationID)"
-        if let known = configuration.providers[provider] {
+        if let known = providers[provider]?.server {
             metadata["provider"] = "\(provider)"
             if known.resources[name] != nil { metadata["resource"] = "\(name)" }
         }

@@ -1,4 +1,4 @@
-package import OpenIDConnect
+import OpenIDConnect
 import Primitives
 
 /// The redirect URI of an app or a web frontend, where a sign-in ends.
@@ -98,12 +98,5 @@ extension SignInConfiguration.Client {
         let registered = redirectURIs.first { AppRedirectURI.isRegistered(redirectURI, among: [$0]) }
         let configured = registered.flatMap { clientTypes[$0] }
         return (configured ?? AppRedirectURI.usualClientTypes(at: redirectURI)).contains(clientType)
-    }
-}
-
-extension SignInConfiguration.Provider {
-    /// The client of an id; without an id, the only client.
-    package func client(_ id: ClientID?) -> SignInConfiguration.Client? {
-        id.map { clients[$0] } ?? (clients.count == 1 ? clients.first?.value : nil)
     }
 }

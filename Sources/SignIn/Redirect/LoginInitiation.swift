@@ -31,18 +31,16 @@ extension RedirectSignIn {
     package func start(initiatedBy initiation: LoginInitiation, callbackURL: String) throws(SignInError)
         -> RedirectStart
     {
-        let provider = try configuration.providerWithoutOperators(
-            initiation.provider, instead: SignInError.signInAtOperator)
-        guard let rules = provider.loginInitiation, let client = provider.clients[rules.clientID] else {
-            throw .loginNotInitiated
-        }
+        let target = try providers.find(withoutOperators: initiation.provider)
+        guard let rules = target.provider.openID?.loginInitiation, let client = target.server.clients[rules.clientID]
+        else { throw .loginNotInitiated }
         guard initiation.issuer.hasSameBytes(as: rules.issuer) else { throw .initiatedForAnotherIssuer }
-        let target = initiation.targetLinkURI ?? client.redirectURIs.first { client.allows(.web, at: $0) }
-        guard let target, client.mayReceiveBrowsers(at: target), client.allows(.web, at: target) else {
+        let redirectURI = initiation.targetLinkURI ?? client.redirectURIs.first { client.allows(.web, at: $0) }
+        guard let redirectURI, client.mayReceiveBrowsers(at: redirectURI), client.allows(.web, at: redirectURI) else {
             throw .targetNotRegistered
         }
         var start = RedirectStart(
-            provider: initiation.provider, clientType: .web, redirectURI: target, callbackURL: callbackURL)
+            provider: target.reference, clientType: .web, redirectURI: redirectURI, callbackURL: callbackURL)
         start.clientID = client.id
         start.loginHint = initiation.loginHint
         return start

@@ -19,7 +19,7 @@ extension PendingRedirect {
         } else {
             writer.add(nil)
         }
-        writer.add(start.provider)
+        writer.add(start.provider.text)
         writer.add(clientID.text)
         writer.add(start.clientType.rawValue)
         writer.add(start.redirectURI)
@@ -62,7 +62,8 @@ extension PendingRedirect {
         else { return nil }
         let browserHash = reader.text()
         var start = RedirectStart(
-            provider: provider, clientType: clientType, redirectURI: redirectURI, callbackURL: callbackURL)
+            provider: ProviderReference(text: provider), clientType: clientType, redirectURI: redirectURI,
+            callbackURL: callbackURL)
         start.scopes = reader.words()
         start.acrValues = reader.words()
         start.context = reader.text()

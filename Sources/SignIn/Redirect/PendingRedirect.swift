@@ -52,7 +52,8 @@ extension PendingRedirect {
                 network: json["mccmnc"]?.string.flatMap(MCCMNC.init), nonce: Secret(nonce), codeVerifier: codeVerifier)
         }
         start = RedirectStart(
-            provider: provider, clientType: clientType, redirectURI: redirectURI, callbackURL: callbackURL)
+            provider: ProviderReference(text: provider), clientType: clientType, redirectURI: redirectURI,
+            callbackURL: callbackURL)
         start.scopes = json["scopes"]?.array?.compactMap(\.string) ?? []
         start.acrValues = json["acr_values"]?.array?.compactMap(\.string) ?? []
         start.context = json["context"]?.string

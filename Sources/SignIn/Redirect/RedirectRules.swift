@@ -1,10 +1,9 @@
 import OpenIDConnect
 import Primitives
 
-/// What decides a sign-in by redirects besides the store: the configuration and the providers' metadata.
+/// What decides a sign-in by redirects besides the store: the provider, as configured and with its metadata.
 struct RedirectRules: Sendable {
-    let configuration: SignInConfiguration
-    let relyingParties: [String: RelyingParty]
+    let target: SignInTarget
 
     /// What an accepted response brings.
     enum Accepted: Sendable {
@@ -13,20 +12,8 @@ struct RedirectRules: Sendable {
         case code(Secret, network: MCCMNC?)
     }
 
-    func isOfCarriers(_ provider: String) -> Bool { relyingParties[provider]?.isOfCarriers ?? false }
-
-    /// Whether a provider's responses are signed (JARM).
-    func isSigned(at provider: String) -> Bool {
-        configuration.providers[provider]?.responseMode.isSigned ?? false
-    }
-
     func discover(_ network: MCCMNC?, for pending: PendingRedirect) async throws(SignInError) -> ProviderMetadata {
-        let name = pending.start.provider
-        guard let relyingParty = relyingParties[name] else { throw .unknownProvider(in: configuration) }
-        return try await asked(
-            await relyingParty.provider(
-                for: network, clientID: pending.clientID, correlationID: pending.correlationID),
-            discoveryUI: configuration.providers[name]?.discoveryUI)
+        try await target.discover(network, for: pending.clientID, pending.correlationID)
     }
 
     /// The request for the provider.
@@ -40,7 +27,7 @@ struct RedirectRules: Sendable {
         var request = AuthorizationRequest(
             clientID: pending.clientID, redirectURI: start.callbackURL, scopes: start.scopes, state: state,
             nonce: nonce, codeChallenge: challenge,
-            correlationID: isOfCarriers(start.provider) ? pending.correlationID : nil)
+            correlationID: target.usesNetworkDiscovery ? pending.correlationID : nil)
         request.loginHintToken = loginHintToken
         request.loginHint = start.loginHint
         request.acrValues = start.acrValues
@@ -48,8 +35,8 @@ struct RedirectRules: Sendable {
         request.prompt = start.prompt
         request.maximumAuthenticationAge = pending.authentication.maximumAge
         request.dpopKey = pending.dpopKey
-        request.responseMode = configuration.providers[start.provider]?.responseMode ?? .query
-        request.repeatsRedirectURI = configuration.providers[start.provider]?.kind == .camara
+        request.responseMode = target.server.responseMode
+        request.repeatsRedirectURI = target.mobileOperator != nil
         return request
     }
 
@@ -60,16 +47,14 @@ struct RedirectRules: Sendable {
         if let clientID = response.clientID, clientID != pending.clientID { throw .responseOfOtherClient }
         if let error = response.error {
             try await checkIssuerOfError(response, pending)
-            let isOperator = configuration.providers[pending.start.provider]?.kind == .camara
-            throw isOperator ? .refusedByOperator(error) : .refusedAtAuthorization(error)
+            throw target.mobileOperator != nil ? .refusedByOperator(error) : .refusedAtAuthorization(error)
         }
         guard case .authorization(let asked, _, _) = pending.leg else {
             guard let network = response.network else { throw .carrierNotChosen }
             return .carrier(network)
         }
-        let isOfCarriers = isOfCarriers(pending.start.provider)
-        let network = asked ?? (isOfCarriers ? response.network : nil)
-        guard network != nil || !isOfCarriers else { throw .carrierNotNamed }
+        let network = asked ?? (target.usesNetworkDiscovery ? response.network : nil)
+        guard network != nil || !target.usesNetworkDiscovery else { throw .carrierNotNamed }
         try await checkIssuer(response, network, pending)
         guard let code = response.code else { throw .codeMissing }
         return .code(code, network: network)
@@ -81,9 +66,9 @@ struct RedirectRules: Sendable {
         _ response: AuthorizationResponse, _ pending: PendingRedirect
     ) async throws(SignInError) {
         guard case .authorization(let asked, _, _) = pending.leg else { return }
-        let network = asked ?? (isOfCarriers(pending.start.provider) ? response.network : nil)
+        let network = asked ?? (target.usesNetworkDiscovery ? response.network : nil)
         guard let provider = try? await discover(network, for: pending) else { return }
-        try checkIssuer(response.issuer, of: provider, pending)
+        try checkIssuer(response.issuer, of: provider)
     }
 
     /// A response that names its issuer or its carrier must name the one that was asked.
@@ -96,17 +81,14 @@ struct RedirectRules: Sendable {
             guard let other = try? await discover(named, for: pending), other.issuer.hasSameBytes(as: provider.issuer)
             else { throw .issuerMixedUp }
         }
-        try checkIssuer(response.issuer, of: provider, pending)
+        try checkIssuer(response.issuer, of: provider)
     }
 
     /// The configuration says whether the issuer is required; otherwise the metadata does, which may say that responses
     /// always name it (RFC 9207 section 2.4).
-    private func checkIssuer(
-        _ named: String?, of provider: ProviderMetadata, _ pending: PendingRedirect
-    ) throws(SignInError) {
+    private func checkIssuer(_ named: String?, of provider: ProviderMetadata) throws(SignInError) {
         guard let issuer = named else {
-            let setting = configuration.providers[pending.start.provider]?.requiresIssuer
-            guard setting ?? provider.namesIssuerInResponses else { return }
+            guard target.server.requiresIssuer ?? provider.namesIssuerInResponses else { return }
             throw .issuerNotNamed
         }
         guard provider.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }

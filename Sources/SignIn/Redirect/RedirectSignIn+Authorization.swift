@@ -4,10 +4,10 @@ import StorageModel
 
 /// Where the browser is sent: to the choice of a carrier, or to the authorization endpoint.
 extension RedirectSignIn {
-    func sendToCarrierChoice(_ pending: PendingRedirect, _ browser: Secret?) async throws(SignInError) -> RedirectStep {
-        guard let discoveryUI = configuration.providers[pending.start.provider]?.discoveryUI else {
-            throw .networkNotNamed
-        }
+    func sendToCarrierChoice(
+        _ pending: PendingRedirect, at discoveryUI: EndpointURL?, _ browser: Secret?
+    ) async throws(SignInError) -> RedirectStep {
+        guard let discoveryUI else { throw .networkNotNamed }
         let state = try await keep(pending)
         let request = CarrierChoiceRequest(
             clientID: pending.clientID, redirectURI: pending.start.callbackURL, state: state)
@@ -16,29 +16,27 @@ extension RedirectSignIn {
 
     /// Sends the browser to the carrier that serves a network, or to a provider that is no carrier.
     func sendToProvider(
-        _ pending: PendingRedirect, at network: MCCMNC?, loginHintToken: String?, _ browser: Secret?
+        _ pending: PendingRedirect, _ target: SignInTarget, at network: MCCMNC?, loginHintToken: String?,
+        _ browser: Secret?
     ) async throws(SignInError) -> RedirectStep {
         var times = StepTimes()
         times.begin(.discovery)
         let provider: ProviderMetadata
         do throws(SignInError) {
-            provider = try await rules.discover(network, for: pending)
+            provider = try await target.discover(network, for: pending.clientID, pending.correlationID)
         } catch {
             return await failed(pending, error, times)
         }
-        let name = pending.start.provider
-        guard let relyingParty = relyingParties[name],
-            let client = configuration.providers[name]?.client(pending.clientID)
-        else { throw .unknownClient }
+        guard let client = target.server.client(pending.clientID) else { throw .unknownClient }
         var pending = pending
-        pending.dpopKey = relyingParty.newDPoPKey(at: provider)
+        pending.dpopKey = target.relyingParty.newDPoPKey(at: provider)
         let confirmsNonce = provider.userEndpoint == nil
         let request: AuthorizationRequest
         (pending, request) = try await authorizationRequest(
-            pending, at: network, confirmsNonce: confirmsNonce, loginHintToken: loginHintToken)
+            pending, target, at: network, confirmsNonce: confirmsNonce, loginHintToken: loginHintToken)
         do throws(OIDCError) {
             times.begin(.pushedAuthorization)
-            let destination = try await relyingParty.destination(
+            let destination = try await target.relyingParty.destination(
                 of: request, client: client.credentials,
                 signedWith: client.signingKey, provider: provider, correlationID: pending.correlationID)
             return .goOn(
@@ -46,30 +44,32 @@ extension RedirectSignIn {
                 browser: browser)
         } catch {
             await forget(request.state)
-            return await failed(pending, .notPushed(error, at: configuration.providers[name]?.kind), times)
+            return await failed(pending, .notPushed(error, atOperator: target.mobileOperator != nil), times)
         }
     }
 
     /// Sends the browser to the URL that finds the user's carrier and authorizes in one step. The response names the
     /// carrier.
     func sendToAnyCarrier(
-        _ pending: PendingRedirect, at url: EndpointURL, _ browser: Secret?
+        _ pending: PendingRedirect, _ target: SignInTarget, at url: EndpointURL, _ browser: Secret?
     ) async throws(SignInError) -> RedirectStep {
-        let (_, request) = try await authorizationRequest(pending, at: nil, confirmsNonce: true, loginHintToken: nil)
+        let (_, request) = try await authorizationRequest(
+            pending, target, at: nil, confirmsNonce: true, loginHintToken: nil)
         return .goOn(to: request.url(at: url).text, withinSeconds: Self.lifetime, browser: browser)
     }
 
     /// The request for the provider, and the sign-in as it is kept until the response comes.
     /// - Parameter confirmsNonce: Whether an ID token will confirm the nonce.
     private func authorizationRequest(
-        _ pending: PendingRedirect, at network: MCCMNC?, confirmsNonce: Bool, loginHintToken: String?
+        _ pending: PendingRedirect, _ target: SignInTarget, at network: MCCMNC?, confirmsNonce: Bool,
+        loginHintToken: String?
     ) async throws(SignInError) -> (PendingRedirect, AuthorizationRequest) {
         let nonce = Secret(random.token())
         let codeVerifier = CodeVerifier.random(from: random)
         var pending = pending
         pending.leg = .authorization(network: network, nonce: nonce, codeVerifier: codeVerifier)
         let state = try await keep(pending)
-        let request = rules.authorizationRequest(
+        let request = RedirectRules(target: target).authorizationRequest(
             pending, state: state, nonce: confirmsNonce ? nonce : nil, challenge: codeVerifier.challenge,
             loginHintToken: loginHintToken)
         return (pending, request)

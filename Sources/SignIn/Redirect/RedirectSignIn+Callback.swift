@@ -40,9 +40,11 @@ extension RedirectSignIn {
     ) async -> RedirectStep {
         var request: SignInRequest
         do throws(SignInError) {
-            switch try await rules.accept(response, for: pending) {
+            let target = try providers.find(pending.start.provider)
+            switch try await RedirectRules(target: target).accept(response, for: pending) {
             case .carrier(let network):
-                return try await sendToProvider(pending, at: network, loginHintToken: response.loginHintToken, browser)
+                return try await sendToProvider(
+                    pending, target, at: network, loginHintToken: response.loginHintToken, browser)
             case .code(let code, let network): request = try await self.request(code, network, pending)
             }
         } catch {
@@ -121,12 +123,10 @@ extension RedirectSignIn {
 
     /// Where the browser was sent, as far as that is known without a request.
     private func origin(of pending: PendingRedirect) -> EndpointURL? {
-        let name = pending.start.provider
-        guard case .authorization(let network, _, _) = pending.leg else {
-            return configuration.providers[name]?.discoveryUI
-        }
-        return relyingParties[name]?.knownProvider(for: network)?.authorizationEndpoint
-            ?? configuration.providers[name]?.authorizationURL
+        let target = providers[pending.start.provider]
+        let carriers = target?.provider.carriers
+        guard case .authorization(let network, _, _) = pending.leg else { return carriers?.discoveryUI }
+        return target?.relyingParty.knownProvider(for: network)?.authorizationEndpoint ?? carriers?.authorizationURL
     }
 
     // What ties an authorization response to the request it is for.
@@ -137,7 +137,7 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> PendingRedirect {
         guard let state = response.state, let bytes = try await oneTimeStore.take(.pendingRedirect, under: state),
             let pending = PendingRedirect(bytes),
-            configuration.path(ofProvider: pending.start.provider).hasSameBytes(as: response.provider)
+            pending.start.provider.provider.hasSameBytes(as: response.provider)
         else { throw .redirectUnknown }
         pendingStarts.end(TokenHash(sha256Of: state.exposed))
         return pending
@@ -153,8 +153,7 @@ extension RedirectSignIn {
     /// sign-in of their own, whose verifier and nonce may fit (RFC 9700 section 4.4). All operators of a provider share
     /// one redirect URI, so that a code may come back for another operator than the one that issued it.
     private func keepForThisSignIn(_ code: Secret, of pending: PendingRedirect) async throws(SignInError) {
-        let provider = configuration.path(ofProvider: pending.start.provider)
-        let hash = TokenHash(sha256Of: "code of \(provider)\n\(code.exposed)")
+        let hash = TokenHash(sha256Of: "code of \(pending.start.provider.provider)\n\(code.exposed)")
         // Beyond the limit, the oldest code of the subnet with the most is forgotten. It was redeemed long ago.
         let admission = answeredCodes.admit(hash, of: pending.subnet, bytes: OneTimeRecord.overhead)
         guard case .admitted(let evicted) = admission else { throw .tooManyStarts }

@@ -12,6 +12,7 @@ extension RedirectSignIn {
         namedBy requestID: String? = nil
     ) -> CapsuleSubject {
         let start = pending.start
+        let target = providers[start.provider]
         var members: [CapsuleSubject.Member] = [
             ("client_type", .name(start.clientType.rawValue)), ("redirect_uri", .text(start.redirectURI)),
             ("started_here", .flag(true)), ("scopes", .words(start.scopes)),
@@ -36,9 +37,9 @@ extension RedirectSignIn {
             start.verification != nil ? .phoneVerification : start.linkingSession != nil ? .link : .redirect
         // What begins the others has a session.
         return CapsuleSubject(
-            flow: flow, correlationID: requestID ?? pending.correlationID.text, provider: start.provider,
-            client: configuration.providers[start.provider]?.client(pending.clientID),
-            relyingParty: relyingParties[start.provider], network: network, times: times, requested: members,
+            flow: flow, correlationID: requestID ?? pending.correlationID.text, provider: start.provider.text,
+            client: target?.server.client(pending.clientID), relyingParty: target?.relyingParty, network: network,
+            times: times, requested: members,
             origin: flow == .redirect ? .keyless : .known)
     }
 
@@ -60,12 +61,12 @@ extension RedirectSignIn {
     private func members(
         ofSigned text: Secret, at provider: String, _ check: AuthorizationResponseCheck?
     ) -> [CapsuleSubject.Member] {
-        let relyingParty = relyingParties[provider]
-        let clients = configuration.providers[provider]?.clients.mapValues(\.responseSigningAlgorithm)
+        let server = providers[provider]?.server
+        let clients = server?.clients.mapValues(\.responseSigningAlgorithm)
         return [("response", .secret(text))]
             + CapsuleSubject.members(
-                ofToken: text, maximumBytes: relyingParty?.idTokenRules.maximumBytes ?? 0,
-                relyingParty?.explainOffline(authorizationResponse: text, for: clients ?? [:]), failed: check)
+                ofToken: text, maximumBytes: server?.relyingParty.idTokenRules.maximumBytes ?? 0,
+                server?.relyingParty.explainOffline(authorizationResponse: text, for: clients ?? [:]), failed: check)
     }
 
     /// Keeps the capsule of a response whose parameters cannot be read.
@@ -86,11 +87,12 @@ extension RedirectSignIn {
         at provider: String, _ browser: Secret?, _ response: @autoclosure @escaping () -> [CapsuleSubject.Member],
         _ check: AuthorizationResponseCheck?, _ requestID: String
     ) -> CapsuleSubject {
-        CapsuleSubject(
+        let server = providers[provider]?.server
+        return CapsuleSubject(
             flow: .redirect, correlationID: requestID, provider: provider, client: nil,
-            relyingParty: relyingParties[provider], network: nil, times: StepTimes(),
+            relyingParty: server?.relyingParty, network: nil, times: StepTimes(),
             requested: [("has_browser_cookie", .flag(browser != nil))],
-            check: check?.rawValue, known: configuration.providers[provider]?.clients.keys.map(\.text) ?? [],
+            check: check?.rawValue, known: server?.clients.keys.map(\.text) ?? [],
             origin: .unauthenticated, costly: { [("authorization_response", .members(response()))] })
     }
 }

@@ -14,24 +14,26 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> AuthorizationResponse {
         switch received {
         case .plain(let response):
-            guard !rules.isSigned(at: response.provider) else {
+            guard !isSigned(at: response.provider) else {
                 throw refusing(.responseNotSigned, of: response.provider)
             }
             return response
         case .signed(let text, let provider):
-            guard rules.isSigned(at: provider) else { throw refusing(.responseSigned, of: provider) }
+            guard isSigned(at: provider) else { throw refusing(.responseSigned, of: provider) }
             return AuthorizationResponse(try await verified(text, provider, &failedCheck), provider: provider)
         }
     }
 
+    /// Whether a provider's responses are signed (JARM).
+    private func isSigned(at provider: String) -> Bool { providers[provider]?.server?.responseMode.isSigned ?? false }
+
     private func verified(
         _ text: Secret, _ provider: String, _ failedCheck: inout AuthorizationResponseCheck?
     ) async throws(SignInError) -> VerifiedAuthorizationResponse {
-        guard let relyingParty = relyingParties[provider],
-            let clients = configuration.providers[provider]?.clients.mapValues(\.responseSigningAlgorithm)
-        else { throw .unknownProvider(in: configuration) }
+        let server = try providers.find(ProviderReference(provider: provider)).server
         do throws(AuthorizationResponseRefusal) {
-            return try await relyingParty.verify(authorizationResponse: text, for: clients)
+            return try await server.relyingParty.verify(
+                authorizationResponse: text, for: server.clients.mapValues(\.responseSigningAlgorithm))
         } catch {
             if case .failed(let check) = error { failedCheck = check }
             throw refusing(SignInError(error), of: provider)

@@ -17,7 +17,7 @@ extension RedirectSignIn {
                 nil
             }
         } catch {
-            logStart(error, at: request.provider, correlationID)
+            logStart(error, at: request.provider.text, correlationID)
             throw error.with(correlationID, request.sentNames)
         }
     }
@@ -34,24 +34,23 @@ extension RedirectSignIn {
     private func begin(
         _ request: RedirectStart, _ correlationID: CorrelationID, _ browser: Secret?
     ) async throws(SignInError) -> RedirectStep {
-        let request = try await atOperator(request, correlationID)
-        let client = try client(for: request)
+        let (target, request) = try await chosen(for: request, correlationID)
+        let client = try client(of: target, for: request)
         let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
         var pending = PendingRedirect(
             start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
-        pending.start.scopes = scopes(of: request, client)
+        pending.start.scopes = scopes(of: request, client, target)
         pending.authentication = RequiredAuthentication(
             maximumAge: request.maximumAge, since: request.prompt.contains(.login) ? clock.now() : nil)
         pending.subnet = request.caller.subnet
-        let provider = configuration.providers[request.provider]
-        guard provider?.kind == .zenkey else {
-            return try await sendToProvider(pending, at: nil, loginHintToken: nil, browser)
+        guard let carriers = target.provider.carriers else {
+            return try await sendToProvider(pending, target, at: nil, loginHintToken: nil, browser)
         }
         if let network = request.network {
-            return try await sendToProvider(pending, at: network, loginHintToken: nil, browser)
+            return try await sendToProvider(pending, target, at: network, loginHintToken: nil, browser)
         }
-        if let url = provider?.authorizationURL { return try await sendToAnyCarrier(pending, at: url, browser) }
-        return try await sendToCarrierChoice(pending, browser)
+        if let url = carriers.authorizationURL { return try await sendToAnyCarrier(pending, target, at: url, browser) }
+        return try await sendToCarrierChoice(pending, at: carriers.discoveryUI, browser)
     }
 
     /// Begins to add an identity: says where to send the browser. Only the session that asks can finish it, in the same
@@ -68,31 +67,31 @@ extension RedirectSignIn {
         return try await start(request, browser: browser)
     }
 
-    /// The start as one at the operator that it chooses, without a page for the user; any other start as it is.
-    private func atOperator(
-        _ request: RedirectStart, _ correlationID: CorrelationID
-    ) async throws(SignInError) -> RedirectStart {
+    /// Whom a start is with. At the operator that it chooses, the user sees no page; any other start is as it was.
+    private func chosen(
+        for request: RedirectStart, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> (SignInTarget, RedirectStart) {
         var request = request
         let choice = OperatorChoice(
             name: request.operatorName, network: request.network, number: request.phoneNumber, caller: request.caller)
-        request.provider = try await signIn.operators.key(
-            ofProvider: request.provider, for: choice, .redirect, correlationID)
-        guard configuration.providers[request.provider]?.kind == .camara else { return request }
+        let target = try await signIn.operators.choose(
+            at: try providers.find(request.provider.provider), choice, .redirect, correlationID)
+        request.provider = target.reference
+        guard target.mobileOperator != nil else { return (target, request) }
         guard request.scopes.isEmpty, request.acrValues.isEmpty, request.context == nil, request.maximumAge == nil,
             request.prompt.isEmpty || request.prompt == [.noInteraction]
         else { throw .notForNumbers }
         request.prompt = [.noInteraction]
         request.loginHint = nil
         request.phoneNumber = nil
-        return request
+        return (target, request)
     }
 
     /// The client that a start is for, if the start is valid.
-    private func client(for request: RedirectStart) throws(SignInError) -> SignInConfiguration.Client {
-        guard let provider = configuration.providers[request.provider], relyingParties[request.provider] != nil else {
-            throw .unknownProvider(in: configuration)
-        }
-        guard let client = provider.client(request.clientID) else {
+    private func client(
+        of target: SignInTarget, for request: RedirectStart
+    ) throws(SignInError) -> SignInConfiguration.Client {
+        guard let client = target.server.client(request.clientID) else {
             throw request.clientID == nil ? .clientNotNamed : .unknownClient
         }
         try request.caller.check(client)
@@ -100,7 +99,7 @@ extension RedirectSignIn {
             throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
         }
         guard
-            provider.kind != .oauth2
+            target.hasIDTokens
                 || (request.acrValues.isEmpty && request.context == nil && request.maximumAge == nil)
         else {
             throw .nothingConfirms
@@ -116,9 +115,11 @@ extension RedirectSignIn {
         return client
     }
 
-    private func scopes(of request: RedirectStart, _ client: SignInConfiguration.Client) -> [String] {
+    private func scopes(
+        of request: RedirectStart, _ client: SignInConfiguration.Client, _ target: SignInTarget
+    ) -> [String] {
         let scopes = request.scopes.isEmpty ? client.scopes : request.scopes
-        guard configuration.providers[request.provider]?.kind != .oauth2 else { return scopes }
+        guard target.hasIDTokens else { return scopes }
         return scopes.contains("openid") ? scopes : ["openid"] + scopes
     }
 }

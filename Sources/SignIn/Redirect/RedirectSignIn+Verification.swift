@@ -43,7 +43,6 @@ extension RedirectSignIn {
         _ holder: SessionAndUser, _ correlationID: CorrelationID
     ) async throws(SignInError) -> StartedVerification {
         let inquiry = try await verifyPhoneNumber.inquiry(question, of: holder.user, correlationID)
-        guard relyingParties[inquiry.key] != nil else { throw .unknownProvider(in: configuration) }
         guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else {
             throw .redirectURINotRegistered(redirectURI, among: inquiry.client.redirectURIs)
         }
@@ -55,7 +54,7 @@ extension RedirectSignIn {
         guard try await stored(await verifyPhoneNumber.store.beginPhoneVerification(subject)) else {
             throw .sessionUnknown
         }
-        switch try await sendToProvider(pending, at: nil, loginHintToken: nil, nil) {
+        switch try await sendToProvider(pending, inquiry.target, at: nil, loginHintToken: nil, nil) {
         case .goOn(let url, let seconds, _):
             return StartedVerification(
                 id: id.exposed, authorizationURL: url, expiresIn: seconds, correlationID: correlationID)
@@ -69,9 +68,9 @@ extension RedirectSignIn {
         _ id: Secret, _ inquiry: VerifyPhoneNumber.Inquiry, _ redirectURI: String, _ publicURL: String,
         _ subnet: IPAddress?, _ correlationID: CorrelationID
     ) -> PendingRedirect {
-        let callback = "\(publicURL)/auth/\(inquiry.mobileOperator.provider)/callback"
+        let callback = "\(publicURL)/auth/\(inquiry.target.provider.name)/callback"
         var start = RedirectStart(
-            provider: inquiry.key, clientType: .ios, redirectURI: redirectURI, callbackURL: callback)
+            provider: inquiry.target.reference, clientType: .ios, redirectURI: redirectURI, callbackURL: callback)
         start.scopes = inquiry.mobileOperator.scopes(toVerify: inquiry.number)
         start.prompt = [.noInteraction]
         start.verification = id

@@ -3,7 +3,7 @@ import Primitives
 
 /// A frontend's request for a redirect sign-in.
 package struct RedirectStart: Sendable {
-    package var provider: String
+    package var provider: ProviderReference
     /// The app; nil if the provider has one client only.
     package var clientID: ClientID?
     package var clientType: ClientType
@@ -44,7 +44,9 @@ package struct RedirectStart: Sendable {
     /// Whether a success has a `session_id`.
     var endsWithSessionID: Bool { clientType != .web && linkingSession == nil }
 
-    package init(provider: String, clientType: ClientType, redirectURI: String, callbackURL: String) {
+    package init(
+        provider: ProviderReference, clientType: ClientType, redirectURI: String, callbackURL: String
+    ) {
         self.provider = provider
         self.clientType = clientType
         self.redirectURI = redirectURI

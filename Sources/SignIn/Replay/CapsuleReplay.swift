@@ -71,7 +71,7 @@ package struct CapsuleReplay: Sendable {
         package let changedSettings: [(name: String, before: String, now: String)]
     }
 
-    /// The provider's name in ``SignInConfiguration/providers``.
+    /// ``ProviderReference/text`` of the provider.
     package let provider: String
     package let clientID: String
     package let correlationID: String
@@ -156,7 +156,7 @@ extension CapsuleReplay {
                 .notReplayable,
                 "the capsule does not have the result of the check \(deciding.check), without which nothing follows")
         }
-        let client = ClientID(clientID).flatMap { settings.provider?.clients[$0] }
+        let client = ClientID(clientID).flatMap { settings.clients?[$0] }
         return Verdict(
             failure: failure, failureNow: deciding.map { failureNow(by: $0) },
             failedChecks: steps.filter { $0.verdict == .failed }, isTakenOver: deciding?.isRecorded ?? false,

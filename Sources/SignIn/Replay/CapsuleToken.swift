@@ -89,7 +89,7 @@ struct CapsuleToken {
     /// - Throws: ``CapsuleReplay/Refusal`` if the configuration has no such provider or client.
     func steps(_ capsule: CapsuleReplay, _ settings: ReplaySettings) throws(CapsuleReplay.Refusal) -> [Step] {
         let name = CapsuleReplay.shown(capsule.provider)
-        guard let provider = settings.provider, let relyingParty = settings.relyingParty else {
+        guard let clients = settings.clients, let relyingParty = settings.relyingParty else {
             throw Refusal(.configuration, "the configuration has no provider \(name)")
         }
         let rules = relyingParty.idTokenRules
@@ -99,7 +99,7 @@ struct CapsuleToken {
         if case .ofIssuer(let url) = relyingParty.discovery { configuredIssuer = url.text }
         switch kind {
         case .idToken(var expectation, let issuer, let moment):
-            guard let client = provider.clients[expectation.clientID] else {
+            guard let client = clients[expectation.clientID] else {
                 let client = CapsuleReplay.shown(capsule.clientID)
                 throw Refusal(.configuration, "the provider \(name) has no client \(client) in the configuration")
             }
@@ -111,12 +111,12 @@ struct CapsuleToken {
         case .logoutToken:
             return Self.steps(
                 record.explainedAsLogoutToken(
-                    of: configuredIssuer, for: provider.clients.mapValues(\.signingAlgorithms), rules, at: capsule.time,
+                    of: configuredIssuer, for: clients.mapValues(\.signingAlgorithms), rules, at: capsule.time,
                     allows: allows))
         case .authorizationResponse:
             return Self.steps(
                 record.explainedAsAuthorizationResponse(
-                    of: configuredIssuer, for: provider.clients.mapValues(\.responseSigningAlgorithm), rules,
+                    of: configuredIssuer, for: clients.mapValues(\.responseSigningAlgorithm), rules,
                     at: capsule.time))
         }
     }

@@ -4,13 +4,15 @@ import Primitives
 /// What the token of a capsule is judged by.
 package struct ReplaySettings: Sendable {
     /// Nil if the provider is not configured.
-    var provider: SignInConfiguration.Provider?
+    var clients: [ClientID: SignInConfiguration.Client]?
     /// Nil if the provider is not configured.
     var relyingParty: RelyingParty.Configuration?
 
     /// The settings of the capsule's provider, if there is one.
-    package init(_ provider: SignInConfiguration.Provider?, _ relyingParty: RelyingParty.Configuration?) {
-        self.provider = provider
+    package init(_ clients: [SignInConfiguration.Client]?, _ relyingParty: RelyingParty.Configuration?) {
+        self.clients = clients.map {
+            Dictionary($0.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        }
         self.relyingParty = relyingParty
     }
 }
@@ -35,8 +37,8 @@ extension CapsuleReplay {
             settings.relyingParty?.idTokenRules = rules
         }
         if let id = ClientID(clientID), let names = Self.words(shown?["signing_algorithms"]) {
-            settings.provider?.clients[id]?.idTokenSigningAlgorithm = nil
-            settings.provider?.clients[id]?.usualSigningAlgorithms = Set(
+            settings.clients?[id]?.idTokenSigningAlgorithm = nil
+            settings.clients?[id]?.usualSigningAlgorithms = Set(
                 names.compactMap(SigningAlgorithm.init(rawValue:)))
         }
         return settings

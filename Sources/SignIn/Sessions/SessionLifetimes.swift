@@ -7,14 +7,13 @@ struct SessionLifetimes: Sendable {
     /// The clients with their own lifetimes.
     private let own: [String: SignInConfiguration.Lifetimes]
 
-    init(_ configuration: SignInConfiguration) {
-        general = configuration.lifetimes
+    init(_ lifetimes: SignInConfiguration.Lifetimes, _ providers: Providers) {
+        general = lifetimes
         var own: [String: SignInConfiguration.Lifetimes] = [:]
         // If two providers have a client of the same id, the first provider by name decides.
-        for (_, provider) in configuration.providers.sorted(by: { $0.key < $1.key }) {
-            for client in provider.clients.values where client.sessions != .init() && own[client.id.text] == nil {
-                own[client.id.text] = configuration.lifetimes.changed(by: client.sessions)
-            }
+        for client in providers.all.flatMap(\.allClients)
+        where client.sessions != .init() && own[client.id.text] == nil {
+            own[client.id.text] = lifetimes.changed(by: client.sessions)
         }
         self.own = own
     }

@@ -34,7 +34,7 @@ struct SignInLog {
     ) {
         self.refusals = refusals
         self.kind = kind
-        provider = request.provider
+        provider = request.provider.text
         clientID = request.clientID
         network = request.network
         self.correlationID = correlationID
@@ -50,7 +50,7 @@ struct SignInLog {
         kind = pending.start.linkingSession == nil ? .signIn : .link
         // Only a session begins a link.
         self.refusals = kind == .signIn ? refusals : nil
-        provider = pending.start.provider
+        provider = pending.start.provider.text
         clientID = pending.clientID
         if case .authorization(let network, _, _) = pending.leg { self.network = network } else { network = nil }
         correlationID = pending.correlationID

@@ -9,8 +9,8 @@ package import StorageModel
 /// authenticated the user again. The ID token must name the signed-in user, that context, one of the requested
 /// authentication contexts, and a recent authentication. A refusal does not affect the session.
 package struct AuthorizeTransaction: Sendable {
+    let providers: Providers
     let configuration: SignInConfiguration
-    let relyingParties: [String: RelyingParty]
     let store: any NonceStore & ReceiptStore
     let keys: SigningKeys
     let onceOnly: OnceOnly
@@ -34,7 +34,7 @@ package struct AuthorizeTransaction: Sendable {
         var log = SignInLog(request, correlationID: correlationID, logger: logger, .transaction, observer: observer)
         do throws(SignInError) {
             return try await capsules.recording { () async throws(SignInError) in
-                let attempt = try SignInAttempt(request, correlationID, configuration, relyingParties)
+                let attempt = try SignInAttempt(request, correlationID, providers)
                 guard let context = request.context, !request.acrValues.isEmpty else { throw .transactionIncomplete }
                 log.found(attempt)
                 // First, because without a key the code would be spent in vain.
@@ -131,7 +131,7 @@ package struct AuthorizeTransaction: Sendable {
 
     /// Identifies a code of a carrier: provider names and network digits have no space, and a code has no line break.
     private static func name(ofCodeIn request: SignInRequest) -> String {
-        "\(request.provider) \(request.network?.text ?? "") \(request.code.exposed)"
+        "\(request.provider.text) \(request.network?.text ?? "") \(request.code.exposed)"
     }
 }
 

@@ -21,7 +21,7 @@ struct ExplainTokenCommand: AsyncParsableCommand {
     var kind: TokenExplainer.Question.Kind?
 
     @Option(name: .long, help: "The configured provider that issued the token.")
-    var provider = "zenkey"
+    var provider = Configuration.ZenKey.name
 
     @Option(
         name: .long,

@@ -121,7 +121,8 @@ struct EarlierSignInTests {
         let app = try TestApp(store: TestStore(isShared: isShared))
         // Without a caller, its key is that of an earlier version.
         var request = SignInRequest(
-            provider: "zenkey", clientID: try #require(ClientID("client-1")), code: Secret("CODE-1"),
+            provider: ProviderReference(provider: "zenkey"), clientID: try #require(ClientID("client-1")),
+            code: Secret("CODE-1"),
             network: MCCMNC("310410"), redirectURI: "https://app.example/cb")
         request.codeVerifier = CodeVerifier(SignInBody.verifier)
         request.nonce = Secret("NONCE-of-the-app")

@@ -268,25 +268,15 @@ struct SignInRequestTests {
     }
 
     @Test(
-        "The error of an unknown provider names at most ten, each by its name in paths",
+        "The error of an unknown provider names at most ten, by their names in paths",
         arguments: [
             (count: 9, shown: "p00, p01, p02, p03, p04, p05, p06, p07, p08, zone."),
             (count: 10, shown: "p00, p01, p02, p03, p04, p05, p06, p07, p08, p09, …."),
         ])
     func unknownAmongMany(count: Int, shown: String) throws {
-        var providers: [String: SignInConfiguration.Provider] = [:]
-        for number in 0..<count {
-            providers["p0\(number)"] = SignInConfiguration.Provider(kind: .oidc, name: "P", clients: [])
-        }
-        for name in ["one", "two"] {
-            var mobile = SignInConfiguration.Provider(kind: .camara, name: "Zone", clients: [])
-            let root = try #require(EndpointURL("https://\(name).example", policy: .httpsOnly))
-            mobile.mobileOperator = SignInConfiguration.MobileOperator(
-                provider: "zone", name: name, networks: [], apis: try #require(OperatorAPIs(root: root)),
-                purpose: try #require(Purpose("dpv:FraudPreventionAndDetection")))
-            providers["zone/\(name)"] = mobile
-        }
-        let error = SignInError.unknownProvider(in: SignInConfiguration(providers: providers))
+        let names = (0..<count).map { "p0\($0)" } + ["zone"]
+        let providers = names.map { Provider(name: $0, title: "P", kind: .mobileOperators([], nil)) }
+        let error = SignInError.unknownProvider(in: Providers(providers))
         #expect(error.description.hasSuffix("configured one: " + shown))
     }
 }

@@ -115,7 +115,7 @@ struct StepTimesTests {
     }
 
     private static let start = RedirectStart(
-        provider: "zenkey", clientType: .ios, redirectURI: "com.example.app://cb",
+        provider: ProviderReference(provider: "zenkey"), clientType: .ios, redirectURI: "com.example.app://cb",
         callbackURL: "https://login.example/auth/zenkey/callback")
 
     @Test("of a redirect that the carrier ended without a code")

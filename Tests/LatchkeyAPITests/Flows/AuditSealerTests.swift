@@ -17,7 +17,7 @@ import Testing
     init() throws {
         testStore = try TestStore()
         let keys = UseCases(
-            configuration: SignInConfiguration(providers: [:]), relyingParties: [:], store: testStore.store,
+            providers: Providers(), configuration: SignInConfiguration(), store: testStore.store,
             logger: log.logger, clock: clock.wallClock
         ).signingKeys
         sealer = AuditSealer(

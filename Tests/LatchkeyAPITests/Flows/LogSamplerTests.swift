@@ -106,10 +106,12 @@ struct LogSamplerTests {
                 configuration: RelyingParty.Configuration(discoveryURL: url), http: app.carrier.http,
                 clock: app.clock.wallClock)
             useCases = UseCases(
-                configuration: SignInConfiguration(providers: [
-                    "acme": .init(kind: .oidc, name: "Acme", clients: [client]),
-                    "globex": .init(kind: .oidc, name: "Globex", clients: [client]),
-                ]), relyingParties: ["acme": party, "globex": party], store: app.store, logger: app.log.logger,
+                providers: Providers(
+                    ["acme", "globex"].map { name in
+                        Provider(
+                            name: name, title: name,
+                            kind: .openID(.init(), AuthorizationServer(party, clients: [client])))
+                    }), configuration: SignInConfiguration(), store: app.store, logger: app.log.logger,
                 clock: app.clock.wallClock)
         }
 

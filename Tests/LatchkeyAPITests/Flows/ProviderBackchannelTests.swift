@@ -500,7 +500,7 @@ struct ProviderBackchannelTests {
     func storedTokens() async throws {
         let key = try #require(EncryptionKey([UInt8](repeating: 7, count: 32)))
         let calls = try ProviderBackchannelCalls(
-            vaultKeys: [key], provider: { $0.storesTokens = true },
+            vaultKeys: [key], server: { $0.storesTokens = true },
             party: { $0.dpop = .always })
         let handle = try await calls.handle()
         let idToken = calls.app.carrier.idToken()

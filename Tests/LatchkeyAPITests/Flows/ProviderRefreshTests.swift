@@ -57,10 +57,7 @@ struct ProviderRefreshTests {
                 callCount.add()
                 calls.post()
             }
-            var zoom = SignInConfiguration.Provider(kind: .oauth2, name: "Zoom", clients: [try Self.client])
-            zoom.storesTokens = true
-            zoom.resources = ["zak": try Self.url(RotatingProvider.resourceURL)]
-            var configuration = SignInConfiguration(providers: ["zoom": zoom])
+            var configuration = SignInConfiguration()
             configuration.vaultKeys = [try #require(EncryptionKey([UInt8](repeating: 0x1F, count: 32)))]
             let user = UserEndpoint(
                 url: try Self.url("https://meetings.example/me"), subject: try #require(UserEndpoint.Member("id")))
@@ -70,10 +67,14 @@ struct ProviderRefreshTests {
                     authorizationEndpoint: try Self.url("https://meetings.example/authorize"),
                     tokenEndpoint: try Self.url(RotatingProvider.tokenURL), userEndpoint: user),
                 http: provider.http, clock: clock.wallClock)
+            var server = AuthorizationServer(party, clients: [try Self.client])
+            server.storesTokens = true
+            server.resources = ["zak": try Self.url(RotatingProvider.resourceURL)]
             resources =
                 UseCases(
-                    configuration: configuration, relyingParties: ["zoom": party], store: store, logger: log.logger,
-                    clock: clock.wallClock, uptime: uptime.uptime
+                    providers: Providers([Provider(name: "zoom", title: "Zoom", kind: .oauth2(server))]),
+                    configuration: configuration, store: store, logger: log.logger, clock: clock.wallClock,
+                    uptime: uptime.uptime
                 ).resources
         }
 

@@ -9,7 +9,7 @@ import Testing
 /// Rules of redirect sign-ins that need a manual clock, or access to the store.
 @Suite struct RedirectSignInTests {
     private static let start = RedirectStart(
-        provider: "zenkey", clientType: .ios, redirectURI: "com.example.app://cb",
+        provider: ProviderReference(provider: "zenkey"), clientType: .ios, redirectURI: "com.example.app://cb",
         callbackURL: "https://login.example/auth/zenkey/callback")
 
     private func state(of step: RedirectStep) throws -> String { try value("state", of: step) }

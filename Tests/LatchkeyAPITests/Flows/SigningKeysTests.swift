@@ -28,11 +28,12 @@ struct SigningKeysTests {
     private func process(_ encryptionKeys: UInt8...) throws -> SigningKeys { try process(encryptionKeys) }
 
     private func process(_ encryptionKeys: [UInt8]) throws -> SigningKeys {
-        var configuration = SignInConfiguration(providers: [:])
+        var configuration = SignInConfiguration()
         configuration.transactions.keyLifetime = 10 * Self.day
         configuration.transactions.encryptionKeys = try Self.keys(encryptionKeys)
         return UseCases(
-            configuration: configuration, relyingParties: [:], store: store, logger: log.logger, clock: clock.wallClock
+            providers: Providers(), configuration: configuration, store: store, logger: log.logger,
+            clock: clock.wallClock
         ).signingKeys
     }
 

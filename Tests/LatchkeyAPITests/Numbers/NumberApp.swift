@@ -41,9 +41,9 @@ struct NumberApp: Sendable {
     ///   - southwindClient: The client at southwind.
     init(
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
-        simSwap: SignInConfiguration.SIMSwapPolicy = .init(), registration: RegistrationRules = RegistrationRules(),
+        simSwap: SIMSwapPolicy = .init(), registration: RegistrationRules = RegistrationRules(),
         limits: RequestLimits = RequestLimits(), dpop: FeatureUse = .auto, takesHashes: Bool = false,
-        pause: PollPauses? = nil, telcoFinder change: ((inout SignInConfiguration.TelcoFinderRules) -> Void)? = nil
+        pause: PollPauses? = nil, telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
     ) throws {
         let (northwind, southwind) = (FakeOperator("northwind", clock: clock), FakeOperator("southwind", clock: clock))
         (self.northwind, self.southwind) = (northwind, southwind)
@@ -55,13 +55,11 @@ struct NumberApp: Sendable {
             return try southwind.answer(request) ?? .json("{}", status: 404)
         }
         testStore = try TestStore()
-        var configuration = SignInConfiguration(providers: [:])
-        var parties: [String: RelyingParty] = [:]
         let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
-        let operators = [
+        let fakes = [
             (northwind, ["310010", "310012"], "latchkey"), (southwind, ["310020"], southwindClient),
         ]
-        for (fake, networks, clientID) in operators {
+        let operators = try fakes.map { [http, clock] (fake, networks, clientID) in
             var mobileOperator = try Self.mobileOperator(fake, networks, simSwap)
             mobileOperator.takesHashes = takesHashes
             var client = SignInConfiguration.Client(
@@ -69,29 +67,33 @@ struct NumberApp: Sendable {
             client.redirectURIs = [Self.redirectURI, "https://web.example/done"]
             client.scopes = mobileOperator.scopes
             client.signingKey = key
-            var provider = SignInConfiguration.Provider(kind: .camara, name: "My number", clients: [client])
-            provider.mobileOperator = mobileOperator
-            configuration.providers[mobileOperator.key] = provider
             var party = RelyingParty.Configuration(issuer: try Self.url(fake.issuer))
             party.requiresIDTokens = false
             party.dpop = dpop
-            parties[mobileOperator.key] = RelyingParty(configuration: party, http: http, clock: clock.wallClock)
+            return MobileOperator(
+                mobileOperator,
+                AuthorizationServer(
+                    RelyingParty(configuration: party, http: http, clock: clock.wallClock), clients: [client]))
         }
+        var telcoFinder: OperatorFinder?
         if let change {
             let client = SignInConfiguration.Client(
                 id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(key, audience: .endpoint))
-            var rules = SignInConfiguration.TelcoFinderRules(
+            var rules = TelcoFinderRules(
                 finder: try #require(TelcoFinder(root: try Self.url(finder.api))), client: client)
             change(&rules)
-            configuration.telcoFinders["number"] = rules
-            parties[SignInConfiguration.TelcoFinderRules.key(of: "number")] = RelyingParty(
-                configuration: RelyingParty.Configuration(issuer: try Self.url(finder.issuer)), http: http,
-                clock: clock.wallClock)
+            telcoFinder = OperatorFinder(
+                rules,
+                RelyingParty(
+                    configuration: RelyingParty.Configuration(issuer: try Self.url(finder.issuer)), http: http,
+                    clock: clock.wallClock))
         }
+        var configuration = SignInConfiguration()
         configuration.registration = registration
         useCases = UseCases(
-            configuration: configuration, relyingParties: parties, store: testStore.store, logger: log.logger,
-            clock: clock.wallClock,
+            providers: Providers([
+                Provider(name: "number", title: "My number", kind: .mobileOperators(operators, telcoFinder))
+            ]), configuration: configuration, store: testStore.store, logger: log.logger, clock: clock.wallClock,
             pause: pause
                 ?? PollPauses { [waits, clock] duration in
                     waits.pauses.withLock { $0.append(duration) }
@@ -107,9 +109,9 @@ struct NumberApp: Sendable {
     }
 
     private static func mobileOperator(
-        _ fake: FakeOperator, _ networks: [String], _ policy: SignInConfiguration.SIMSwapPolicy
-    ) throws -> SignInConfiguration.MobileOperator {
-        var mobileOperator = SignInConfiguration.MobileOperator(
+        _ fake: FakeOperator, _ networks: [String], _ policy: SIMSwapPolicy
+    ) throws -> MobileOperator.Settings {
+        var mobileOperator = MobileOperator.Settings(
             provider: "number", name: fake.name, networks: Set(networks.compactMap(MCCMNC.init)),
             apis: try #require(OperatorAPIs(root: try url(fake.api))), purpose: try #require(Purpose(purpose)))
         mobileOperator.simSwap = policy

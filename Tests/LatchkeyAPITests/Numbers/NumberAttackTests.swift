@@ -61,7 +61,7 @@ struct NumberAttackTests {
 
     @Test("An operator token that signed nobody in is used, too", arguments: ["SIM swapped", "no number", "newcomer"])
     func operatorTokenOfFailure(_ reason: String) async throws {
-        var (policy, rules) = (SignInConfiguration.SIMSwapPolicy(), RegistrationRules())
+        var (policy, rules) = (SIMSwapPolicy(), RegistrationRules())
         policy.ifSwapped = .refuse
         rules.isRequired = reason == "newcomer"
         rules.requiredAttributes = []

@@ -40,7 +40,7 @@ struct NumberLinkTests {
 
     @Test("The identity of another user is refused, and so is a SIM that was changed")
     func refused() async throws {
-        var policy = SignInConfiguration.SIMSwapPolicy()
+        var policy = SIMSwapPolicy()
         policy.ifSwapped = .refuse
         let app = try NumberApp(simSwap: policy)
         _ = try await app.token()

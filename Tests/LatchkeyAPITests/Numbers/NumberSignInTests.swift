@@ -9,7 +9,7 @@ import Testing
 /// Sign-ins by phone number through redirects, and what they must not let happen.
 @Suite("Sign-in by phone number")
 struct NumberSignInTests {
-    private typealias Policy = SignInConfiguration.SIMSwapPolicy
+    private typealias Policy = SIMSwapPolicy
 
     @Test("The operator is asked without a page, for one purpose, with PKCE, and by no app's wish")
     func authorizationRequest() async throws {
@@ -258,14 +258,14 @@ struct NumberSignInTests {
     enum SIM: Sendable { case unchanged, swapped, refused, lost }
 
     struct Row: Sendable, CustomTestStringConvertible {
-        let swapped: SignInConfiguration.SIMSwapPolicy.Swapped
-        let unknown: SignInConfiguration.SIMSwapPolicy.Unknown
+        let swapped: SIMSwapPolicy.Swapped
+        let unknown: SIMSwapPolicy.Unknown
         let sim: SIM
         let error: String?
         let logged: String?
 
         init(
-            _ swapped: SignInConfiguration.SIMSwapPolicy.Swapped, _ unknown: SignInConfiguration.SIMSwapPolicy.Unknown,
+            _ swapped: SIMSwapPolicy.Swapped, _ unknown: SIMSwapPolicy.Unknown,
             _ sim: SIM, error: String? = nil, logged: String? = nil
         ) {
             (self.swapped, self.unknown, self.sim, self.error, self.logged) = (swapped, unknown, sim, error, logged)

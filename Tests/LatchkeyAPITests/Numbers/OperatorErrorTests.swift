@@ -50,7 +50,7 @@ struct OperatorErrorTests {
     }
 
     private static func app(_ row: Row) throws -> NumberApp {
-        var policy = SignInConfiguration.SIMSwapPolicy()
+        var policy = SIMSwapPolicy()
         policy.ifSwapped = row.place == .simSwap ? .refuse : .off
         let app = try NumberApp(simSwap: policy)
         let refusal: FakeOperator.Answer = { _ in .json(#"{"error":"\#(row.code)"}"#, status: 400) }

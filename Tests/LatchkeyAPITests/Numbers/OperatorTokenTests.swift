@@ -120,7 +120,7 @@ struct OperatorTokenTests {
 
     @Test("The SIM is checked as after a redirect")
     func simSwap() async throws {
-        var policy = SignInConfiguration.SIMSwapPolicy()
+        var policy = SIMSwapPolicy()
         policy.ifSwapped = .refuse
         let app = try NumberApp(simSwap: policy)
         app.northwind.script { $0.isSwapped = true }

@@ -10,8 +10,8 @@ import Testing
 /// Verifications of a signed-in user's number by redirects: what is asked, and what comes of the answers.
 @Suite("Verification of a signed-in user's number, by redirects")
 struct PhoneVerificationRedirectTests {
-    private static let refuse: SignInConfiguration.SIMSwapPolicy = {
-        var policy = SignInConfiguration.SIMSwapPolicy()
+    private static let refuse: SIMSwapPolicy = {
+        var policy = SIMSwapPolicy()
         policy.ifSwapped = .refuse
         return policy
     }()

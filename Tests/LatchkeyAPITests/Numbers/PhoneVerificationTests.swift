@@ -140,7 +140,7 @@ struct PhoneVerificationTests {
         "What the operator refuses is the outcome, and changes nothing",
         arguments: ["NUMBER_VERIFICATION.USER_NOT_AUTHENTICATED_BY_MOBILE_NETWORK", "sim", "token"])
     func failed(_ cause: String) async throws {
-        var policy = SignInConfiguration.SIMSwapPolicy()
+        var policy = SIMSwapPolicy()
         policy.ifSwapped = .refuse
         let app = try NumberApp(simSwap: policy)
         let token = try await user(app)

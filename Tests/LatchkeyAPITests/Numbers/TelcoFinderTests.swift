@@ -9,7 +9,7 @@ import Testing
 /// Operators that Telco Finder chooses, and numbers that it confirms.
 @Suite("Telco Finder")
 struct TelcoFinderTests {
-    private typealias Rules = SignInConfiguration.TelcoFinderRules
+    private typealias Rules = TelcoFinderRules
 
     private static let number = "+14155550101"
 
@@ -225,8 +225,8 @@ struct TelcoFinderTests {
         let what: String
         var owner: String? = "northwind"
         var answer: FakeOperator.Answer?
-        var ifOther = SignInConfiguration.TelcoFinderRules.OtherOperator.refuse
-        var ifUnknown = SignInConfiguration.TelcoFinderRules.Unknown.refuse
+        var ifOther = TelcoFinderRules.OtherOperator.refuse
+        var ifUnknown = TelcoFinderRules.Unknown.refuse
         var error: String?
         var logged: String?
         var searches = 1
@@ -258,7 +258,7 @@ struct TelcoFinderTests {
 
     @Test("The number that an operator reports must be this operator's", arguments: checks)
     func check(_ row: Check) async throws {
-        var policy = SignInConfiguration.SIMSwapPolicy()
+        var policy = SIMSwapPolicy()
         policy.ifSwapped = .report
         let app = try NumberApp(
             simSwap: policy, telcoFinder: { ($0.ifOtherOperator, $0.ifUnknown) = (row.ifOther, row.ifUnknown) })

@@ -12,8 +12,8 @@ import Testing
 struct TelcoFinderVerificationTests {
     private static let number = #""phone_number":"+14155550101""#
 
-    private static let refuse: SignInConfiguration.SIMSwapPolicy = {
-        var policy = SignInConfiguration.SIMSwapPolicy()
+    private static let refuse: SIMSwapPolicy = {
+        var policy = SIMSwapPolicy()
         policy.ifSwapped = .refuse
         return policy
     }()

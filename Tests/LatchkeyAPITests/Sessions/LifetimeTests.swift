@@ -140,7 +140,7 @@ import Testing
     /// A sign-in of an app that has begun, and the response of the carrier.
     private static func begun(_ app: TestApp) async throws -> AuthorizationResponse {
         var start = RedirectStart(
-            provider: "zenkey", clientType: .ios, redirectURI: "com.example.app://cb",
+            provider: ProviderReference(provider: "zenkey"), clientType: .ios, redirectURI: "com.example.app://cb",
             callbackURL: "https://login.example/base/auth/zenkey/callback")
         start.network = MCCMNC("310410")
         let step = try await app.useCases.redirectSignIn.start(start, browser: nil)
@@ -174,8 +174,8 @@ import Testing
             }
         },
         Row("the state of a sign-out at a provider", ends: 600) {
-            let app = try TestApp(provider: { provider in
-                for id in provider.clients.keys { provider.clients[id]?.redirectURIs = ["https://app.example/cb"] }
+            let app = try TestApp(server: { server in
+                for id in server.clients.keys { server.clients[id]?.redirectURIs = ["https://app.example/cb"] }
             })
             let signOut = app.useCases.providerSignOut
             let exit = try await signOut.exit(by: TestApp.provider, from: nil, to: "https://app.example/cb")

@@ -21,7 +21,8 @@ struct ProviderBackchannelCalls: Sendable {
         _ mode: BackchannelTokenDeliveryMode? = .poll, beside other: TestApp? = nil, vaultKeys: [EncryptionKey] = [],
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
         client: (inout SignInConfiguration.Client) -> Void = { _ in },
-        provider: (inout SignInConfiguration.Provider) -> Void = { _ in },
+        provider: (inout Provider.OpenID) -> Void = { _ in },
+        server: (inout AuthorizationServer) -> Void = { _ in },
         party: (inout RelyingParty.Configuration) -> Void = { _ in },
         backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }
     ) throws {
@@ -30,7 +31,7 @@ struct ProviderBackchannelCalls: Sendable {
             provider: {
                 $0.backchannelTokenDeliveryMode = mode
                 provider(&$0)
-            }, party: party, backchannel: backchannel)
+            }, server: server, party: party, backchannel: backchannel)
         if other == nil {
             answer(with: Self.pending)
             // CIBA has no nonce.

@@ -39,7 +39,8 @@ struct TestApp: Sendable {
         vaultKeys: [EncryptionKey] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
         otherClients: [String] = [],
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
-        provider changeProvider: (inout SignInConfiguration.Provider) -> Void = { _ in },
+        provider changeProvider: (inout Provider.OpenID) -> Void = { _ in },
+        server changeServer: (inout AuthorizationServer) -> Void = { _ in },
         party changeParty: (inout RelyingParty.Configuration) -> Void = { _ in },
         compatibility: Compatibility = Compatibility(), readinessPatience: Duration = .seconds(60),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
@@ -55,7 +56,8 @@ struct TestApp: Sendable {
         testStore = try other?.testStore ?? store ?? TestStore()
         self.store = testStore.store
         storeScript = testStore.script
-        var configuration = try Self.configuration(registration: registration, otherClients, change)
+        var configuration = SignInConfiguration()
+        configuration.registration = registration
         lifetimes(&configuration.lifetimes)
         backchannel(&configuration.backchannelAuthentication.limits)
         if let pendingStarts { configuration.maximumPendingStarts = pendingStarts }
@@ -63,22 +65,20 @@ struct TestApp: Sendable {
         var client = SignInConfiguration.Client(
             id: try #require(ClientID("client-1")), secret: Secret("CLIENT-secret"))
         change(&client)
-        var bank = SignInConfiguration.Provider(kind: .oidc, name: "Bank", clients: [client])
+        var bank = Provider.OpenID()
         bank.backchannelTokenDeliveryMode = .poll
         changeProvider(&bank)
-        configuration.providers[Self.provider] = bank
         let issuer = try #require(EndpointURL(FakeCarrier.issuer, policy: .httpsOnly))
         var bankParty = RelyingParty.Configuration(issuer: issuer)
         changeParty(&bankParty)
-        let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
-        let party = RelyingParty(
-            configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)
+        var server = AuthorizationServer(
+            RelyingParty(configuration: bankParty, http: carrier.http, clock: clock.wallClock), clients: [client])
+        changeServer(&server)
         useCases = UseCases(
-            configuration: configuration,
-            relyingParties: [
-                "zenkey": party,
-                Self.provider: RelyingParty(configuration: bankParty, http: carrier.http, clock: clock.wallClock),
-            ], store: testStore.store, logger: log.logger,
+            providers: Providers([
+                try Self.carriers(through: carrier, clock, otherClients, change),
+                Provider(name: Self.provider, title: "Bank", kind: .openID(bank, server)),
+            ]), configuration: configuration, store: testStore.store, logger: log.logger,
             clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience)
         api = LatchkeyAPI(
             useCases: useCases,
@@ -93,10 +93,10 @@ struct TestApp: Sendable {
         handler = api.handler()
     }
 
-    private static func configuration(
-        registration: RegistrationRules, _ otherClients: [String],
+    private static func carriers(
+        through carrier: FakeCarrier, _ clock: ManualClock, _ otherClients: [String],
         _ change: (inout SignInConfiguration.Client) -> Void
-    ) throws -> SignInConfiguration {
+    ) throws -> Provider {
         var client = SignInConfiguration.Client(
             id: try #require(ClientID("client-1")), secret: Secret("CLIENT-secret"))
         client.redirectURIs = ["https://app.example/cb", "com.example.app://cb"]
@@ -107,10 +107,13 @@ struct TestApp: Sendable {
             other.redirectURIs = ["https://other.example/cb"]
             return other
         }
-        var configuration = SignInConfiguration(
-            providers: ["zenkey": .init(clients: [client] + others, discoveryUI: discoveryUI)])
-        configuration.registration = registration
-        return configuration
+        let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
+        let party = RelyingParty(
+            configuration: RelyingParty.Configuration(discoveryURL: url), http: carrier.http, clock: clock.wallClock)
+        return Provider(
+            name: "zenkey", title: "ZenKey",
+            kind: .carriers(
+                .init(discoveryUI: discoveryUI), AuthorizationServer(party, clients: [client] + others)))
     }
 
     /// Sends a request and reads the response.

@@ -75,10 +75,10 @@ struct NumberConfigurationTests {
             (", sim_swap: {if_swapped: report}", 240, .report, .refuse),
             (", sim_swap: {if_unknown: accept}", 240, .refuse, .accept),
             (", sim_swap: {max_age_hours: 2400, if_swapped: off, if_unknown: refuse}", 2400, .off, .refuse),
-        ] as [(String, Int, SignInConfiguration.SIMSwapPolicy.Swapped, SignInConfiguration.SIMSwapPolicy.Unknown)])
+        ] as [(String, Int, SIMSwapPolicy.Swapped, SIMSwapPolicy.Unknown)])
     func simSwap(
-        _ text: String, _ hours: Int, _ swapped: SignInConfiguration.SIMSwapPolicy.Swapped,
-        _ unknown: SignInConfiguration.SIMSwapPolicy.Unknown
+        _ text: String, _ hours: Int, _ swapped: SIMSwapPolicy.Swapped,
+        _ unknown: SIMSwapPolicy.Unknown
     ) throws {
         let loaded = try load("providers: {\(Self.provider([Self.northwind()], text))}", files: Self.files)
         let policy = try #require(loaded.configuration.providers.first?.mobileOperator?.simSwap)

@@ -73,10 +73,10 @@ final class AuditJournal: Sendable {
     private static func keys(
         _ configuration: Configuration, _ store: SQLStore, _ clock: ManualClock, _ log: CapturedLog
     ) -> SigningKeys {
-        var signIn = SignInConfiguration(providers: [:])
+        var signIn = SignInConfiguration()
         signIn.transactions.encryptionKeys = configuration.encryptionKeys
         let useCases = UseCases(
-            configuration: signIn, relyingParties: [:], store: store, logger: log.logger, clock: clock.wallClock)
+            providers: Providers(), configuration: signIn, store: store, logger: log.logger, clock: clock.wallClock)
         return useCases.signingKeys
     }
 

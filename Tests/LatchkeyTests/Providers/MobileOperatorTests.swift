@@ -13,7 +13,7 @@ extension ProviderWalk {
 
     /// A harness whose provider `number` has the simulator's two operators.
     static func withOperators(
-        simSwap: SignInConfiguration.SIMSwapPolicy = .init(), _ body: (ProviderWalk) async throws -> Void
+        simSwap: SIMSwapPolicy = .init(), _ body: (ProviderWalk) async throws -> Void
     ) async throws {
         let key = P256.Signing.PrivateKey()
         try await Self.with(
@@ -31,14 +31,14 @@ extension ProviderWalk {
 
     private static func provider(
         _ name: String, _ networks: [String], _ issuer: String, _ key: P256.Signing.PrivateKey,
-        _ simSwap: SignInConfiguration.SIMSwapPolicy
+        _ simSwap: SIMSwapPolicy
     ) -> Configuration.Provider? {
         func url(_ text: String) -> EndpointURL? { EndpointURL(text, policy: .allowLoopbackHTTP) }
         guard let issuer = url(issuer), let apis = url(issuer.text + "/api").flatMap(OperatorAPIs.init),
             let purpose = Purpose("dpv:FraudPreventionAndDetection"), let id = ClientID(SignInHarness.clientID),
             let key = try? ClientKey(parsing: Secret(key.pemRepresentation))
         else { return nil }
-        var mobileOperator = SignInConfiguration.MobileOperator(
+        var mobileOperator = MobileOperator.Settings(
             provider: "number", name: name, networks: Set(networks.compactMap(MCCMNC.init)), apis: apis,
             purpose: purpose)
         mobileOperator.simSwap = simSwap
@@ -98,7 +98,7 @@ struct MobileOperatorTests {
 
     @Test("A changed SIM is refused, and one that was changed long ago is not")
     func simSwap() async throws {
-        var policy = SignInConfiguration.SIMSwapPolicy()
+        var policy = SIMSwapPolicy()
         (policy.maximumAge, policy.ifSwapped) = (72, .refuse)
         try await ProviderWalk.withOperators(simSwap: policy) { walk in
             #expect(try await walk.signIn(withOperatorTokenAt: "northwind").status == 200)

@@ -36,9 +36,9 @@ struct NumberCostTests {
     @Test("The table has the requests that are made", arguments: ways)
     func counted(way: String) async throws {
         let row = try #require(try Self.documented()[way], "no row for \(way)")
-        var policy = SignInConfiguration.SIMSwapPolicy()
+        var policy = SIMSwapPolicy()
         var counts: [Count] = []
-        for swapped in [SignInConfiguration.SIMSwapPolicy.Swapped.off, .refuse] {
+        for swapped in [SIMSwapPolicy.Swapped.off, .refuse] {
             policy.ifSwapped = swapped
             try await ProviderWalk.withOperators(simSwap: policy) { walk in
                 counts.append(try await count(way, walk))

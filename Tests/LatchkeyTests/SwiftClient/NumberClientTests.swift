@@ -66,7 +66,7 @@ struct NumberClientTests {
 
     @Test("A changed SIM and an unknown operator are another way at once, without an operator token")
     func otherWays() async throws {
-        var policy = SignInConfiguration.SIMSwapPolicy()
+        var policy = SIMSwapPolicy()
         (policy.maximumAge, policy.ifSwapped) = (72, .refuse)
         try await ProviderWalk.withOperators(simSwap: policy) { walk in
             let time = WallClock.system.now().advanced(bySeconds: -3600)

@@ -99,7 +99,7 @@ struct IssuerDiscoveryTests {
         let metadata = FakeCarrier.metadata.with("userinfo_endpoint", nil).text
         let carrier = FakeCarrier { $0.discovery = .json(metadata) }
         let subjects = try SignInSubjects()
-        for (relyingParty, isOfCarriers) in [
+        for (relyingParty, usesNetworkDiscovery) in [
             (try carrier.relyingParty(ofIssuer: TokenDraft.issuer), false), (try carrier.relyingParty(), true),
         ] {
             let found = try await relyingParty.provider(subjects)
@@ -108,11 +108,11 @@ struct IssuerDiscoveryTests {
             do throws(OIDCError) {
                 let info = try await relyingParty.userInfo(
                     accessToken: Secret("a"), about: verified, provider: found, correlationID: subjects.correlationID)
-                #expect(!isOfCarriers)
+                #expect(!usesNetworkDiscovery)
                 #expect(info.attributes[.email] == "jo@example.org")
                 #expect(info.attributes[.name] == "Jo")
             } catch {
-                #expect(isOfCarriers)
+                #expect(usesNetworkDiscovery)
                 #expect(error.code == .metadataRefused)
             }
         }

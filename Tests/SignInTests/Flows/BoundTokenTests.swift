@@ -47,7 +47,8 @@ struct BoundTokenTests {
     @Test("A redirect sign-in keeps its key and the required authentication, and one without is written as before")
     func redirect() throws {
         var start = RedirectStart(
-            provider: "acme", clientType: .web, redirectURI: "https://a.example/", callbackURL: "https://b.example/")
+            provider: ProviderReference(provider: "acme"), clientType: .web, redirectURI: "https://a.example/",
+            callbackURL: "https://b.example/")
         start.linkingSession = "s"
         var pending = PendingRedirect(
             start: start, clientID: try #require(ClientID("client-1")), correlationID: .random(from: .system),
@@ -83,7 +84,8 @@ struct BoundTokenTests {
     @Test("A verification of a number keeps its id, and is no sign-in without it")
     func verification() throws {
         var start = RedirectStart(
-            provider: "number/northwind", clientType: .ios, redirectURI: "com.example.app://cb",
+            provider: ProviderReference(provider: "number", operatorName: "northwind"), clientType: .ios,
+            redirectURI: "com.example.app://cb",
             callbackURL: "https://b.example/")
         let id = Secret(RandomSource.system.token())
         start.verification = id

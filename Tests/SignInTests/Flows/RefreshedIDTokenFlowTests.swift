@@ -109,16 +109,17 @@ struct RefreshedIDTokenFlowTests {
             provider = Provider(clock: clock)
             let url = try #require(EndpointURL(issuer, policy: .httpsOnly))
             let client = SignInConfiguration.Client(id: try #require(ClientID("client-1")), secret: Secret("s"))
-            var login = SignInConfiguration.Provider(kind: .oidc, name: "Login", clients: [client])
-            login.storesTokens = true
-            login.resources = ["mail": try #require(EndpointURL(issuer + "/resource", policy: .httpsOnly))]
-            var configuration = SignInConfiguration(providers: ["login": login])
+            var configuration = SignInConfiguration()
             configuration.vaultKeys = [try #require(EncryptionKey([UInt8](repeating: 0x1F, count: 32)))]
             let party = RelyingParty(
                 configuration: RelyingParty.Configuration(issuer: url), http: provider.http, clock: clock.wallClock)
+            var server = AuthorizationServer(party, clients: [client])
+            server.storesTokens = true
+            server.resources = ["mail": try #require(EndpointURL(issuer + "/resource", policy: .httpsOnly))]
+            let login = SignIn.Provider(name: "login", title: "Login", kind: .openID(.init(), server))
             resources =
                 UseCases(
-                    configuration: configuration, relyingParties: ["login": party], store: store, logger: log.logger,
+                    providers: Providers([login]), configuration: configuration, store: store, logger: log.logger,
                     clock: clock.wallClock
                 ).resources
         }

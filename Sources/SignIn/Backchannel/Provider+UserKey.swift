@@ -2,14 +2,14 @@ import Crypto
 import OpenIDConnect
 import Primitives
 
-extension SignInConfiguration.Provider {
+extension Provider {
     /// The key of ``LoginHint/hash(with:at:)`` and ``UserHint/hash(with:at:)``: the same for all clients and on all
     /// instances, and in no database. Nil if no client can start backchannel authentications.
     var userKey: SymmetricKey? {
         let purpose = "users of backchannel requests"
-        let clients = clients.values.sorted { $0.id.text < $1.id.text }
+        let clients = allClients.sorted { $0.id.text < $1.id.text }
         if let key = clients.lazy.compactMap(\.signingKey).first { return key.derivedKey(for: purpose) }
-        guard kind == .oidc, let secret = clients.lazy.compactMap(\.authentication.secret).first else { return nil }
+        guard openID != nil, let secret = clients.lazy.compactMap(\.authentication.secret).first else { return nil }
         return HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(secret.exposed.utf8)), info: Array(purpose.utf8),
             outputByteCount: 32)

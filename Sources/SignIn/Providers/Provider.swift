@@ -1,0 +1,145 @@
+package import OpenIDConnect
+
+/// A provider of sign-ins, as everything that signs in knows it.
+package struct Provider: Sendable {
+    /// The protocol, with what only providers of this protocol have.
+    package enum Kind: Sendable {
+        /// Mobile carriers, each found by the discovery service from its `mccmnc`.
+        case carriers(Carriers, AuthorizationServer)
+        /// An OpenID provider, found by its issuer (OpenID Connect Discovery section 4).
+        case openID(OpenID, AuthorizationServer)
+        /// An OAuth 2.0 provider without ID tokens. Its user endpoint identifies the user.
+        case oauth2(AuthorizationServer)
+        /// Mobile operators that tell the verified phone number of a device (CAMARA Number Verification), each an
+        /// OpenID provider of its own, and GSMA's Telco Finder, if it chooses among them.
+        case mobileOperators([MobileOperator], OperatorFinder?)
+    }
+
+    /// The name in paths, such as `zenkey`.
+    package var name: String
+    /// The name that users see.
+    package var title: String
+    /// The protocol.
+    package var kind: Kind
+
+    /// All three are needed.
+    package init(name: String, title: String, kind: Kind) {
+        self.name = name
+        self.title = title
+        self.kind = kind
+    }
+
+    /// What only carriers have.
+    package struct Carriers: Sendable {
+        /// The page where users choose their carrier. Clients with an unknown network get its URL.
+        package var discoveryUI: EndpointURL?
+        /// The authorization endpoint that finds the user's carrier itself, and names it in the response (optimized
+        /// discovery). Nil if the carrier is found before the request.
+        package var authorizationURL: EndpointURL?
+
+        /// Without either, only clients that name the network sign in.
+        package init(discoveryUI: EndpointURL? = nil, authorizationURL: EndpointURL? = nil) {
+            self.discoveryUI = discoveryUI
+            self.authorizationURL = authorizationURL
+        }
+    }
+
+    /// What only an OpenID provider has.
+    package struct OpenID: Sendable {
+        /// Who may initiate sign-ins besides frontends; nil if nobody may.
+        package var loginInitiation: LoginInitiationRules?
+        /// How the provider delivers the tokens of backchannel authentications (CIBA Core section 5), as the clients'
+        /// registrations say; nil if there are none.
+        package var backchannelTokenDeliveryMode: BackchannelTokenDeliveryMode?
+        /// Whether each backchannel authentication must have a text that the user compares on both devices (FAPI-CIBA
+        /// section 5.2.2).
+        package var requiresBindingMessage = false
+        /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout).
+        package var endsSessions = true
+        /// Whether logout at the provider names the provider's session by the ID token of the sign-in
+        /// (`id_token_hint`), which is kept with the session, encrypted.
+        package var keepsIDTokens = true
+
+        /// The defaults.
+        package init() {}
+    }
+
+    /// The sign-ins that a third party may initiate (OpenID Connect Core section 4).
+    package struct LoginInitiationRules: Sendable, Hashable {
+        /// The provider's issuer, which the third party must name.
+        package var issuer: String
+        /// The client that the sign-ins are for.
+        package var clientID: ClientID
+
+        /// Both are needed.
+        package init(issuer: String, clientID: ClientID) {
+            self.issuer = issuer
+            self.clientID = clientID
+        }
+    }
+}
+
+/// The name of a kind of provider in the API and in the configuration.
+public enum ProviderKind: String, Sendable, Hashable, CaseIterable {
+    /// Mobile carriers behind ZenKey's discovery.
+    case zenkey
+    /// An OpenID provider.
+    case oidc
+    /// An OAuth 2.0 provider without ID tokens.
+    case oauth2
+    /// Mobile operators with CAMARA's APIs.
+    case camara
+}
+
+extension Provider {
+    /// The kind, by its name in the API.
+    package var kindName: ProviderKind {
+        switch kind {
+        case .carriers: .zenkey
+        case .openID: .oidc
+        case .oauth2: .oauth2
+        case .mobileOperators: .camara
+        }
+    }
+
+    /// The one that signs users in; nil for mobile operators, each of which is one.
+    package var server: AuthorizationServer? {
+        switch kind {
+        case .carriers(_, let server), .openID(_, let server), .oauth2(let server): server
+        case .mobileOperators: nil
+        }
+    }
+
+    /// Those that sign users in.
+    var servers: [AuthorizationServer] { server.map { [$0] } ?? operators.map(\.server) }
+
+    /// What only carriers have; nil for other kinds.
+    var carriers: Carriers? {
+        guard case .carriers(let carriers, _) = kind else { return nil }
+        return carriers
+    }
+
+    /// What only an OpenID provider has; nil for other kinds.
+    var openID: OpenID? {
+        guard case .openID(let openID, _) = kind else { return nil }
+        return openID
+    }
+
+    /// The mobile operators; none for other kinds.
+    var operators: [MobileOperator] {
+        guard case .mobileOperators(let operators, _) = kind else { return [] }
+        return operators
+    }
+
+    /// The Telco Finder that chooses among the mobile operators; nil if there is none.
+    var finder: OperatorFinder? {
+        guard case .mobileOperators(_, let finder) = kind else { return nil }
+        return finder
+    }
+
+    /// Whether sign-ins are with one of several mobile operators.
+    package var hasOperators: Bool { server == nil }
+
+    /// The clients of all operators, or of the provider.
+    var allClients: [SignInConfiguration.Client] { servers.flatMap(\.clients.values) }
+}

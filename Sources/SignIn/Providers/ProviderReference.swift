@@ -1,0 +1,30 @@
+import Primitives
+
+/// Names a provider, or one of its mobile operators.
+package struct ProviderReference: Sendable, Hashable {
+    /// The provider's name in paths.
+    package let provider: String
+    /// The operator's name in requests; nil for the provider itself.
+    package let operatorName: String?
+
+    /// - Parameter operatorName: Nil for the provider itself.
+    package init(provider: String, operatorName: String? = nil) {
+        self.provider = provider
+        self.operatorName = operatorName
+    }
+
+    /// Reads ``text``.
+    init(text: String) {
+        let parts = text.split(ascii: "/", maxSplits: 1)
+        self.init(provider: parts.first.map(String.init) ?? "", operatorName: parts.count > 1 ? String(parts[1]) : nil)
+    }
+
+    /// The Telco Finder of a provider of verified phone numbers. No operator has its name.
+    package static func telcoFinder(of provider: String) -> ProviderReference {
+        ProviderReference(provider: provider, operatorName: "telco_finder")
+    }
+
+    /// The name in records, logs and metrics: that of the provider, and after a slash that of the operator. No name of
+    /// a provider has a slash.
+    package var text: String { operatorName.map { "\(provider)/\($0)" } ?? provider }
+}

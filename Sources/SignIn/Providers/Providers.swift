@@ -1,0 +1,75 @@
+package import OpenIDConnect
+
+/// All providers of sign-ins, by their names in paths.
+package struct Providers: Sendable {
+    private let byName: [String: Provider]
+
+    /// - Parameter providers: With different names.
+    package init(_ providers: [Provider] = []) {
+        byName = Dictionary(providers.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Sorted by name.
+    package var all: [Provider] { byName.values.sorted { $0.name < $1.name } }
+
+    /// The provider of a name in paths; nil if there is none.
+    package subscript(name: String) -> Provider? { byName[name] }
+
+    /// Whom a reference names; nil if there is no such provider or operator, or if the provider has mobile operators
+    /// and the reference names none.
+    subscript(reference: ProviderReference) -> SignInTarget? {
+        guard let provider = byName[reference.provider] else { return nil }
+        guard let name = reference.operatorName else { return SignInTarget(provider) }
+        return provider.operators.first { $0.settings.name == name }.map { SignInTarget($0, of: provider) }
+    }
+
+    /// The provider of a name in paths.
+    /// - Throws: `not_found` if there is none.
+    package func find(_ name: String) throws(SignInError) -> Provider {
+        guard let provider = byName[name] else { throw .unknownProvider(in: self) }
+        return provider
+    }
+
+    /// Whom a reference names.
+    /// - Throws: `not_found` if it names nobody.
+    func find(_ reference: ProviderReference) throws(SignInError) -> SignInTarget {
+        guard let target = self[reference] else { throw .unknownProvider(in: self) }
+        return target
+    }
+
+    /// The provider of a call that providers with mobile operators do not have.
+    /// - Parameter instead: What to call at one of those.
+    /// - Throws: `not_found` if no provider has the name; `invalid_request` if it has mobile operators.
+    package func find(
+        withoutOperators name: String, instead: String = SignInError.signInAtOperator
+    ) throws(SignInError) -> SignInTarget {
+        guard let target = SignInTarget(try find(name)) else { throw .notAtOperators(instead) }
+        return target
+    }
+
+    /// The relying parties of all providers, mobile operators and Telco Finders, by ``ProviderReference/text``.
+    package var relyingParties: [String: RelyingParty] {
+        var parties: [String: RelyingParty] = [:]
+        for provider in byName.values {
+            if let server = provider.server { parties[provider.name] = server.relyingParty }
+            for mobileOperator in provider.operators {
+                parties[SignInTarget(mobileOperator, of: provider).reference.text] = mobileOperator.server.relyingParty
+            }
+            if let finder = provider.finder {
+                parties[ProviderReference.telcoFinder(of: provider.name).text] = finder.relyingParty
+            }
+        }
+        return parties
+    }
+
+    /// The clients of providers that may have an end-session endpoint.
+    var clientsWithIDTokens: Set<String> {
+        Set(byName.values.filter { $0.openID?.keepsIDTokens ?? false }.flatMap(\.allClients).map(\.id.text))
+    }
+}
+
+extension SignInError {
+    package static func unknownProvider(in providers: Providers) -> SignInError {
+        unknownProvider(among: providers.all.map(\.name))
+    }
+}
