@@ -1,3 +1,4 @@
+import Primitives
 import Testing
 
 @testable import LatchkeyAPI
@@ -11,5 +12,22 @@ import Testing
             #expect(table.take(7, at: .seconds(100)) == .admitted(remaining: remaining))
         }
         #expect(table.take(7, at: .seconds(100)) == .refused(retryAfter: 60 / count))
+    }
+}
+
+/// The requests in progress.
+@Suite struct RequestsInProgressTests {
+    @Test("Other requests go to the limit, and session checks beyond it, at most to twice the limit")
+    func limit() {
+        var limits = RequestLimits()
+        limits.requestsInProgress = 2
+        let guardOfRequests = RateGuard(limits, uptime: Uptime { .zero })
+        #expect((0..<3).map { _ in guardOfRequests.enter(isSessionCheck: false) } == [true, true, false])
+        #expect(guardOfRequests.enter(isSessionCheck: true))
+        #expect(!guardOfRequests.enter(isSessionCheck: false))
+        while guardOfRequests.load.inProgress < 5, guardOfRequests.enter(isSessionCheck: true) {}
+        #expect((3...4).contains(guardOfRequests.load.inProgress))
+        while guardOfRequests.load.inProgress > 1 { guardOfRequests.leave() }
+        #expect(guardOfRequests.enter(isSessionCheck: false))
     }
 }
