@@ -123,6 +123,18 @@ import Testing
         #expect(store.causes.count == 1)
     }
 
+    @Test("Who waits while no capsule is made goes on at once, and only once")
+    func idle() async {
+        store.gate.open()
+        let recorder = recorder(perMinute: 3)
+        for provider in ["acme", "globex"] {
+            await recorder.settle()
+            await fail(recorder, subject(at: provider))
+        }
+        await recorder.settle()
+        #expect(store.causes.count == 2)
+    }
+
     @Test("A sign-in in another browser has another cause than other failures of redirects")
     func kinds() {
         let errors: [SignInError] = [.otherBrowser, .redirectUnknown, .responseOfOtherClient]
