@@ -68,7 +68,8 @@ package struct UseCases: Sendable {
         refresh = Refresh(
             sessions: sessions, store: store, clock: clock, random: random, logger: logger, refusals: refusals)
         let operators = OperatorDirectory(
-            store: store, answers: TelcoFinderAnswers(), clock: clock, logger: logger, capsules: capsules)
+            providers: providers, store: store, answers: TelcoFinderAnswers(), clock: clock, logger: logger,
+            capsules: capsules)
         signIn = SignInWithCode(
             providers: providers, configuration: configuration, store: store, sessions: sessions,
             idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,

@@ -21,7 +21,7 @@ extension LatchkeyAPI {
     private func linkRequest(
         _ fields: BodyFields, at provider: String, _ request: Request, _ caller: SignedInCaller
     ) async throws -> SignInRequest {
-        guard try useCases.providers.find(provider).hasOperators else {
+        guard useCases.providers.hasOperators(provider) else {
             return try SignInRequest(fields, at: try useCases.providers.find(withoutOperators: provider))
         }
         // Before Telco Finder is asked for the operator.

@@ -7,7 +7,7 @@ import SignIn
 /// Sign-in with a code, the nonces for it, and registration.
 extension LatchkeyAPI {
     func signIn(_ request: Request, _ admission: Admission, provider: String) throws -> ValueOrTask<Response> {
-        if let known = useCases.providers[provider], known.hasOperators {
+        guard !useCases.providers.hasOperators(provider) else {
             return .task { try await self.signInByNumber(request, admission, provider: provider) }
         }
         let signIn = try SignInRequest(

@@ -14,6 +14,7 @@ struct OperatorDirectory: Sendable {
     static let numberAllowance = SharedAllowance(count: 10, seconds: 3600)
     static let callerAllowance = SharedAllowance(count: 60, seconds: 3600)
 
+    let providers: Providers
     let store: any PhoneVerificationStore
     let answers: TelcoFinderAnswers
     let clock: WallClock
@@ -32,24 +33,27 @@ struct OperatorDirectory: Sendable {
         at provider: Provider, _ choice: OperatorChoice, _ flow: CapsuleFlow, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignInTarget {
         try choice.caller.check(mayUseOneOf: provider.allClients)
-        let target = try await chosen(at: provider, choice, flow, correlationID)
+        let name = try await operatorName(at: provider, choice, flow, correlationID)
+        let target = try providers.find(ProviderReference(provider: provider.name, operatorName: name))
         try choice.caller.check(mayUseOneOf: target.server.clients.values)
         return target
     }
 
-    private func chosen(
+    /// - Returns: Nil for a provider without operators.
+    private func operatorName(
         at provider: Provider, _ choice: OperatorChoice, _ flow: CapsuleFlow, _ correlationID: CorrelationID
-    ) async throws(SignInError) -> SignInTarget {
-        if let target = SignInTarget(provider) { return target }
-        guard choice.name == nil, choice.network == nil, let number = choice.number, let finder = provider.finder
-        else { return SignInTarget(try Self.named(by: choice, of: provider.operators), of: provider) }
+    ) async throws(SignInError) -> String? {
+        guard case .mobileOperators(let operators, let finder) = provider.kind else { return nil }
+        guard choice.name == nil, choice.network == nil, let number = choice.number, let finder else {
+            return try Self.named(by: choice, of: operators).settings.name
+        }
         return try await capsules.recording { () async throws(SignInError) in
             guard
                 let found = try await find(
                     number, of: provider.name, finder, countedFor: choice.caller, correlationID),
                 let mobileOperator = try mobileOperator(found, of: provider, correlationID)
             else { throw .operatorUnknownToFinder }
-            return SignInTarget(mobileOperator, of: provider)
+            return mobileOperator.settings.name
         } failed: { error in
             // Telco Finder was not asked.
             guard error.code != .rateLimited else { return nil }
@@ -139,10 +143,9 @@ struct OperatorDirectory: Sendable {
         guard let issuer = mobileOperator.server.relyingParty.issuer,
             found.agrees(issuer: issuer, apis: mobileOperator.settings.apis)
         else {
-            let reference = SignInTarget(mobileOperator, of: provider).reference
             logger.error(
                 "telco finder contradicts the configuration",
-                metadata: ["correlation_id": "\(correlationID)", "provider": "\(reference.text)"])
+                metadata: ["correlation_id": "\(correlationID)", "provider": "\(mobileOperator.settings.key)"])
             throw .finderContradicts
         }
         return mobileOperator

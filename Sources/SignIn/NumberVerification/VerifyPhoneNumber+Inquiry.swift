@@ -28,7 +28,7 @@ extension VerifyPhoneNumber {
 
     private func provider(_ name: String?) throws(SignInError) -> Provider {
         if let name { return try providers.find(name) }
-        let candidates = providers.all.filter(\.hasOperators)
+        let candidates = providers.all.filter { $0.server == nil }
         guard let only = candidates.first, candidates.count == 1 else {
             throw candidates.isEmpty ? .unknownProvider(in: providers) : .providerOfNumbersNotNamed
         }

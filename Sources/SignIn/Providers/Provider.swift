@@ -137,9 +137,6 @@ extension Provider {
         return finder
     }
 
-    /// Whether sign-ins are with one of several mobile operators.
-    package var hasOperators: Bool { server == nil }
-
     /// The clients of all operators, or of the provider.
     var allClients: [SignInConfiguration.Client] { servers.flatMap(\.clients.values) }
 }

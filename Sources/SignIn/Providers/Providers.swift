@@ -3,10 +3,15 @@ package import OpenIDConnect
 /// All providers of sign-ins, by their names in paths.
 package struct Providers: Sendable {
     private let byName: [String: Provider]
+    private let targets: [ProviderReference: SignInTarget]
 
     /// - Parameter providers: With different names.
     package init(_ providers: [Provider] = []) {
         byName = Dictionary(providers.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let targets = byName.values.flatMap { provider in
+            provider.operators.map { SignInTarget($0, of: provider) } + [SignInTarget(provider)].compactMap(\.self)
+        }
+        self.targets = Dictionary(targets.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Sorted by name.
@@ -17,10 +22,11 @@ package struct Providers: Sendable {
 
     /// Whom a reference names; nil if there is no such provider or operator, or if the provider has mobile operators
     /// and the reference names none.
-    subscript(reference: ProviderReference) -> SignInTarget? {
-        guard let provider = byName[reference.provider] else { return nil }
-        guard let name = reference.operatorName else { return SignInTarget(provider) }
-        return provider.operators.first { $0.settings.name == name }.map { SignInTarget($0, of: provider) }
+    subscript(reference: ProviderReference) -> SignInTarget? { targets[reference] }
+
+    /// Whether sign-ins with the provider of a name in paths are with one of several mobile operators.
+    package func hasOperators(_ name: String) -> Bool {
+        targets[ProviderReference(provider: name)] == nil && byName[name] != nil
     }
 
     /// The provider of a name in paths.
@@ -43,21 +49,17 @@ package struct Providers: Sendable {
     package func find(
         withoutOperators name: String, instead: String = SignInError.signInAtOperator
     ) throws(SignInError) -> SignInTarget {
-        guard let target = SignInTarget(try find(name)) else { throw .notAtOperators(instead) }
-        return target
+        guard !hasOperators(name) else { throw .notAtOperators(instead) }
+        return try find(ProviderReference(provider: name))
     }
 
     /// The relying parties of all providers, mobile operators and Telco Finders, by ``ProviderReference/text``.
     package var relyingParties: [String: RelyingParty] {
-        var parties: [String: RelyingParty] = [:]
+        var parties = Dictionary(
+            targets.map { ($0.key.text, $0.value.relyingParty) }, uniquingKeysWith: { first, _ in first })
         for provider in byName.values {
-            if let server = provider.server { parties[provider.name] = server.relyingParty }
-            for mobileOperator in provider.operators {
-                parties[SignInTarget(mobileOperator, of: provider).reference.text] = mobileOperator.server.relyingParty
-            }
-            if let finder = provider.finder {
-                parties[ProviderReference.telcoFinder(of: provider.name).text] = finder.relyingParty
-            }
+            guard let finder = provider.finder else { continue }
+            parties[ProviderReference.telcoFinder(of: provider.name).text] = finder.relyingParty
         }
         return parties
     }

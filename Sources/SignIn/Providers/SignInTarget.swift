@@ -2,7 +2,9 @@ import OpenIDConnect
 import Primitives
 
 /// Whom a sign-in is with: a provider, or one of its mobile operators.
-package struct SignInTarget: Sendable {
+///
+/// A class, because it is large: each function that waits would have copies of it in its frame.
+package final class SignInTarget: Sendable {
     let provider: Provider
     /// Nil for a provider without operators.
     let mobileOperator: MobileOperator?
