@@ -14,7 +14,8 @@ struct CachedReadTests {
         "It is read again once it is as old as its lifetime, and after the clock was set back",
         arguments: [(0, 1), (9, 1), (10, 2), (-1, 2)] as [(Int64, Int)])
     func lifetime(seconds: Int64, count: Int) async throws {
-        let (clock, reads) = (ManualClock(), Mutex(0))
+        let clock = ManualClock()
+        let reads = Mutex(0)
         let read = CachedRead(lifetime: 10, clock: clock.wallClock) { () async throws(Unavailable) -> Int in
             reads.withLock {
                 $0 += 1; return $0

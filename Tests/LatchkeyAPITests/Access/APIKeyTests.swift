@@ -1,5 +1,6 @@
 import HTTPTypes
 import LatchkeyAPI
+import OpenIDConnect
 import Primitives
 import SignIn
 import Storage
@@ -87,8 +88,8 @@ struct APIKeyScopeTests {
         let app = try TestApp(
             keys: Self.keys, client: { $0.redirectURIs = ["https://app.example/cb"] }, otherClients: ["client-2"],
             provider: { bank in
-                bank.loginInitiation = bank.client(nil).map {
-                    SignInConfiguration.LoginInitiationRules(issuer: "https://bank.example", clientID: $0.id)
+                bank.loginInitiation = ClientID("client-1").map {
+                    Provider.LoginInitiationRules(issuer: "https://bank.example", clientID: $0)
                 }
             })
         let token = try await app.token()

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Logging
 import OpenIDConnect
 import Primitives
 import SignIn

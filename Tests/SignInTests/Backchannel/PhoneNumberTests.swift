@@ -1,5 +1,6 @@
 import Crypto
 import OpenIDConnect
+import StorageModel
 import Testing
 
 @testable import SignIn
