@@ -104,6 +104,8 @@ struct ConnectionFloodTests {
             // The next turn accepts the newcomer, which evicts the first client, and then blocks again.
             let newcomer = try await live.connect(limit: .seconds(60), from: "127.0.1.3")
             try await clients[2].send(request("GET /second"))
+            // Both must have arrived, so that one turn sees them.
+            try await clients[2].waitUntilReceived()
             first.open()
             await second.whenReached()
             try await clients[0].send(text)
