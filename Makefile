@@ -5,7 +5,7 @@ swift_files := Sources Clients Tests Fuzz Examples Package.swift
 .PHONY: help run build test embedding browser swift-client android-client openapi third-party conformance \
 	conformance-table camara-table certification-table guides limits configuration-reference configuration-schema manual \
 	deployment-check image-check tls-check soak chaos network-faults overload sanitizers fuzz bench bench-peers \
-	redirect-costs instructions keyless scaling docs lint format clean
+	redirect-costs instructions keyless scaling nightly docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
@@ -163,6 +163,10 @@ keyless: build  ## check that no request without an API key takes a millisecond 
 scaling: build  ## measure the figures of docs/scaling.md (SCALING_FLAGS=--write writes them)
 	@scripts/setup --test
 	scripts/scaling $(SCALING_FLAGS)
+
+nightly:  ## run what takes hours: all rows of all tests, fuzzing, load with faults, sanitizers, all figures
+	$(MAKE) test LATCHKEY_ALL_ROWS=1
+	$(MAKE) fuzz soak chaos network-faults overload sanitizers keyless bench scaling
 
 docs:  ## build the documentation of the libraries in .build/docs; warnings are errors
 	@scripts/setup
