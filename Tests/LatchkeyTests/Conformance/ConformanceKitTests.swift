@@ -193,8 +193,8 @@ import Testing
         ![.keys, .discovery, .token, .userInfo].contains($0.area) || $0.id == "token-not-bound"
     }
 
-    /// Each row examines a server with all cases, which takes seconds. Without `LATCHKEY_ALL_ROWS`, which `make nightly`
-    /// sets, one setting of each kind is examined: of times, of redirect URIs, of responses, and of their form.
+    /// Each row examines a server with all cases, which takes seconds. Without `LATCHKEY_ALL_ROWS`, which
+    /// `make nightly` sets, one setting of each kind is examined: of times, redirect URIs, responses, and their form.
     private static let usualRows: [Row] = {
         guard ProcessInfo.processInfo.environment["LATCHKEY_ALL_ROWS"] == nil else { return rows }
         let names = ["id_token.clock_skew: 600", "no redirect_uris", "require_iss: false", "response_mode: jwt"]
