@@ -8,7 +8,7 @@ extension RedirectSignIn {
     /// - Parameters:
     ///   - session: The token of the browser's session, if it has one.
     ///   - device: A name for the browser's device; for the list of sessions.
-    ///   - subnet: As ``RedirectStart/subnet``.
+    ///   - subnet: As ``CallerTerms/subnet``.
     ///   - requestID: Names a response in its capsule that belongs to no sign-in; a random one if nil.
     /// - Throws: If no frontend can be told: the response is not signed as it must be; or the `state` is unknown, was
     ///   used, has expired, or belongs to another browser.

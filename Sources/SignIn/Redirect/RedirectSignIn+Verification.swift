@@ -19,7 +19,7 @@ extension RedirectSignIn {
     /// - Parameters:
     ///   - redirectURI: One of the client's registered ones, where the app gets the confirmation.
     ///   - publicURL: This server's own.
-    ///   - subnet: As ``RedirectStart/subnet``.
+    ///   - subnet: As ``CallerTerms/subnet``.
     /// - Throws: As ``VerifyPhoneNumber``; `invalid_request` for a redirect URI that is not registered.
     package func startVerification(
         _ question: VerifyPhoneNumber.Question, redirectURI: String, publicURL: String, subnet: IPAddress?,
