@@ -26,7 +26,7 @@ struct OperatorDirectory: Sendable {
     /// request that names no operator and no network, but a number, has the operator that Telco Finder names.
     ///
     /// - Throws: `unauthorized_client` if the caller may not use the operator's client, or no client of the provider,
-    ///   and then nobody was asked; `operator_unknown` if no operator fits, or Telco Finder knows none, or one that is
+    ///   and nothing is sent; `operator_unknown` if no operator fits, or Telco Finder knows none, or one that is
     ///   not configured; `invalid_request` if several could be meant; `rate_limited`; `carrier_error` and the like if
     ///   Telco Finder cannot be asked.
     func choose(

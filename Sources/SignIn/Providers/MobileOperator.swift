@@ -70,7 +70,7 @@ public struct SIMSwapPolicy: Sendable, Hashable {
         case off
     }
 
-    /// What it leads to that the operator does not tell. The raw values are those of the configuration.
+    /// The policy if the operator cannot say. The raw values are those of the configuration.
     public enum Unknown: String, Sendable, Hashable, CaseIterable {
         /// The number is not believed.
         case refuse
@@ -82,7 +82,7 @@ public struct SIMSwapPolicy: Sendable, Hashable {
     public var maximumAge = 240
     /// What a change leads to.
     public var ifSwapped = Swapped.off
-    /// What it leads to that the operator does not tell.
+    /// The policy if the operator cannot say.
     public var ifUnknown = Unknown.refuse
 
     /// No check.

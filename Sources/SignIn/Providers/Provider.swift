@@ -46,7 +46,7 @@ package struct Provider: Sendable {
 
     /// What only an OpenID provider has.
     package struct OpenID: Sendable {
-        /// Who may initiate sign-ins besides frontends; nil if nobody may.
+        /// The third parties that may initiate sign-ins; nil for none.
         package var loginInitiation: LoginInitiationRules?
         /// How the provider delivers the tokens of backchannel authentications (CIBA Core section 5), as the clients'
         /// registrations say; nil if there are none.
