@@ -29,10 +29,10 @@ embedding:  ## build and run Examples/Embedding, a program with Latchkey and Hum
 	@scripts/setup
 	scripts/embedding
 
-browser:  ## test all pages in a real browser; screenshots are in .build/screenshots
+browser:  ## test all pages in a real browser (shorter: BROWSER_FLAGS=--short); screenshots are in .build/screenshots
 	@scripts/setup --browser
 	swift build --product latchkey
-	scripts/browser
+	scripts/browser $(BROWSER_FLAGS)
 
 swift-client:  ## build the package of the Swift client alone, and as apps depend on it
 	@scripts/setup
@@ -166,7 +166,7 @@ scaling: build  ## measure the figures of docs/scaling.md (SCALING_FLAGS=--write
 
 nightly:  ## run what takes hours: all rows of all tests, fuzzing, load with faults, sanitizers, all figures
 	$(MAKE) test LATCHKEY_ALL_ROWS=1
-	$(MAKE) fuzz soak chaos network-faults overload sanitizers keyless bench scaling
+	$(MAKE) embedding swift-client browser fuzz soak chaos network-faults overload sanitizers keyless bench scaling
 
 docs:  ## build the documentation of the libraries in .build/docs; warnings are errors
 	@scripts/setup

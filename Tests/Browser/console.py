@@ -907,9 +907,11 @@ def main():
     parser.add_argument("--latchkey", required=True)
     parser.add_argument("--pictures", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="", help="run only the looks and steps with this in their name")
+    parser.add_argument("--short", action="store_true", help="in two of the looks, which have both sizes and both modes")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many looks run at once")
     options = parser.parse_args()
-    if not any(options.only in f"{look} {step}" for look in LOOKS for step in STEPS + STEPS_OF_REGISTRATION):
+    chosen = ["phone-dark", "desktop-light"] if options.short else list(LOOKS)
+    if not any(options.only in f"{look} {step}" for look in chosen for step in STEPS + STEPS_OF_REGISTRATION):
         raise SystemExit(f"browser: no look and step have “{options.only}” in their name")
     check_images()
     shutil.rmtree(options.pictures, ignore_errors=True)
@@ -919,7 +921,7 @@ def main():
         raise SystemExit("browser: chromedriver is missing; run scripts/setup --browser")
     # A look mostly waits, so that each processor has one at a time.
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        looks = [pool.submit(failures, look, options, driver) for look in LOOKS]
+        looks = [pool.submit(failures, look, options, driver) for look in chosen]
         failed = [failure for look in looks for failure in look.result()]
     if failed:
         # Once more at the end, where the reader of a long record looks first.
