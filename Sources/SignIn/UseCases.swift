@@ -70,21 +70,23 @@ package struct UseCases: Sendable {
         let operators = OperatorDirectory(
             providers: providers, store: store, answers: TelcoFinderAnswers(), clock: clock, logger: logger,
             capsules: capsules)
+        let runner = SignInRunner(
+            providers: providers, pause: pause, clock: clock, random: random, logger: logger, refusals: refusals,
+            observer: observer, capsules: capsules)
+        let completion = SignInCompletion(
+            sessions: sessions, migration: AccountMigration(store: store), registrationOffers: registrationOffers,
+            vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore, clock: clock, random: random)
         signIn = SignInWithCode(
-            providers: providers, configuration: configuration, store: store, sessions: sessions,
-            idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
-            oneTimeStore: oneTimeStore,
-            clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, operators: operators,
-            pause: pause, capsules: capsules)
+            runner: runner, store: store, idempotency: idempotency, completion: completion, oneTimeStore: oneTimeStore,
+            clock: clock, operators: operators)
         verifyPhoneNumber = VerifyPhoneNumber(
             providers: providers, operators: operators, store: store,
             oneTimeStore: oneTimeStore, cache: sessions.cache, pause: pause, clock: clock, random: random,
             logger: logger, observer: verificationObserver, capsules: capsules)
         backchannelAuthentication = BackchannelAuthentication(
-            providers: providers, configuration: configuration, store: store, sessions: sessions,
-            registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
-            pace: PollPace(uptime: uptime),
-            clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, capsules: capsules)
+            providers: providers, configuration: configuration, store: store, completion: completion,
+            pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger, refusals: refusals,
+            observer: observer, capsules: capsules)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault,
             claimsVault: claimsVault, oneTimeStore: oneTimeStore, clock: clock, random: random, logger: logger,
@@ -94,8 +96,8 @@ package struct UseCases: Sendable {
             random: random)
         signingKeys = SigningKeys(store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(
-            providers: providers, configuration: configuration, store: store, keys: signingKeys,
-            onceOnly: OnceOnly(), clock: clock, random: random, logger: logger, observer: observer, capsules: capsules)
+            runner: runner, configuration: configuration.transactions, store: store, keys: signingKeys,
+            onceOnly: OnceOnly(), clock: clock, random: random)
         redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
@@ -109,7 +111,8 @@ package struct UseCases: Sendable {
         providerSignOut = ProviderSignOut(
             providers: providers, store: store, oneTimeStore: oneTimeStore,
             clock: clock, random: random, logger: logger)
-        linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
+        linkIdentity = LinkIdentity(
+            signIn: signIn, store: store, clock: clock, maximumAge: configuration.lifetimes.signInToLink)
         redirectSignIn = RedirectSignIn(
             providers: providers, signIn: signIn,
             linkIdentity: linkIdentity, verifyPhoneNumber: verifyPhoneNumber, oneTimeStore: oneTimeStore,

@@ -69,7 +69,7 @@ extension BackchannelAuthentication {
                 try await settle(notifier, notification, .refusal) { $0.failure = failure.text }
                 await capsules.keep(capsuleSubject(of: record.terms, log), failure.error)
             case .approved(let idToken, let accessToken):
-                try await approve(notifier, notification, idToken, accessToken, &log)
+                try await approve(notifier, notification, idToken, accessToken, log)
             }
         }
     }
@@ -85,12 +85,12 @@ extension BackchannelAuthentication {
 
     private func approve(
         _ notifier: Notifier, _ notification: BackchannelNotification, _ idToken: Secret, _ accessToken: Secret?,
-        _ log: inout BackchannelAuthenticationLog
+        _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) {
         log.begin(.discovery)
         let context: BackchannelAuthenticationContext
         do throws(SignInError) {
-            context = try await self.context(of: notifier.record.terms)
+            context = try await self.context(of: notifier.record.terms, log)
         } catch {
             throw .cannotVerifyNotification.explained(by: error)
         }
@@ -98,7 +98,7 @@ extension BackchannelAuthentication {
         let verified: VerifiedSignIn
         do throws(OIDCError) {
             verified = try await context.verify(
-                notified: idToken, accessToken, of: notification.requestID, nonce: notifier.token.nonce, &log)
+                notified: idToken, accessToken, of: notification.requestID, nonce: notifier.token.nonce)
         } catch {
             log.begin(.store)
             if let check = error.check {
@@ -109,13 +109,13 @@ extension BackchannelAuthentication {
             throw .notificationRefused(error)
         }
         if !verified.portTokens.isEmpty { log.begin(.migrate) }
-        let ported = try await AccountMigration(store: store).formerIdentities(
+        let ported = try await completion.migration.formerIdentities(
             of: verified, for: context.client.id, context.relyingParty
-        ) { [log] in log.write($0) }
+        ) { log.write($0) }
         log.begin(.store)
         let collection = clock.now().advanced(bySeconds: configuration.backchannelAuthentication.collectionTime)
         try await settle(notifier, notification, .approval) { record in
-            record.vouch(for: verified, claimsVault)
+            record.vouch(for: verified, completion.claimsVault)
             record.portedFrom = ported
             record.expiresAt = max(record.expiresAt, collection)
             record.removedAt = max(record.removedAt, record.expiresAt)

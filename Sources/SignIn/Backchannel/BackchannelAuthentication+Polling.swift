@@ -15,7 +15,7 @@ extension BackchannelAuthentication {
             log.begin(.discovery)
             let context: BackchannelAuthenticationContext
             do throws(SignInError) {
-                context = try await self.context(of: found.terms)
+                context = try await self.context(of: found.terms, log)
             } catch  where error.fault == .carrier {
                 throw .cannotVerifyTokens.explained(by: error)
             }
@@ -44,7 +44,7 @@ extension BackchannelAuthentication {
                     log.write(pollFailure: SignInError(error))
                     return log.quietly(.pending)
                 }
-                throw try await fail(claimed, .init(ofPolling: error), &log).explained(by: error)
+                throw try await fail(claimed, .init(ofPolling: error), log).explained(by: error)
             }
             log.begin(.store)
             switch response {
@@ -52,7 +52,7 @@ extension BackchannelAuthentication {
             case .slowDown: try await release(claimed, .slowDown)
             case .tokens(let tokens):
                 return .ended(
-                    try await end(claimed, with: tokens, for: request, context, givingBackTo: allowance, &log))
+                    try await end(claimed, with: tokens, for: request, context, givingBackTo: allowance, log))
             }
             return log.quietly(.pending)
         }
@@ -62,7 +62,7 @@ extension BackchannelAuthentication {
     private func end(
         _ claimed: BackchannelAuthenticationRecord, with tokens: TokenResponse, for request: Secret,
         _ context: BackchannelAuthenticationContext, givingBackTo allowance: SharedAllowance?,
-        _ log: inout BackchannelAuthenticationLog
+        _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) -> SignInOutcome {
         log.become(.end)
         let verified: VerifiedSignIn
@@ -70,14 +70,14 @@ extension BackchannelAuthentication {
             guard let idToken = tokens.idToken else { throw OIDCError.failed(.format) }
             verified = try await context.verify(
                 idToken, tokens.accessToken, boundTo: tokens.accessTokenKey, of: request, nonce: nil,
-                keeping: context.storesTokens ? tokens : nil, at: clock.now(), &log)
+                keeping: context.target.server.storesTokens ? tokens : nil, at: clock.now())
         } catch {
             log.begin(.store)
             let failure = error.check.map(BackchannelAuthenticationFailure.idToken) ?? .unusable
-            _ = try await fail(claimed, failure, &log)
+            _ = try await fail(claimed, failure, log)
             throw SignInError(error, codeWasPosted: true, advice: "Start a new sign-in.")
         }
-        let outcome = try await end(claimed, approvedBy: verified, givingBackTo: allowance, &log)
+        let outcome = try await end(claimed, approvedBy: verified, givingBackTo: allowance, log)
         log.outcome = outcome
         return outcome
     }
@@ -116,7 +116,7 @@ extension BackchannelAuthentication {
     /// - Returns: The error for the client.
     private func fail(
         _ claimed: BackchannelAuthenticationRecord, _ failure: BackchannelAuthenticationFailure,
-        _ log: inout BackchannelAuthenticationLog
+        _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) -> SignInError {
         log.become(.end)
         _ = try await change(claimed) { (record, now) throws(SignInError) in

@@ -95,24 +95,20 @@ extension BackchannelAuthentication {
     func logged<Value>(
         _ step: BackchannelAuthenticationLog.Step, _ terms: BackchannelAuthenticationRecord.Terms,
         for caller: Caller? = nil, sentNames: [String: String] = [:],
-        _ body: (inout BackchannelAuthenticationLog) async throws(SignInError) -> Value
+        _ body: (BackchannelAuthenticationLog) async throws(SignInError) -> Value
     ) async throws(SignInError) -> Value {
         let isKeyless = caller?.isKeyless ?? false
-        var log = BackchannelAuthenticationLog(
+        let log = BackchannelAuthenticationLog(
             step, terms, isKeyless ? .keyless : .known, logger, refusals: isKeyless ? refusals : nil,
             observer: observer)
-        do throws(SignInError) {
-            return try await capsules.recording { () async throws(SignInError) in
-                let value = try await body(&log)
-                log.writeSuccess()
-                return value
-            } failed: { error in
-                write(error, terms, log)
-                return log.leavesCapsule(of: error) ? capsuleSubject(of: terms, log) : nil
-            }
-        } catch {
-            guard let correlationID = CorrelationID(terms.correlationID) else { throw error }
-            throw error.with(correlationID, sentNames)
+        return try await capsules.recording(as: CorrelationID(terms.correlationID), sentNames) {
+            () async throws(SignInError) in
+            let value = try await body(log)
+            log.writeSuccess()
+            return value
+        } failed: { error in
+            write(error, terms, log)
+            return log.leavesCapsule(of: error) ? capsuleSubject(of: terms, log) : nil
         }
     }
 
@@ -132,18 +128,17 @@ extension BackchannelAuthentication {
         of terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
     ) -> CapsuleSubject {
         let provider = providers[terms.provider]
-        let words: (String?) -> CapsuleSubject.Value? = { $0.map { .words($0.split(ascii: " ").map(String.init)) } }
+        let demand = AuthenticationDemand(terms)
         return CapsuleSubject(
             flow: .backchannelAuthentication, correlationID: terms.correlationID, provider: terms.provider,
             client: ClientID(terms.clientID).flatMap { provider?.server?.clients[$0] },
-            relyingParty: provider?.server?.relyingParty, network: MCCMNC(terms.network), times: log.stepTimes,
+            relyingParty: provider?.server?.relyingParty, network: MCCMNC(terms.network), times: log.times,
             requested: [
                 ("operation", .name(log.operation)),
                 ("delivery_mode", provider?.openID?.backchannelTokenDeliveryMode.map { .name($0.rawValue) }),
                 ("redirect_uri", terms.redirectURI.isEmpty ? nil : .text(terms.redirectURI)),
-                ("scopes", words(terms.scope)), ("acr_values", words(terms.acrValues)),
-                ("context", terms.context.map { .secret(Secret($0)) }),
-                ("prompt", words(terms.prompt)),
+            ] + demand.capsuleMembers + [
+                ("prompt", demand.prompt.isEmpty ? nil : .words(demand.prompt.map(\.rawValue))),
                 ("login_hint", terms.loginHint.exposed.isEmpty ? nil : .secret(terms.loginHint)),
                 ("notification", log.notification.isEmpty ? nil : .members(log.notification)),
             ], origin: log.origin)

@@ -4,7 +4,9 @@ import Primitives
 import StorageModel
 
 /// Collects the log line of one step of a backchannel authentication: client, network and outcome, never the user.
-struct BackchannelAuthenticationLog {
+///
+/// A class, which one task has: the step and what it waits for write to it.
+final class BackchannelAuthenticationLog {
     /// What an app or a carrier asks for.
     enum Step: String {
         case start
@@ -27,7 +29,7 @@ struct BackchannelAuthenticationLog {
     private let refusals: LogSamplers?
     /// Who can cause a failure.
     let origin: CapsuleSubject.Origin
-    private var times = StepTimes()
+    private(set) var times = StepTimes()
     private var metadata: Logger.Metadata
     private var isQuiet = false
     /// What the capsule of a failure says of the notification, if there is one.
@@ -56,20 +58,16 @@ struct BackchannelAuthenticationLog {
     }
 
     /// Starts the time of a step, and ends the step before.
-    mutating func begin(_ step: SignInReport.Step) { times.begin(step) }
-
-    /// Validation starts or stops waiting for the carrier's keys.
-    mutating func note(_ fetch: KeyFetch) { begin(fetch == .began ? .keys : .validate) }
+    func begin(_ step: SignInReport.Step) { times.begin(step) }
 
     /// The sign-in has moved an account from another carrier.
-    mutating func movedAccount() { metadata["moved"] = "true" }
+    func movedAccount() { metadata["moved"] = "true" }
 
     /// Logs a port token that moves no account, at once.
     func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
 
     /// What the capsule of a failure says of it.
     var operation: String { step.rawValue }
-    var stepTimes: StepTimes { times }
 
     /// Whether a failure leaves a capsule. A request that is refused before its first step has none, nor has one over
     /// a limit. The outcome of a sign-in that failed before has the capsule of that time.
@@ -83,13 +81,13 @@ struct BackchannelAuthenticationLog {
     }
 
     /// The step turns out to be another one.
-    mutating func become(_ other: Step) {
+    func become(_ other: Step) {
         step = other
         metadata["step"] = "\(other.rawValue)"
     }
 
     /// A value of a step that has changed nothing, and gets no line.
-    mutating func quietly<Value>(_ value: Value) -> Value {
+    func quietly<Value>(_ value: Value) -> Value {
         isQuiet = true
         return value
     }
@@ -101,7 +99,7 @@ struct BackchannelAuthenticationLog {
         logger.warning("\(SignInReport.Kind.backchannelAuthentication.event) poll failed", metadata: metadata)
     }
 
-    consuming func writeSuccess() {
+    func writeSuccess() {
         guard !isQuiet else { return }
         let nanoseconds = times.end()
         if let outcome { report(SignInReport.Outcome(outcome), nil, nanoseconds) }
@@ -110,7 +108,7 @@ struct BackchannelAuthenticationLog {
         logger.info("\(SignInReport.Kind.backchannelAuthentication.event)", metadata: metadata)
     }
 
-    consuming func write(_ error: SignInError) {
+    func write(_ error: SignInError) {
         let nanoseconds = times.end()
         if step.failureEndsSignIn { report(SignInReport.Outcome(error), error, nanoseconds) }
         error.write(to: &metadata, failedAt: times.last)

@@ -9,9 +9,6 @@ package struct BackchannelAuthenticationParameters: Sendable {
         package var loginHint: LoginHint
         package var network: MCCMNC
         package var redirectURI: String
-        /// The text the user is asked to approve.
-        package var context: String?
-        package var prompt: [Prompt] = []
         package var options: String?
 
         package init(loginHint: LoginHint, network: MCCMNC, redirectURI: String) {
@@ -43,18 +40,17 @@ package struct BackchannelAuthenticationParameters: Sendable {
     /// The provider's name in paths.
     package var provider: String
     package var clientID: ClientID
-    package var scopes: [String]
+    package var demand: AuthenticationDemand
     package var request: Request
-    package var acrValues: [String] = []
     /// The client's id for this sign-in; a random one if nil.
     package var correlationID: CorrelationID?
     /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
     package var sentNames: [String: String] = [:]
 
-    package init(provider: String, clientID: ClientID, scopes: [String], request: Request) {
+    package init(provider: String, clientID: ClientID, demand: AuthenticationDemand, request: Request) {
         self.provider = provider
         self.clientID = clientID
-        self.scopes = scopes
+        self.demand = demand
         self.request = request
     }
 }

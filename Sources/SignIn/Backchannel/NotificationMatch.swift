@@ -41,12 +41,11 @@ extension BackchannelAuthenticationContext {
 
     /// Decrypts and validates the ID token of a notification, and fetches the attributes if they are asked for.
     func verify(
-        notified idToken: Secret, _ accessToken: Secret?, of requestID: Secret, nonce: Secret?,
-        _ log: inout BackchannelAuthenticationLog
+        notified idToken: Secret, _ accessToken: Secret?, of requestID: Secret, nonce: Secret?
     ) async throws(OIDCError) -> VerifiedSignIn {
-        log.begin(.validate)
+        begin(.validate)
         let signed = try client.credentials.signedToken(in: idToken, rules: relyingParty.idTokenRules)
-        return try await verify(signed, accessToken, of: requestID, nonce: nonce, &log)
+        return try await verify(signed, accessToken, of: requestID, nonce: nonce)
     }
 }
 

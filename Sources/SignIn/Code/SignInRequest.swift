@@ -19,14 +19,8 @@ package struct SignInRequest: Sendable {
     var dpopKey: DPoPKey?
     /// The nonce of the authorization request; if given, the ID token must have it.
     package var nonce: Secret?
-    /// The authentication contexts asked for. Any of them will do.
-    package var acrValues: [String] = []
-    /// How recently the user must have authenticated.
-    var authentication = RequiredAuthentication()
-    /// The text the user was asked to approve.
-    package var context: String?
-    /// The scopes asked for.
-    package var scopes: [String] = []
+    /// What the authorization request asked of the provider.
+    package var demand = AuthenticationDemand()
     package var state: String?
     /// The app's id for this sign-in; a random one if nil.
     package var correlationID: CorrelationID?
@@ -49,9 +43,7 @@ package struct SignInRequest: Sendable {
     var hasOwnRedirectURI: Bool { wasStartedHere || isOperatorToken }
 
     /// Whether the request needs an ID token to confirm it.
-    var needsIDToken: Bool {
-        (nonce != nil && !wasStartedHere) || !acrValues.isEmpty || context != nil || authentication.maximumAge != nil
-    }
+    var needsIDToken: Bool { nonce != nil && !wasStartedHere || demand.needsIDToken }
 
     /// A sign-in with a TS.43 temporary token, at an operator.
     package init(operatorToken: Secret, provider: ProviderReference, clientID: ClientID) {

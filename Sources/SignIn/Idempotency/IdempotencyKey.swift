@@ -55,12 +55,12 @@ private struct Fields {
         add(request.redirectURI)
         add(request.codeVerifier?.secret.exposed)
         add(request.nonce?.exposed)
-        add(request.acrValues)
-        add(request.context)
-        add(request.scopes)
+        add(request.demand.acrValues)
+        add(request.demand.context)
+        add(request.demand.scopes)
         add(request.state)
         if request.isOperatorToken { add("operator token") }
-        if !request.authentication.isEmpty { add("authentication " + request.authentication.text) }
+        if let recency = request.demand.recency { add("authentication " + recency) }
     }
 
     mutating func add(_ texts: [String]) {

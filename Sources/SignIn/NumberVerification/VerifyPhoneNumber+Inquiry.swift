@@ -65,14 +65,19 @@ extension VerifyPhoneNumber {
         ]
     }
 
+    /// A run at the operator. It has no log line: that of the verification has what it finds.
+    func run(_ request: SignInRequest, _ correlationID: CorrelationID) throws(SignInError) -> SignInRun {
+        let log = SignInLog(request, correlationID: correlationID, logger: logger, .signIn) { _ in }
+        return try SignInRun(request, log, providers, pause: pause, clock: clock)
+    }
+
     /// What the operator says of a verification. What it refuses is an outcome.
     /// - Throws: If it does not respond as it should: nothing is known then.
     func outcome(
-        of subject: PendingPhoneVerification, _ attempt: SignInAttempt, at provider: ProviderMetadata,
-        _ findings: inout Findings
+        of subject: PendingPhoneVerification, _ run: SignInRun, at provider: ProviderMetadata, _ findings: Findings
     ) async throws(SignInError) -> PhoneVerification {
         do throws(SignInError) {
-            return try await answer(to: subject, attempt, at: provider, &findings)
+            return try await answer(to: subject, run, at: provider)
         } catch {
             guard error.fault == .client else { throw error }
             await capsules.keep(CapsuleSubject(findings), error)
@@ -81,39 +86,15 @@ extension VerifyPhoneNumber {
         }
     }
 
-    /// The number is compared, or asked for, with an access token for this one call. Then Telco Finder is asked whose
-    /// number it is, and the operator for the SIM.
     private func answer(
-        to subject: PendingPhoneVerification, _ attempt: SignInAttempt, at provider: ProviderMetadata,
-        _ findings: inout Findings
+        to subject: PendingPhoneVerification, _ run: SignInRun, at provider: ProviderMetadata
     ) async throws(SignInError) -> PhoneVerification {
-        guard let mobileOperator = attempt.mobileOperator else { throw .internalFault }
+        guard let mobileOperator = run.mobileOperator else { throw .internalFault }
         let asked = subject.phoneNumber.flatMap(MSISDN.init)
-        findings.step = .token
-        let tokens =
-            attempt.request.isOperatorToken
-            ? try await attempt.exchangeOperatorToken(for: mobileOperator.scopes(toVerify: asked), at: provider)
-            : try await attempt.exchangeCode(at: provider)
-        if tokens.idToken != nil {
-            findings.step = .validate
-            _ = try await attempt.validate(tokens, from: provider) { _ in }
-        }
-        findings.step = .number
-        let number: MSISDN
-        if let asked {
-            guard try await attempt.isDeviceNumber(asked, at: mobileOperator, with: tokens, at: provider) else {
-                return subject.ended(.mismatch, phoneNumber: asked.text, simSwapped: nil, at: clock.now())
-            }
-            number = asked
-        } else {
-            number = try await attempt.fetchNumber(from: mobileOperator, with: tokens, at: provider)
-        }
-        findings.step = .telcoFinder
-        findings.operatorFinding = try await operators.check(
-            number, reportedBy: attempt.target, attempt.correlationID)
-        findings.step = .simSwap
-        let sim = try await attempt.checkSIM(of: number, by: mobileOperator, at: provider)
-        findings.sim = sim
+        let tokens = try await run.exchangeCode(at: provider, for: mobileOperator.scopes(toVerify: asked))
+        guard let (number, _) = try await run.number(asked, from: mobileOperator, with: tokens, at: provider, operators)
+        else { return subject.ended(.mismatch, phoneNumber: asked?.text, simSwapped: nil, at: clock.now()) }
+        let sim = run.log.simSwap
         return subject.ended(
             .verified, phoneNumber: number.text, simSwapped: sim == .unknown ? nil : sim.map { $0 == .swapped },
             at: clock.now())
@@ -142,9 +123,9 @@ extension VerifyPhoneNumber {
     ) {
         var metadata: Logger.Metadata = ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"]
         if let name = findings.operatorName { metadata["operator"] = "\(name)" }
-        error?.write(to: &metadata, failedAt: findings.step)
-        if let finding = findings.operatorFinding { metadata["telco_finder"] = "\(finding.rawValue)" }
-        if let sim = findings.sim { metadata["sim_swap"] = "\(sim.rawValue)" }
+        error?.write(to: &metadata, failedAt: findings.run?.log.times.last)
+        if let finding = findings.run?.log.operatorFinding { metadata["telco_finder"] = "\(finding.rawValue)" }
+        if let sim = findings.run?.log.simSwap { metadata["sim_swap"] = "\(sim.rawValue)" }
         logger.log(level: level, "phone verification", metadata: metadata)
     }
 }

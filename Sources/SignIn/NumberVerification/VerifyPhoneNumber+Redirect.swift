@@ -75,14 +75,12 @@ extension VerifyPhoneNumber {
         _ correlationID: CorrelationID, _ findings: inout Findings
     ) async -> (PhoneVerification, issuer: String) {
         do throws(SignInError) {
-            let attempt = try SignInAttempt(
-                try request.get(), correlationID, providers, pause: pause, clock: clock)
-            findings.attempt = attempt
+            let run = try run(try request.get(), correlationID)
+            findings.run = run
             findings.number = subject.phoneNumber
-            findings.step = .discovery
-            let provider = try await attempt.discoverProvider()
+            let provider = try await run.discoverProvider()
             try await count(subject)
-            return (try await outcome(of: subject, attempt, at: provider, &findings), provider.issuer)
+            return (try await outcome(of: subject, run, at: provider, findings), provider.issuer)
         } catch {
             if error.code != .rateLimited { await capsules.keep(CapsuleSubject(findings), error) }
             if error.fault != .client { write(error, correlationID, findings) }

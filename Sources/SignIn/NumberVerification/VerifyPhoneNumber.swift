@@ -32,17 +32,13 @@ package struct VerifyPhoneNumber: Sendable {
     }
 
     /// What was found out beside the outcome, for the log, the metrics and the capsule of a failure.
-    struct Findings: Sendable {
+    struct Findings {
         /// Nil until the operator is known.
         var operatorName: String?
         /// Nil until the operator is asked.
-        var attempt: SignInAttempt?
+        var run: SignInRun?
         /// The number that the operator is asked about.
         var number: String?
-        /// What the operator was last asked.
-        var step: SignInReport.Step?
-        var operatorFinding: OperatorFinding?
-        var sim: SIMSwapFinding?
     }
 
     /// Who is asked, and about which number.
@@ -89,17 +85,13 @@ package struct VerifyPhoneNumber: Sendable {
     ) async throws(SignInError) -> Outcome {
         let correlationID = question.correlationID ?? .random(from: random)
         var findings = Findings()
-        do throws(SignInError) {
-            return try await capsules.recording { () async throws(SignInError) in
-                let (id, verification) = try await ask(question, operatorToken, holder, correlationID, &findings)
-                log(verification, findings, correlationID)
-                return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
-            } failed: { error in
-                log(error, correlationID, findings)
-                return error.code == .rateLimited ? nil : CapsuleSubject(findings)
-            }
-        } catch {
-            throw error.with(correlationID)
+        return try await capsules.recording(as: correlationID) { () async throws(SignInError) in
+            let (id, verification) = try await ask(question, operatorToken, holder, correlationID, &findings)
+            log(verification, findings, correlationID)
+            return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
+        } failed: { error in
+            log(error, correlationID, findings)
+            return error.code == .rateLimited ? nil : CapsuleSubject(findings)
         }
     }
 
@@ -123,19 +115,17 @@ package struct VerifyPhoneNumber: Sendable {
         var request = SignInRequest(
             operatorToken: operatorToken, provider: inquiry.target.reference, clientID: inquiry.client.id)
         request.correlationID = correlationID
-        let attempt = try SignInAttempt(
-            request, correlationID, providers, pause: pause, clock: clock)
-        findings.attempt = attempt
+        let run = try run(request, correlationID)
+        findings.run = run
         findings.number = inquiry.number?.text
-        findings.step = .discovery
-        let provider = try await attempt.discoverProvider()
+        let provider = try await run.discoverProvider()
         try await oneTimeStore.spend(oneTimeStore.use(ofOperatorToken: operatorToken, at: request.provider.text))
         let id = random.token()
         let subject = inquiry.verification(id, of: holder, expiresAt: clock.now())
         // After the token, because one that is sent again never comes to the operator.
         try await count(subject)
-        let verification = try await outcome(of: subject, attempt, at: provider, &findings)
-        findings.step = .store
+        let verification = try await outcome(of: subject, run, at: provider, findings)
+        run.begin(.store)
         // Also if the store fails, because the change may have been stored before the failure.
         defer { cache.remove(holder.user.id) }
         let formerHolders = try await stored(

@@ -42,7 +42,7 @@ extension RedirectSignIn {
         var start = RedirectStart(
             provider: target.reference, clientType: .web, redirectURI: redirectURI, callbackURL: callbackURL)
         start.clientID = client.id
-        start.loginHint = initiation.loginHint
+        start.demand.loginHint = initiation.loginHint
         return start
     }
 }

@@ -26,20 +26,21 @@ extension PendingRedirect {
         writer.add(start.callbackURL)
         writer.add(correlationID.text)
         writer.add(browserHash)
-        writer.add(start.scopes.isEmpty ? nil : start.scopes.joined(separator: " "))
-        writer.add(start.acrValues.isEmpty ? nil : start.acrValues.joined(separator: " "))
-        writer.add(start.context)
-        writer.add(isAtCarrierChoice ? Prompt.text(start.prompt) : nil)
-        writer.add(isAtCarrierChoice ? start.loginHint : nil)
+        let demand = start.demand
+        writer.add(demand.scopes.isEmpty ? nil : demand.scopes.joined(separator: " "))
+        writer.add(demand.acrValues.isEmpty ? nil : demand.acrValues.joined(separator: " "))
+        writer.add(demand.context)
+        writer.add(isAtCarrierChoice ? Prompt.text(demand.prompt) : nil)
+        writer.add(isAtCarrierChoice ? demand.loginHint : nil)
         writer.add(start.codeChallenge)
         writer.add(start.trackingID)
         writer.add(start.linkingSession)
         writer.add(start.sessionIDIsSession ? "1" : nil)
         // Left out where there is none, so that an earlier instance reads all other sign-ins. One with a requirement
         // that it does not know is unknown to it.
-        let hasAuthentication = !authentication.isEmpty || start.verification != nil
-        if dpopKey != nil || hasAuthentication { writer.add(dpopKey?.secret.exposed) }
-        if hasAuthentication { writer.add(authentication.isEmpty ? nil : authentication.text) }
+        let hasRecency = demand.recency != nil || start.verification != nil
+        if dpopKey != nil || hasRecency { writer.add(dpopKey?.secret.exposed) }
+        if hasRecency { writer.add(demand.recency) }
         if let verification = start.verification { writer.add(verification.exposed) }
         return writer.bytes
     }
@@ -64,11 +65,11 @@ extension PendingRedirect {
         var start = RedirectStart(
             provider: ProviderReference(text: provider), clientType: clientType, redirectURI: redirectURI,
             callbackURL: callbackURL)
-        start.scopes = reader.words()
-        start.acrValues = reader.words()
-        start.context = reader.text()
-        start.prompt = reader.text().map(Prompt.stored) ?? []
-        start.loginHint = reader.text()
+        start.demand.scopes = reader.words()
+        start.demand.acrValues = reader.words()
+        start.demand.context = reader.text()
+        start.demand.prompt = reader.text().map(Prompt.stored) ?? []
+        start.demand.loginHint = reader.text()
         start.codeChallenge = reader.text()
         start.trackingID = reader.text()
         start.linkingSession = reader.text()
@@ -82,11 +83,9 @@ extension PendingRedirect {
                 return nil
             }
         }
-        var authentication = RequiredAuthentication()
         if !reader.isAtEnd {
             if let text = reader.text() {
-                guard let required = RequiredAuthentication(text) else { return nil }
-                authentication = required
+                guard start.demand.read(recency: text) else { return nil }
             } else if reader.isAtEnd {
                 return nil
             }
@@ -98,7 +97,6 @@ extension PendingRedirect {
         guard reader.isWhole else { return nil }
         self.init(start: start, clientID: clientID, correlationID: correlationID, browserHash: browserHash)
         self.leg = leg
-        self.authentication = authentication
         self.dpopKey = dpopKey
     }
 }

@@ -16,8 +16,6 @@ struct PendingRedirect: Sendable {
     let correlationID: CorrelationID
     /// The SHA-256 of the value in the browser's cookie, in base64url; nil where any browser may come back.
     let browserHash: String?
-    /// How recently the user must have authenticated.
-    var authentication = RequiredAuthentication()
     /// The key that the provider binds the code to; nil where none is used.
     var dpopKey: DPoPKey?
     /// The network of the browser's address, for the limit of pending starts; not stored.
@@ -54,11 +52,11 @@ extension PendingRedirect {
         start = RedirectStart(
             provider: ProviderReference(text: provider), clientType: clientType, redirectURI: redirectURI,
             callbackURL: callbackURL)
-        start.scopes = json["scopes"]?.array?.compactMap(\.string) ?? []
-        start.acrValues = json["acr_values"]?.array?.compactMap(\.string) ?? []
-        start.context = json["context"]?.string
-        start.prompt = json["prompt"]?.string.map(Prompt.stored) ?? []
-        start.loginHint = json["login_hint"]?.string
+        start.demand.scopes = json["scopes"]?.array?.compactMap(\.string) ?? []
+        start.demand.acrValues = json["acr_values"]?.array?.compactMap(\.string) ?? []
+        start.demand.context = json["context"]?.string
+        start.demand.prompt = json["prompt"]?.string.map(Prompt.stored) ?? []
+        start.demand.loginHint = json["login_hint"]?.string
         start.codeChallenge = json["code_challenge"]?.string
         start.trackingID = json["tracking_id"]?.string
         start.sessionIDIsSession = json["session_id_is_session"]?.bool ?? false

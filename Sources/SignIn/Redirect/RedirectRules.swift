@@ -25,15 +25,15 @@ struct RedirectRules: Sendable {
     ) -> AuthorizationRequest {
         let start = pending.start
         var request = AuthorizationRequest(
-            clientID: pending.clientID, redirectURI: start.callbackURL, scopes: start.scopes, state: state,
+            clientID: pending.clientID, redirectURI: start.callbackURL, scopes: start.demand.scopes, state: state,
             nonce: nonce, codeChallenge: challenge,
             correlationID: target.usesNetworkDiscovery ? pending.correlationID : nil)
         request.loginHintToken = loginHintToken
-        request.loginHint = start.loginHint
-        request.acrValues = start.acrValues
-        request.context = start.context
-        request.prompt = start.prompt
-        request.maximumAuthenticationAge = pending.authentication.maximumAge
+        request.loginHint = start.demand.loginHint
+        request.acrValues = start.demand.acrValues
+        request.context = start.demand.context
+        request.prompt = start.demand.prompt
+        request.maximumAuthenticationAge = start.demand.maximumAge
         request.dpopKey = pending.dpopKey
         request.responseMode = target.server.responseMode
         request.repeatsRedirectURI = target.mobileOperator != nil

@@ -42,7 +42,8 @@ extension RedirectSignIn {
 
     /// Logs a refusal. It belongs to no sign-in, because the `state` is not believed.
     private func refusing(_ error: SignInError, of provider: String) -> SignInError {
-        signIn.refusals.log(error, "authorization response refused", at: provider, [:], to: signIn.logger)
+        let runner = signIn.runner
+        runner.refusals.log(error, "authorization response refused", at: provider, [:], to: runner.logger)
         return error
     }
 }

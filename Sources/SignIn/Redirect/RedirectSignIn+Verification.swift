@@ -26,15 +26,11 @@ extension RedirectSignIn {
         for holder: SessionAndUser
     ) async throws(SignInError) -> StartedVerification {
         let correlationID = question.correlationID ?? .random(from: random)
-        do throws(SignInError) {
-            return try await signIn.capsules.recording { () async throws(SignInError) in
-                try await beginVerification(question, redirectURI, publicURL, subnet, holder, correlationID)
-            } failed: { _ in
-                nil
-            }
-        } catch {
+        return try await capsules.recording(as: correlationID, question.sentNames) { () async throws(SignInError) in
+            try await beginVerification(question, redirectURI, publicURL, subnet, holder, correlationID)
+        } failed: { error in
             logStart(error, at: question.provider, correlationID)
-            throw error.with(correlationID, question.sentNames)
+            return nil
         }
     }
 
@@ -71,8 +67,8 @@ extension RedirectSignIn {
         let callback = "\(publicURL)/auth/\(inquiry.target.provider.name)/callback"
         var start = RedirectStart(
             provider: inquiry.target.reference, clientType: .ios, redirectURI: redirectURI, callbackURL: callback)
-        start.scopes = inquiry.mobileOperator.scopes(toVerify: inquiry.number)
-        start.prompt = [.noInteraction]
+        start.demand.scopes = inquiry.mobileOperator.scopes(toVerify: inquiry.number)
+        start.demand.prompt = [.noInteraction]
         start.verification = id
         var pending = PendingRedirect(
             start: start, clientID: inquiry.client.id, correlationID: correlationID, browserHash: nil)
@@ -89,7 +85,7 @@ extension RedirectSignIn {
             return .finished(pending.end(.broughtNumber(confirmation: confirmation)))
         } catch {
             // A response that is itself the failure has a capsule.
-            if case .success = request { await signIn.capsules.keep(capsuleSubject(of: pending), error) }
+            if case .success = request { await capsules.keep(capsuleSubject(of: pending), error) }
             return refused(pending, error)
         }
     }

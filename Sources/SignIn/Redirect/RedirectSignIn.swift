@@ -26,6 +26,8 @@ package struct RedirectSignIn: Sendable {
     let clock: WallClock
     let random: RandomSource
 
+    var capsules: CapsuleRecorder? { signIn.runner.capsules }
+
     /// How many sign-ins are under way.
     package var pendingCount: Int { pendingStarts.count }
 

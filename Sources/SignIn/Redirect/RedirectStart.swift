@@ -17,14 +17,8 @@ package struct RedirectStart: Sendable {
     package var operatorName: String?
     /// A number that Telco Finder finds the mobile operator by. It is neither stored nor sent to the operator.
     package var phoneNumber: MSISDN?
-    /// The scopes to ask for; the client's, if empty.
-    package var scopes: [String] = []
-    package var acrValues: [String] = []
-    package var context: String?
-    package var prompt: [Prompt] = []
-    /// How long ago the user may have authenticated, in seconds, up to ``RequiredAuthentication/longestMaximumAge``.
-    package var maximumAge: Int64?
-    package var loginHint: String?
+    /// What to ask of the provider. Without scopes, the client's.
+    package var demand = AuthenticationDemand()
     /// The S256 challenge of the verifier that the app will present for its session. The carrier gets another one.
     package var codeChallenge: String?
     /// Returned unchanged with a success; the correlation id, if nil.

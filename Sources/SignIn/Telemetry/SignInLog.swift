@@ -12,24 +12,28 @@ struct SignInLog {
     private let provider: String
     private let clientID: ClientID
     private let network: MCCMNC?
-    private let correlationID: CorrelationID
+    let correlationID: CorrelationID
     private let logger: Logger
     /// For a sign-in that anyone can begin; nil for others, whose refusals all have lines.
     private let refusals: LogSamplers?
-    private let kind: SignInReport.Kind
+    let kind: SignInReport.Kind
     private let observer: SignInObserver
-    /// The sign-in, once its provider is found. Until then, the request could name anything.
-    private(set) var attempt: SignInAttempt?
-    private var providerIsKnown = false
+    /// Whether the provider is a configured one.
+    var providerIsKnown = false
+    /// Whether discovery knows the network before the steps tell.
     private var carrierIsKnown = false
-    private var wasSentBefore = false
-    private var hasMoved = false
-    private var operatorFinding: OperatorFinding?
-    private var simSwap: SIMSwapFinding?
-    private var times = StepTimes()
+    /// The same sign-in was sent before.
+    var wasSentBefore = false
+    /// The sign-in has moved an account from another carrier.
+    var hasMoved = false
+    /// What Telco Finder said of the operator of the number, if it was asked.
+    var operatorFinding: OperatorFinding?
+    /// What the mobile operator said of the SIM, if it was asked.
+    var simSwap: SIMSwapFinding?
+    var times = StepTimes()
 
     init(
-        _ request: SignInRequest, correlationID: CorrelationID, logger: Logger, _ kind: SignInReport.Kind = .signIn,
+        _ request: SignInRequest, correlationID: CorrelationID, logger: Logger, _ kind: SignInReport.Kind,
         refusals: LogSamplers? = nil, observer: @escaping SignInObserver
     ) {
         self.refusals = refusals
@@ -61,38 +65,8 @@ struct SignInLog {
         self.observer = observer
     }
 
-    /// The log names the provider from now on.
-    mutating func found(_ attempt: SignInAttempt) {
-        self.attempt = attempt
-        providerIsKnown = true
-    }
-
-    /// The same sign-in was sent before.
-    mutating func foundEarlierOne() { wasSentBefore = true }
-
-    /// The sign-in has moved an account from another carrier.
-    mutating func movedAccount() { hasMoved = true }
-
-    /// Telco Finder was asked for the operator of the number.
-    mutating func checkedOperator(_ finding: OperatorFinding) { operatorFinding = finding }
-
-    /// The mobile operator was asked for the SIM.
-    mutating func checkedSIM(_ finding: SIMSwapFinding) { simSwap = finding }
-
     /// Logs a port token that moves no account, at once.
     func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
-
-    /// Starts the time of a step, and ends the step before.
-    mutating func begin(_ step: SignInReport.Step) {
-        // After discovery, the network is a known one.
-        if step != .recall, step != .discovery { carrierIsKnown = true }
-        times.begin(step)
-    }
-
-    /// Validation starts or stops waiting for the provider's keys.
-    mutating func note(_ fetch: KeyFetch) { begin(fetch == .began ? .keys : .validate) }
-
-    mutating func write(_ outcome: SignInOutcome) { write(SignInReport.Outcome(outcome)) }
 
     mutating func write(_ outcome: SignInReport.Outcome) {
         let nanoseconds = report(outcome, nil)
@@ -125,14 +99,13 @@ struct SignInLog {
         observer(
             SignInReport(
                 kind: kind, correlationID: correlationID, provider: providerIsKnown ? provider : nil,
-                network: carrierIsKnown ? network : nil, outcome: outcome, check: error?.check,
+                // After discovery, the network is a known one.
+                network: carrierIsKnown || ![nil, .recall, .discovery].contains(times.last) ? network : nil,
+                outcome: outcome, check: error?.check,
                 failedStep: error == nil ? nil : times.last, fault: error?.fault,
                 cause: error.map { $0.cause ?? $0.description }, steps: times.steps, nanoseconds: nanoseconds))
         return nanoseconds
     }
-
-    /// What the capsule of a failure says of its steps.
-    var stepTimes: StepTimes { times }
 
     private var metadata: Logger.Metadata {
         var metadata = Logger.Metadata(minimumCapacity: Self.usualMembers)

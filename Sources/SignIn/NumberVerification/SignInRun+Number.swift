@@ -3,9 +3,33 @@ import Primitives
 import StorageModel
 
 /// The number of a user's device, from the mobile operator.
-extension SignInAttempt {
+extension SignInRun {
+    /// What the operator says of the device: the ID token, if it issues one, then the number and its SIM. The access
+    /// token is for the one call that asks for the number. Telco Finder is asked whose number it is.
+    /// - Parameter asked: The number that is compared with that of the device; nil to be told the number.
+    /// - Returns: Nil if the device has another number than `asked`.
+    func number(
+        _ asked: MSISDN? = nil, from mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
+        at provider: ProviderMetadata, _ operators: OperatorDirectory
+    ) async throws(SignInError) -> (MSISDN, VerifiedIDToken?)? {
+        let idToken = tokens.idToken == nil ? nil : try await validate(tokens, from: provider)
+        begin(.number)
+        let number: MSISDN
+        if let asked {
+            guard try await isDeviceNumber(asked, at: mobileOperator, with: tokens, at: provider) else { return nil }
+            number = asked
+        } else {
+            number = try await fetchNumber(from: mobileOperator, with: tokens, at: provider)
+        }
+        if target.provider.finder != nil { begin(.telcoFinder) }
+        log.operatorFinding = try await operators.check(number, reportedBy: target, correlationID)
+        begin(.simSwap)
+        log.simSwap = try await checkSIM(of: number, by: mobileOperator, at: provider)
+        return (number, idToken)
+    }
+
     /// Asks the operator for the number, with an access token that is used for this one call.
-    func fetchNumber(
+    private func fetchNumber(
         from mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
         at provider: ProviderMetadata
     ) async throws(SignInError) -> MSISDN {
@@ -16,7 +40,7 @@ extension SignInAttempt {
     }
 
     /// Asks the operator whether a number is that of the device, with an access token that is used for this one call.
-    func isDeviceNumber(
+    private func isDeviceNumber(
         _ number: MSISDN, at mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
         at provider: ProviderMetadata
     ) async throws(SignInError) -> Bool {
@@ -29,7 +53,7 @@ extension SignInAttempt {
     /// Asks the operator whether the SIM of the number was changed, if the policy says so. The answer is for this
     /// number at this moment: it is not kept.
     /// - Throws: `sim_swapped` if the policy refuses; the operator's failure if the policy refuses what is not known.
-    func checkSIM(
+    private func checkSIM(
         of number: MSISDN, by mobileOperator: MobileOperator.Settings, at provider: ProviderMetadata
     ) async throws(SignInError) -> SIMSwapFinding? {
         let policy = mobileOperator.simSwap

@@ -2,7 +2,7 @@ import OpenIDConnect
 import Primitives
 
 /// Tokens for a TS.43 temporary token, which works over any network.
-extension SignInAttempt {
+extension SignInRun {
     /// How long the operator may take to authenticate the device, in seconds: an app waits for it.
     static let patience: Int64 = 20
 
