@@ -1,7 +1,7 @@
 import Logging
-import OpenIDConnect
+package import OpenIDConnect
 package import Primitives
-import StorageModel
+package import StorageModel
 
 /// Creates a user for an identity that a carrier vouched for, and signs the user in.
 package struct Registration: Sendable {
@@ -107,5 +107,112 @@ package struct Registration: Sendable {
 
     private func metadata(_ outcome: String, _ correlationID: CorrelationID) -> Logger.Metadata {
         ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"]
+    }
+}
+
+/// The form that a user fills in to register.
+package struct RegistrationForm: Sendable {
+    /// The handle of ``RegistrationOffer``.
+    package var handle: Secret
+    /// The name under which the client sent the handle, for the text of an error.
+    package var handleName = "state_key"
+    /// The `code_challenge` of the redirect's start, if it had one, from a caller who has shown its verifier, or that
+    /// the start was its own.
+    package var codeChallenge: String?
+    /// The attributes as the user filled them in, not yet checked.
+    package var attributes = UserAttributes<String>()
+    /// The names under which the client sent attributes, where they are not the usual ones.
+    package var attributeNames = UserAttributes<String>()
+    package var correlationID: CorrelationID?
+    /// A name for the user's device; for the list of sessions.
+    package var device: String?
+    /// The clients whose registrations the caller may complete; nil for all.
+    package var clients: Set<String>?
+    /// Whether an e-mail address that a provider vouches for in another account is refused.
+    package var refusesVerifiedEmail = false
+
+    package init(handle: Secret) { self.handle = handle }
+}
+
+extension RegistrationForm {
+    /// The user's profile: the form's values, completed with the carrier's.
+    /// - Throws: `invalid_request` naming every missing or malformed attribute; `email_domain_blocked`.
+    func profile(completing known: Profile, _ rules: RegistrationRules) throws(SignInError) -> Profile {
+        var check = AttributeCheck(names: attributeNames)
+        let profile = check.checked(attributes).filled(with: known.withReachableEmail)
+        for attribute in rules.missing(in: profile) where check.problems[attribute.attribute] == nil {
+            check.refuse(attribute.attribute, "is missing")
+        }
+        guard check.texts.isEmpty else { throw .malformedAttributes(check) }
+        if let email = profile[.email].flatMap(EmailAddress.init), rules.blocks(email) { throw .emailDomainBlocked }
+        return profile
+    }
+}
+
+/// Offers registration to a user whom a carrier vouches for and who is unknown here.
+struct RegistrationOffers: Sendable {
+    let rules: RegistrationRules
+    let lifetime: Int64
+    let claimsVault: ClaimsVault
+    let store: any RegistrationStore
+    let clock: WallClock
+    let random: RandomSource
+
+    /// Stores a user's identity under a new handle.
+    /// - Parameters:
+    ///   - codeChallenge: The challenge of a redirect's start. The app gets the handle in a URL that others may
+    ///     read, so the handle needs the verifier then.
+    ///   - cache: Forgets the users who lose a verified phone number to this one.
+    func offer(
+        to user: VerifiedSignIn, clientID: String, codeChallenge: String? = nil, _ correlationID: CorrelationID,
+        _ cache: SessionCache? = nil
+    ) async throws(SignInError) -> RegistrationOffer {
+        let handle = random.token()
+        var pending = PendingRegistration(
+            handle: Self.hash(of: handle, codeChallenge), identity: user.identity, clientID: clientID,
+            profile: user.userInfo?.attributes ?? Profile(), expiresAt: clock.now().advanced(bySeconds: lifetime))
+        pending.verified = user.userInfo?.verified ?? VerifiedFlags()
+        let claims = user.userInfo?.claims ?? ConsentedClaims()
+        pending.claims = claimsVault.stored(claims, of: pending.handle)
+        pending.providerSession = user.providerSession
+        pending.phoneNumberProof = user.provenPhoneNumber.map {
+            PhoneNumberProof(of: $0, at: clock.now(), requestID: correlationID.text)
+        }
+        for holder in try await stored(await store.addPendingRegistration(pending)) { cache?.remove(holder) }
+        return RegistrationOffer(
+            handle: Secret(handle), codeChallenge: codeChallenge, profile: pending.profile, claims: claims,
+            missing: rules.missing(in: pending.profile),
+            expiresIn: lifetime, correlationID: correlationID)
+    }
+
+    /// The key of a stored registration: a hash of the handle, and of the challenge if there is one, so that a wrong or
+    /// an unexpected verifier finds nothing.
+    static func hash(of handle: String, _ codeChallenge: String?) -> TokenHash {
+        TokenHash(sha256Of: codeChallenge.map { handle + " " + $0 } ?? handle)
+    }
+}
+
+/// A registration that its user has not completed: what the provider sent, and what is required.
+package struct OpenRegistration: Sendable {
+    /// The provider's issuer.
+    package let issuer: String
+    /// The provider's attributes that a registration stores unless the form has others.
+    package let profile: Profile
+    /// Which of them the provider verified.
+    package let verified: VerifiedFlags
+    /// The provider's further claims that a registration stores.
+    package let claims: ConsentedClaims
+    /// What a registration must have.
+    package let required: [UserAttribute]
+
+    package init(
+        issuer: String, profile: Profile, verified: VerifiedFlags = VerifiedFlags(),
+        claims: ConsentedClaims = ConsentedClaims(), required: [UserAttribute] = []
+    ) {
+        self.issuer = issuer
+        self.profile = profile
+        self.verified = verified
+        self.claims = claims
+        self.required = required
     }
 }

@@ -1,6 +1,7 @@
 import OpenIDConnect
 import Primitives
 import StorageModel
+import Synchronization
 
 /// The number of a user's device, from the mobile operator.
 extension SignInRun {
@@ -98,4 +99,107 @@ package enum SIMSwapFinding: String, Sendable, Hashable {
     case swapped
     /// The operator did not tell.
     case unknown
+}
+
+/// Tokens for a TS.43 temporary token, which works over any network.
+extension SignInRun {
+    /// How long the operator may take to authenticate the device, in seconds: an app waits for it.
+    static let patience: Int64 = 20
+
+    /// Exchanges the operator token, in the way that the operator's metadata says. It is spent then.
+    /// - Parameter scopes: With exactly one purpose.
+    func exchangeOperatorToken(
+        for scopes: [String], at provider: ProviderMetadata
+    ) async throws(SignInError) -> TokenResponse {
+        guard provider.takesOperatorTokensByBackchannel else {
+            return try await askedForTokens(
+                await relyingParty.exchange(
+                    operatorToken: request.code, scopes: scopes, client: client.credentials,
+                    provider: provider, correlationID: correlationID))
+        }
+        let started = try await askedForTokens(
+            await relyingParty.authenticate(
+                operatorToken: request.code, scopes: scopes, client: client.credentials,
+                signedWith: client.signingKey, provider: provider, correlationID: correlationID), codeWasPosted: true)
+        return try await poll(started, at: provider)
+    }
+
+    /// Asks for the tokens until they are there, never faster than the operator allows (CIBA Core section 7.3). The
+    /// first time at once: usually the SIM has said all there is to say.
+    private func poll(
+        _ started: BackchannelAuthenticationResponse, at provider: ProviderMetadata
+    ) async throws(SignInError) -> TokenResponse {
+        var interval = started.interval
+        let end = clock.now().advanced(bySeconds: min(started.expiresIn, Self.patience))
+        while true {
+            let response = try await askedForTokens(
+                await relyingParty.poll(
+                    started.requestID, client: client.credentials, requiresIDToken: false, provider: provider,
+                    correlationID: correlationID), codeWasPosted: true)
+            switch response {
+            case .tokens(let tokens): return tokens
+            case .pending: break
+            case .slowDown: interval += BackchannelTokenResponse.slowDownSeconds
+            }
+            guard clock.now().advanced(bySeconds: interval) < end,
+                await pause(.seconds(interval), at: request.provider.text)
+            else { throw .deviceNotAuthenticated }
+        }
+    }
+}
+
+/// Asks an operator for tokens; its failure becomes the use case's own error.
+func askedForTokens<Value>(
+    _ call: @autoclosure () async throws(OIDCError) -> Value, codeWasPosted: Bool = false
+) async throws(SignInError) -> Value {
+    do throws(OIDCError) {
+        return try await call()
+    } catch {
+        throw .refusedTokens(error, codeWasPosted: codeWasPosted)
+    }
+}
+
+/// The pauses between two polls of a mobile operator, of a limited number of sign-ins at each operator.
+///
+/// A sign-in goes on when its client closes the connection, so that no limit of connections bounds those that wait: an
+/// operator that keeps every token pending would collect them.
+package final class PollPauses: Sendable {
+    /// By the keys of the operators.
+    private let waiting = Mutex<[String: Int]>([:])
+    private let limit: Int
+    private let sleep: @Sendable (Duration) async -> Bool
+
+    /// For attempts that never poll.
+    static let none = PollPauses(limit: 0)
+
+    /// - Parameters:
+    ///   - limit: The most sign-ins that may wait at one operator.
+    ///   - sleep: Waits; false if the task was cancelled.
+    package init(
+        limit: Int = 256,
+        sleep: @escaping @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil }
+    ) {
+        self.limit = limit
+        self.sleep = sleep
+    }
+
+    /// Waits.
+    /// - Parameter key: The operator's.
+    /// - Returns: False if the task was cancelled, or at once if too many sign-ins wait at the operator.
+    func callAsFunction(_ duration: Duration, at key: String) async -> Bool {
+        let isAdmitted = waiting.withLock { waiting in
+            let count = waiting[key] ?? 0
+            guard count < limit else { return false }
+            waiting[key] = count + 1
+            return true
+        }
+        guard isAdmitted else { return false }
+        defer {
+            waiting.withLock { waiting in
+                let count = (waiting[key] ?? 1) - 1
+                waiting[key] = count > 0 ? count : nil
+            }
+        }
+        return await sleep(duration)
+    }
 }

@@ -1,5 +1,5 @@
 import Logging
-import OpenIDConnect
+package import OpenIDConnect
 import Primitives
 
 /// Collects one sign-in's log line: network, outcome, and the time of each step.
@@ -157,5 +157,156 @@ extension SignInError.Fault {
         case .carrier: .warning
         case .ours: .error
         }
+    }
+}
+
+/// The outcome and the duration of one sign-in. It names no user, code or token.
+package struct SignInReport: Sendable {
+    package enum Kind: String, Sendable, CaseIterable {
+        case signIn = "sign_in"
+        case link
+        case transaction
+        case backchannelAuthentication = "server_initiated"
+    }
+
+    /// The steps of a sign-in, described in docs/observability.md.
+    package enum Step: String, Sendable, CaseIterable {
+        case recall
+        case discovery
+        case pushedAuthorization = "par"
+        case attempt
+        case request
+        case token
+        case keys
+        case validate
+        case userinfo
+        case number
+        case telcoFinder = "finder"
+        case simSwap = "sim"
+        case migrate
+        case store
+    }
+
+    /// The duration of a step.
+    package struct StepTime: Sendable, Hashable {
+        package let step: Step
+        /// The nanoseconds that the step took in all, without those of steps that interrupted it.
+        package var nanoseconds: UInt64
+        /// When the step first began and when it last ended, in nanoseconds since the sign-in began.
+        package let start: UInt64
+        package var end: UInt64
+    }
+
+    package let kind: Kind
+    /// Names the sign-in in logs. An app may have chosen it. Nil if the stored one cannot be read.
+    package let correlationID: CorrelationID?
+    /// The name of the configured provider; nil if the request named none.
+    package let provider: String?
+    /// The carrier's network; nil if discovery does not know it, and for providers that are no carriers.
+    package let network: MCCMNC?
+    package let outcome: Outcome
+    /// The check of the ID token that failed, if one did.
+    package let check: IDTokenCheck?
+    /// The step that failed; nil after a success, and if the request was refused before the first step.
+    package let failedStep: Step?
+    /// Who caused a failure; nil after a success.
+    package let fault: SignInError.Fault?
+    /// What was wrong, as the log says it; nil after a success.
+    package let cause: String?
+    /// The steps in order.
+    package let steps: [StepTime]
+    /// The duration of the whole sign-in.
+    package let nanoseconds: UInt64
+}
+
+/// Called at the end of every sign-in. It must return quickly.
+package typealias SignInObserver = @Sendable (SignInReport) -> Void
+
+extension SignInReport {
+    /// How a sign-in ended.
+    package enum Outcome: Sendable, Hashable, CaseIterable {
+        case signedIn, signedUp, mustRegister, linked, wasLinked, authorized
+        /// By the user, or the provider for them: `access_denied`, and the carriers' own `request_denied`.
+        case denied
+        /// With this error; one value for all codes of the carriers' own.
+        case refused(SignInError.Code)
+
+        package static let allCases: [Outcome] =
+            [.signedIn, .signedUp, .mustRegister, .linked, .wasLinked, .authorized, .denied]
+            + SignInError.Code.allCases.map(Outcome.refused)
+
+        /// The name in logs and metrics.
+        package var name: String {
+            switch self {
+            case .signedIn: "signed_in"
+            case .signedUp: "signed_up"
+            case .mustRegister: "must_register"
+            case .linked: "linked"
+            case .wasLinked: "was_linked"
+            case .authorized: "authorized"
+            case .denied: "denied"
+            case .refused(let code): code.rawValue
+            }
+        }
+
+        init(_ error: SignInError) {
+            self = ["access_denied", "request_denied"].contains(error.codeText) ? .denied : .refused(error.code)
+        }
+
+        init(_ outcome: SignInOutcome) {
+            self =
+                switch outcome {
+                case .signedIn(let signedIn): signedIn.isNew && !signedIn.isRepeated ? .signedUp : .signedIn
+                case .mustRegister: .mustRegister
+                }
+        }
+    }
+}
+
+/// The durations of the steps of one sign-in.
+struct StepTimes: Sendable {
+    /// Room for the steps of most sign-ins at once.
+    private static let usualSteps = 6
+
+    private let stopwatch = Stopwatch()
+    private var current: (step: SignInReport.Step, began: UInt64)?
+    /// The last step of the sign-in itself. ``SignInReport/Step/recall`` may follow a failure, and counts only if it is
+    /// the only step.
+    private(set) var last: SignInReport.Step?
+    /// Each step once, in the order in which they first ended.
+    private(set) var steps: [SignInReport.StepTime] = []
+
+    /// Starts a step, and ends the step before.
+    mutating func begin(_ step: SignInReport.Step) {
+        current = (step, end())
+        if step != .recall || last == nil { last = step }
+    }
+
+    /// Ends the current step, if there is one.
+    /// - Returns: Nanoseconds since the sign-in began.
+    @discardableResult
+    mutating func end() -> UInt64 {
+        let now = stopwatch.nanoseconds
+        guard let ended = current else { return now }
+        current = nil
+        if let place = steps.firstIndex(where: { $0.step == ended.step }) {
+            steps[place].nanoseconds += now - ended.began
+            steps[place].end = now
+        } else {
+            if steps.isEmpty { steps.reserveCapacity(Self.usualSteps) }
+            steps.append(.init(step: ended.step, nanoseconds: now - ended.began, start: ended.began, end: now))
+        }
+        return now
+    }
+
+    /// Nanoseconds since the sign-in began.
+    var elapsed: UInt64 { stopwatch.nanoseconds }
+
+    /// Adds `token_ms` and so on for the steps, and `ms` for the whole sign-in.
+    func write(to metadata: inout Logger.Metadata, all nanoseconds: UInt64) {
+        for time in steps {
+            metadata["\(time.step.rawValue)_ms"] = .stringConvertible(Stopwatch.milliseconds(time.nanoseconds))
+        }
+        metadata["ms"] = .stringConvertible(Stopwatch.milliseconds(nanoseconds))
     }
 }

@@ -1,6 +1,7 @@
 package import OpenIDConnect
 package import Primitives
 package import StorageModel
+import Synchronization
 
 /// Confirms a signed-in user's approval of a transaction at the carrier (step-up), and issues a receipt.
 ///
@@ -124,4 +125,24 @@ package struct AuthorizedTransaction: Sendable {
     /// Seconds until the receipt expires.
     package let expiresIn: Int64
     package let correlationID: CorrelationID
+}
+
+/// What this process did lately and must not repeat: posting the code of a transaction, taking its nonce.
+///
+/// The carrier refuses a used code, too, and the store records no second receipt for it. But on a second request, the
+/// carrier may revoke the tokens of the first (RFC 6749 section 4.1.2).
+final class OnceOnly: Sendable {
+    private let done = Mutex(BoundedCache<TokenHash, Bool>(capacity: 16_384))
+
+    /// Records that an action begins; false if it began before.
+    func begin(_ action: TokenHash) -> Bool {
+        done.withLock { done in
+            guard done[action] == nil else { return false }
+            done.put(true, for: action)
+            return true
+        }
+    }
+
+    /// Notes that something was not done after all.
+    func undo(_ deed: TokenHash) { done.withLock { _ = $0.remove(deed) } }
 }
