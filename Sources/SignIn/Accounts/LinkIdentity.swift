@@ -5,7 +5,7 @@ package import StorageModel
 /// Adds an identity to the signed-in user: one for which a provider issued a fresh code, or a mobile operator a token.
 ///
 /// Only the user's own request links identities; an e-mail address never does.
-package struct LinkIdentity: Sendable {
+package struct LinkIdentity: UseCase {
     /// The most identities that a user can have.
     package static let limit = 32
 
@@ -17,9 +17,9 @@ package struct LinkIdentity: Sendable {
         package let correlationID: CorrelationID
     }
 
+    let environment: Environment
     let signIn: SignInWithCode
     let store: any IdentityStore
-    let clock: WallClock
     /// The maximum age of the sign-in of a user who adds an identity, in seconds.
     let maximumAge: Int64
 
@@ -30,7 +30,7 @@ package struct LinkIdentity: Sendable {
     package func callAsFunction(
         _ request: SignInRequest, token: Secret, holder: SessionAndUser
     ) async throws(SignInError) -> Linked {
-        try await signIn.runner(request, as: .link) { (run) async throws(SignInError) in
+        try await run(request, as: .link) { (run) async throws(SignInError) in
             try checkAge(of: holder.session)
             return try await link(run, token, holder)
         }
@@ -45,7 +45,7 @@ package struct LinkIdentity: Sendable {
     ///
     /// The session's age was checked at the start, and may have passed the limit meanwhile.
     func finish(_ request: SignInRequest, holding token: Secret?, ofID id: String) async throws(SignInError) {
-        _ = try await signIn.runner(request, as: .link) { (run) async throws(SignInError) in
+        _ = try await run(request, as: .link) { (run) async throws(SignInError) in
             guard let token, let holder = try await signIn.completion.sessions.authenticate(token),
                 holder.session.id.hasSameBytes(as: id)
             else { throw .linkingSessionGone }

@@ -4,17 +4,14 @@ package import Primitives
 package import StorageModel
 
 /// Creates a user for an identity that a carrier vouched for, and signs the user in.
-package struct Registration: Sendable {
+package struct Registration: UseCase {
+    let environment: Environment
     let rules: RegistrationRules
     let store: any RegistrationStore
     let sessions: Sessions
     let vault: TokenVault
     let claimsVault: ClaimsVault
     let oneTimeStore: EncryptedOneTimeStore
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
-    let refusals: LogSamplers
 
     /// - Throws: `invalid_request` with every attribute that is missing or malformed, `email_domain_blocked`,
     ///   `user_already_exists`, `invalid_token` for a handle that is unknown, used or expired,
@@ -65,7 +62,7 @@ package struct Registration: Sendable {
         _ handle: Secret, codeChallenge: String?, in cookie: Secret
     ) async throws(SignInError) -> OpenRegistration? {
         guard try await !oneTimeStore.present(among: [Self.hash(ofCookie: cookie)]).isEmpty else { return nil }
-        let hash = RegistrationOffers.hash(of: handle.exposed, codeChallenge)
+        let hash = PendingRegistration.handle(handle, codeChallenge)
         let now = clock.now()
         guard let pending = try await stored(await store.pendingRegistration(hash, at: now)) else { return nil }
         return OpenRegistration(
@@ -77,7 +74,7 @@ package struct Registration: Sendable {
     private func register(
         _ form: RegistrationForm, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignedIn {
-        let handle = RegistrationOffers.hash(of: form.handle.exposed, form.codeChallenge)
+        let handle = PendingRegistration.handle(form.handle, form.codeChallenge)
         let now = clock.now()
         let pending = try await stored(await store.pendingRegistration(handle, at: now))
         // A registration of another client stays as it is, and is reported unknown.
@@ -149,49 +146,6 @@ extension RegistrationForm {
     }
 }
 
-/// Offers registration to a user whom a carrier vouches for and who is unknown here.
-struct RegistrationOffers: Sendable {
-    let rules: RegistrationRules
-    let lifetime: Int64
-    let claimsVault: ClaimsVault
-    let store: any RegistrationStore
-    let clock: WallClock
-    let random: RandomSource
-
-    /// Stores a user's identity under a new handle.
-    /// - Parameters:
-    ///   - codeChallenge: The challenge of a redirect's start. The app gets the handle in a URL that others may
-    ///     read, so the handle needs the verifier then.
-    ///   - cache: Forgets the users who lose a verified phone number to this one.
-    func offer(
-        to user: VerifiedSignIn, clientID: String, codeChallenge: String? = nil, _ correlationID: CorrelationID,
-        _ cache: SessionCache? = nil
-    ) async throws(SignInError) -> RegistrationOffer {
-        let handle = random.token()
-        var pending = PendingRegistration(
-            handle: Self.hash(of: handle, codeChallenge), identity: user.identity, clientID: clientID,
-            profile: user.userInfo?.attributes ?? Profile(), expiresAt: clock.now().advanced(bySeconds: lifetime))
-        pending.verified = user.userInfo?.verified ?? VerifiedFlags()
-        let claims = user.userInfo?.claims ?? ConsentedClaims()
-        pending.claims = claimsVault.stored(claims, of: pending.handle)
-        pending.providerSession = user.providerSession
-        pending.phoneNumberProof = user.provenPhoneNumber.map {
-            PhoneNumberProof(of: $0, at: clock.now(), requestID: correlationID.text)
-        }
-        for holder in try await stored(await store.addPendingRegistration(pending)) { cache?.remove(holder) }
-        return RegistrationOffer(
-            handle: Secret(handle), codeChallenge: codeChallenge, profile: pending.profile, claims: claims,
-            missing: rules.missing(in: pending.profile),
-            expiresIn: lifetime, correlationID: correlationID)
-    }
-
-    /// The key of a stored registration: a hash of the handle, and of the challenge if there is one, so that a wrong or
-    /// an unexpected verifier finds nothing.
-    static func hash(of handle: String, _ codeChallenge: String?) -> TokenHash {
-        TokenHash(sha256Of: codeChallenge.map { handle + " " + $0 } ?? handle)
-    }
-}
-
 /// A registration that its user has not completed: what the provider sent, and what is required.
 package struct OpenRegistration: Sendable {
     /// The provider's issuer.
@@ -214,5 +168,13 @@ package struct OpenRegistration: Sendable {
         self.verified = verified
         self.claims = claims
         self.required = required
+    }
+}
+
+extension PendingRegistration {
+    /// The key of a stored registration: a hash of its handle, and of the challenge if there is one, so that a wrong or
+    /// an unexpected verifier finds nothing.
+    static func handle(_ handle: Secret, _ codeChallenge: String?) -> TokenHash {
+        TokenHash(sha256Of: codeChallenge.map { handle.exposed + " " + $0 } ?? handle.exposed)
     }
 }

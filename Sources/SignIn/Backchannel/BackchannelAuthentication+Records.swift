@@ -101,7 +101,7 @@ extension BackchannelAuthentication {
         let isKeyless = caller?.isKeyless ?? false
         let log = BackchannelAuthenticationLog(
             step, terms, isKeyless ? .keyless : .known, logger, refusals: isKeyless ? refusals : nil,
-            observer: observer)
+            observer: environment.observer)
         return try await capsules.recording(as: CorrelationID(terms.correlationID), sentNames) {
             () async throws(SignInError) in
             let value = try await body(log)

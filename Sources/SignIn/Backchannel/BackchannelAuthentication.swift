@@ -16,27 +16,19 @@ package import StorageModel
 /// case .ended(let outcome): …
 /// }
 /// ```
-package struct BackchannelAuthentication: Sendable {
+package struct BackchannelAuthentication: UseCase {
     /// The path of the notification endpoint, where carriers post the outcome.
     package static let notificationPath = "/auth/zenkey-async-signin/notification"
 
     /// The path of the notification endpoint of a provider.
     package static func notificationPath(of provider: String) -> String { "/auth/\(provider)/backchannel/notification" }
 
-    let providers: Providers
+    let environment: Environment
     let configuration: SignInConfiguration
     let store: any BackchannelAuthenticationStore
     let completion: SignInCompletion
     let pace: PollPace
     let prompts = PromptCounter()
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
-    /// For callers without an API key.
-    let refusals: LogSamplers
-    let observer: SignInObserver
-    /// Keeps capsules of failures; nil if none are made.
-    let capsules: CapsuleRecorder?
 
     package var promptStatistics: PromptStatistics { prompts.statistics }
 

@@ -5,7 +5,7 @@ package import StorageModel
 /// What every sign-in ends with once a provider has vouched for the user: by code, by redirects or on the backchannel.
 ///
 /// The use case begins the session, stores it in its own commit, and ends the sign-in with what the store says.
-struct SignInCompletion: Sendable {
+struct SignInCompletion: UseCase {
     /// A session that is not stored yet, with the record that stores it.
     struct Started {
         let issued: IssuedSession
@@ -13,17 +13,19 @@ struct SignInCompletion: Sendable {
         var record: SignInRecord
     }
 
+    let environment: Environment
     let sessions: Sessions
     let migration: AccountMigration
-    let registrationOffers: RegistrationOffers
+    let rules: RegistrationRules
+    /// How long the offer of a registration is valid, in seconds.
+    let offerLifetime: Int64
+    let store: any RegistrationStore
     let vault: TokenVault
     let claimsVault: ClaimsVault
     let oneTimeStore: EncryptedOneTimeStore
-    let clock: WallClock
-    let random: RandomSource
 
     /// Whether a user who is unknown must register.
-    var mustRegister: Bool { registrationOffers.rules.isRequired }
+    var mustRegister: Bool { rules.isRequired }
 
     /// - Parameters:
     ///   - provider: Whose tokens are stored.
@@ -65,21 +67,35 @@ struct SignInCompletion: Sendable {
             correlationID: correlationID, isRepeated: isRepeated)
     }
 
-    /// Offers registration to a user who is unknown, and keeps the provider's tokens until then.
-    /// - Parameter codeChallenge: Of a redirect's start.
+    /// Offers registration to a user who is unknown: stores the identity under a new handle, and the provider's tokens
+    /// until the user registers.
+    /// - Parameter codeChallenge: The challenge of a redirect's start. The app gets the handle in a URL that others may
+    ///   read, so the handle needs the verifier then.
     /// Not inlined: its variables would have their place in the memory of every sign-in.
     @inline(never)
     func offer(
-        _ verified: VerifiedSignIn, of provider: String, for clientID: String, _ correlationID: CorrelationID,
+        _ user: VerifiedSignIn, of provider: String, for clientID: String, _ correlationID: CorrelationID,
         codeChallenge: String? = nil
     ) async throws(SignInError) -> RegistrationOffer {
-        let offer = try await registrationOffers.offer(
-            to: verified, clientID: clientID, codeChallenge: codeChallenge, correlationID, sessions.cache)
-        if let waiting = WaitingTokens(verified, of: provider) {
-            try await oneTimeStore.keep(
-                waiting.bytes, for: .waitingTokens, under: offer.handle, seconds: offer.expiresIn)
+        let handle = Secret(random.token())
+        var pending = PendingRegistration(
+            handle: PendingRegistration.handle(handle, codeChallenge), identity: user.identity, clientID: clientID,
+            profile: user.userInfo?.attributes ?? Profile(), expiresAt: clock.now().advanced(bySeconds: offerLifetime))
+        pending.verified = user.userInfo?.verified ?? VerifiedFlags()
+        let claims = user.userInfo?.claims ?? ConsentedClaims()
+        pending.claims = claimsVault.stored(claims, of: pending.handle)
+        pending.providerSession = user.providerSession
+        pending.phoneNumberProof = user.provenPhoneNumber.map {
+            PhoneNumberProof(of: $0, at: clock.now(), requestID: correlationID.text)
         }
-        return offer
+        // The users who lose the verified number to this one.
+        for holder in try await stored(await store.addPendingRegistration(pending)) { sessions.cache.remove(holder) }
+        if let waiting = WaitingTokens(user, of: provider) {
+            try await oneTimeStore.keep(waiting.bytes, for: .waitingTokens, under: handle, seconds: offerLifetime)
+        }
+        return RegistrationOffer(
+            handle: handle, codeChallenge: codeChallenge, profile: pending.profile, claims: claims,
+            missing: rules.missing(in: pending.profile), expiresIn: offerLifetime, correlationID: correlationID)
     }
 }
 

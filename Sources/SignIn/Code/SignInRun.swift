@@ -18,9 +18,9 @@ final class SignInRun: UserVerification {
 
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for a request that this client may not make.
     init(
-        _ request: SignInRequest, _ log: SignInLog, _ providers: Providers, pause: PollPauses, clock: WallClock
+        _ request: SignInRequest, _ log: SignInLog, in environment: Environment
     ) throws(SignInError) {
-        let target = try providers.find(request.provider)
+        let target = try environment.providers.find(request.provider)
         guard let client = target.server.clients[request.clientID] else { throw .unknownClient }
         guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
             throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
@@ -37,8 +37,8 @@ final class SignInRun: UserVerification {
         self.request = request
         self.client = client
         self.target = target
-        self.pause = pause
-        self.clock = clock
+        pause = environment.pause
+        clock = environment.clock
         self.log = log
         correlationID = log.correlationID
         // Until now, the request could name anything.
@@ -200,24 +200,12 @@ extension UserVerification {
     }
 }
 
-/// Runs a request with a code or an operator token: a sign-in, a link or a transaction. Each has a correlation id, which
-/// its error names; one log line, one report, and a capsule if it fails.
-struct SignInRunner: Sendable {
-    let providers: Providers
-    /// Waits between two requests to a mobile operator.
-    let pause: PollPauses
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
-    /// For sign-ins that anyone can begin.
-    let refusals: LogSamplers
-    let observer: SignInObserver
-    /// Keeps capsules of failures; nil if none are made.
-    let capsules: CapsuleRecorder?
-
+extension UseCase {
+    /// Runs a request with a code or an operator token: a sign-in, a link or a transaction. Each has a correlation id,
+    /// which its error names; one log line, one report, and a capsule if it fails.
     /// - Parameter body: Returns the outcome for the log, too.
     /// - Throws: What `body` throws; the errors of a request that its client may not make.
-    func callAsFunction<Value>(
+    func run<Value>(
         _ request: SignInRequest, as kind: SignInReport.Kind,
         _ body: (SignInRun) async throws(SignInError) -> (Value, SignInReport.Outcome)
     ) async throws(SignInError) -> Value {
@@ -225,10 +213,10 @@ struct SignInRunner: Sendable {
         let anyoneCanBegin = kind == .signIn && (request.isKeyless || request.wasStartedHere)
         var log = SignInLog(
             request, correlationID: request.correlationID ?? .random(from: random), logger: logger, kind,
-            refusals: anyoneCanBegin ? refusals : nil, observer: observer)
+            refusals: anyoneCanBegin ? refusals : nil, observer: environment.observer)
         var run: SignInRun?
         return try await capsules.recording(as: log.correlationID, request.sentNames) { () async throws(SignInError) in
-            let started = try SignInRun(request, log, providers, pause: pause, clock: clock)
+            let started = try SignInRun(request, log, in: environment)
             run = started
             let (value, outcome) = try await body(started)
             started.log.write(outcome)

@@ -10,13 +10,12 @@ import StorageModel
 /// case .mustRegister(let offer): …  // a handle, for the registration
 /// }
 /// ```
-package struct SignInWithCode: Sendable {
-    let runner: SignInRunner
+package struct SignInWithCode: UseCase {
+    let environment: Environment
     let store: any SignInStore & NonceStore
     let idempotency: Idempotency
     let completion: SignInCompletion
     let oneTimeStore: EncryptedOneTimeStore
-    let clock: WallClock
     let operators: OperatorDirectory
 
     /// Finds or creates the user that a code belongs to, and starts a session.
@@ -26,7 +25,7 @@ package struct SignInWithCode: Sendable {
     /// - Throws: ``SignInError`` with the code of docs/errors.md for what was wrong: with the request, with the
     ///   carrier's response (naming the check that failed), or with the store.
     package func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
-        try await runner(request, as: .signIn) { (run) async throws(SignInError) in
+        try await run(request, as: .signIn) { (run) async throws(SignInError) in
             let outcome =
                 switch try await idempotency.begin(run) {
                 case .proceed(let turn): try await signInOnce(run, turn)
@@ -179,7 +178,7 @@ extension SignInWithCode {
         of name: String, _ choice: OperatorChoice, _ correlationID: CorrelationID?
     ) async throws(SignInError) -> SignInTarget {
         let target = try await operators.choose(
-            at: try runner.providers.find(name), choice, .operatorToken, correlationID ?? .random(from: runner.random))
+            at: try providers.find(name), choice, .operatorToken, correlationID ?? .random(from: random))
         guard target.mobileOperator != nil else { throw .noOperatorTokens }
         return target
     }

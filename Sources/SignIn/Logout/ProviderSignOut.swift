@@ -9,16 +9,13 @@ package import StorageModel
 ///
 /// The request has the ID token of the sign-in as `id_token_hint`, where one was kept: without it, many providers ask
 /// the user before they end their session, or do not send the browser back.
-package struct ProviderSignOut: Sendable {
+package struct ProviderSignOut: UseCase {
     /// How long a browser may be at the provider, in seconds.
     package static let lifetime: Int64 = 600
 
-    let providers: Providers
+    let environment: Environment
     let store: any SessionStore
     let oneTimeStore: EncryptedOneTimeStore
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
 
     /// The sign-out at a provider, prepared before any session has ended.
     package struct Exit: Sendable {

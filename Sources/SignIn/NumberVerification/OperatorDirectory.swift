@@ -9,20 +9,16 @@ import Synchronization
 ///
 /// An operator is always a configured one. GSMA's Telco Finder chooses among them, if a provider has one, and its
 /// answers lead to no other host.
-struct OperatorDirectory: Sendable {
+struct OperatorDirectory: UseCase {
     /// How many look-ups requests may cause: of one number, by all callers together, and by one network of callers. The
     /// limits keep a caller from finding out the operators of many numbers. One caller may use half of a number's, so
     /// that nobody can use it up for the number's owner. Only what Telco Finder is asked counts.
     static let numberAllowance = SharedAllowance(count: 10, seconds: 3600)
     static let callerAllowance = SharedAllowance(count: 60, seconds: 3600)
 
-    let providers: Providers
+    let environment: Environment
     let store: any PhoneVerificationStore
     let answers: TelcoFinderAnswers
-    let clock: WallClock
-    let logger: Logger
-    /// Keeps capsules of failures; nil if none are made.
-    let capsules: CapsuleRecorder?
 
     /// Whom a request to a provider is for: the mobile operator that it chooses, or a provider without operators. A
     /// request that names no operator and no network, but a number, has the operator that Telco Finder names.

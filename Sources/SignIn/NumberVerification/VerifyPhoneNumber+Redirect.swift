@@ -75,7 +75,7 @@ extension VerifyPhoneNumber {
         _ correlationID: CorrelationID, _ findings: inout Findings
     ) async -> (PhoneVerification, issuer: String) {
         do throws(SignInError) {
-            let run = try run(try request.get(), correlationID)
+            let run = try begin(try request.get(), correlationID)
             findings.run = run
             findings.number = subject.phoneNumber
             let provider = try await run.discoverProvider()

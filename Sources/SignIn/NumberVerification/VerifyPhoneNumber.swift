@@ -8,7 +8,7 @@ package import StorageModel
 /// The device is authenticated by an operator token, or over the mobile network by redirects
 /// (`VerifyPhoneNumber+Redirect.swift`). A mismatch never changes the account. The outcome is for the session that
 /// asked, and each operator token and each access token is for one call.
-package struct VerifyPhoneNumber: Sendable {
+package struct VerifyPhoneNumber: UseCase {
     /// What a session asks.
     package struct Question: Sendable {
         /// `+` and digits. Nil for the number of the profile; where it has none, the operator tells the number.
@@ -62,18 +62,12 @@ package struct VerifyPhoneNumber: Sendable {
     /// about, counted over all users. Without it, a session could try numbers until the operator confirms one.
     static let allowance = SharedAllowance(count: 10, seconds: 3600)
 
-    let providers: Providers
+    let environment: Environment
     let operators: OperatorDirectory
     let store: any PhoneVerificationStore
     let oneTimeStore: EncryptedOneTimeStore
     let cache: SessionCache
-    let pause: PollPauses
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
     let observer: PhoneVerificationObserver
-    /// Keeps capsules of failures; nil if none are made.
-    let capsules: CapsuleRecorder?
 
     /// Verifies with the TS.43 temporary token of the device.
     /// - Throws: `invalid_request` for a number that is none, or a provider that is not clear; `unauthorized_client`;
@@ -115,7 +109,7 @@ package struct VerifyPhoneNumber: Sendable {
         var request = SignInRequest(
             operatorToken: operatorToken, provider: inquiry.target.reference, clientID: inquiry.client.id)
         request.correlationID = correlationID
-        let run = try run(request, correlationID)
+        let run = try begin(request, correlationID)
         findings.run = run
         findings.number = inquiry.number?.text
         let provider = try await run.discoverProvider()
@@ -199,9 +193,9 @@ extension VerifyPhoneNumber {
     }
 
     /// A run at the operator. It has no log line: that of the verification has what it finds.
-    func run(_ request: SignInRequest, _ correlationID: CorrelationID) throws(SignInError) -> SignInRun {
+    func begin(_ request: SignInRequest, _ correlationID: CorrelationID) throws(SignInError) -> SignInRun {
         let log = SignInLog(request, correlationID: correlationID, logger: logger, .signIn) { _ in }
-        return try SignInRun(request, log, providers, pause: pause, clock: clock)
+        return try SignInRun(request, log, in: environment)
     }
 
     /// What the operator says of a verification. What it refuses is an outcome.

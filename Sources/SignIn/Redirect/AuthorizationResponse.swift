@@ -82,8 +82,7 @@ extension RedirectSignIn {
 
     /// Logs a refusal. It belongs to no sign-in, because the `state` is not believed.
     private func refusing(_ error: SignInError, of provider: String) -> SignInError {
-        let runner = signIn.runner
-        runner.refusals.log(error, "authorization response refused", at: provider, [:], to: runner.logger)
+        refusals.log(error, "authorization response refused", at: provider, [:], to: logger)
         return error
     }
 }

@@ -4,12 +4,12 @@ import StorageModel
 
 /// Hands an app the session of its browser's sign-in, for a `session_id` that works once. If the app sent a code
 /// challenge, a `session_id` read from a URL is worth nothing without the verifier.
-package struct OneTimeSessionCode: Sendable {
+package struct OneTimeSessionCode: UseCase {
     /// How long a `session_id` is good, in seconds.
     static let lifetime: Int64 = 120
 
+    let environment: Environment
     let oneTimeStore: EncryptedOneTimeStore
-    let random: RandomSource
 
     /// Stores a session's tokens under a new `session_id`.
     /// - Parameter isSession: Whether the app uses the `session_id` as its session token. It gets the session token

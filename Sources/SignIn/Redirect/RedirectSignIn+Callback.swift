@@ -110,8 +110,8 @@ extension RedirectSignIn {
     func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
         if pending.start.verification == nil {
             var log = SignInLog(
-                pending, times, logger: signIn.runner.logger, refusals: signIn.runner.refusals,
-                observer: signIn.runner.observer)
+                pending, times, logger: logger, refusals: refusals,
+                observer: environment.observer)
             log.write(error.at(origin(of: pending)))
         } else {
             verifyPhoneNumber.log(error, pending.correlationID)

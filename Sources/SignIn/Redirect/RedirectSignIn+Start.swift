@@ -22,9 +22,9 @@ extension RedirectSignIn {
     /// line. Anyone can send such a start.
     func logStart(_ error: SignInError, at provider: String?, _ correlationID: CorrelationID) {
         guard error.field == "redirect_uri", let cause = error.cause else { return }
-        signIn.runner.refusals.log(
+        refusals.log(
             error, "start refused", at: provider, ["correlation_id": "\(correlationID)", "cause": "\(cause)"],
-            to: signIn.runner.logger)
+            to: logger)
     }
 
     private func begin(

@@ -10,11 +10,11 @@ import StorageModel
 /// `RedirectSignIn+Callback.swift` continues with what the browser brings back.
 ///
 /// `state`, `nonce` and the code verifier are made and kept here. Each `state` is good once, for ten minutes.
-package struct RedirectSignIn: Sendable {
+package struct RedirectSignIn: UseCase {
     /// How long a browser may be away, in seconds.
     package static let lifetime: Int64 = 600
 
-    let providers: Providers
+    let environment: Environment
     let signIn: SignInWithCode
     let linkIdentity: LinkIdentity
     let verifyPhoneNumber: VerifyPhoneNumber
@@ -24,10 +24,6 @@ package struct RedirectSignIn: Sendable {
     let pendingStarts: OneTimeRecordQuota
     /// The records of codes that browsers brought.
     let answeredCodes: OneTimeRecordQuota
-    let clock: WallClock
-    let random: RandomSource
-
-    var capsules: CapsuleRecorder? { signIn.runner.capsules }
 
     /// How many sign-ins are under way.
     package var pendingCount: Int { pendingStarts.count }

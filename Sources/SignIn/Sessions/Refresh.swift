@@ -23,13 +23,10 @@ package struct RefreshRequest: Sendable {
 ///
 /// An app that lost the response, or two of its windows at once, may repeat an exchange within a few seconds: all get
 /// the same new tokens. Any other reuse of a token means that it was copied, so the session is revoked.
-package struct Refresh: Sendable {
+package struct Refresh: UseCase {
+    let environment: Environment
     let sessions: Sessions
     let store: any RefreshTokenStore & SessionStore
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
-    let refusals: LogSamplers
 
     /// - Throws: `invalid_grant` for a token that is unknown, expired, revoked, used, or of another client;
     ///   `temporarily_unavailable`, which says nothing about the token.

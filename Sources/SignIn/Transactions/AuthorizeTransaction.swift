@@ -8,14 +8,12 @@ import Synchronization
 /// The app asked the carrier for a code with the transaction's text as `context`; the carrier showed it and
 /// authenticated the user again. The ID token must name the signed-in user, that context, one of the requested
 /// authentication contexts, and a recent authentication. A refusal does not affect the session.
-package struct AuthorizeTransaction: Sendable {
-    let runner: SignInRunner
+package struct AuthorizeTransaction: UseCase {
+    let environment: Environment
     let configuration: SignInConfiguration.Transactions
     let store: any NonceStore & ReceiptStore
     let keys: SigningKeys
     let onceOnly: OnceOnly
-    let clock: WallClock
-    let random: RandomSource
 
     /// - Parameters:
     ///   - request: With a context and `acr_values`.
@@ -26,7 +24,7 @@ package struct AuthorizeTransaction: Sendable {
     package func callAsFunction(
         _ request: SignInRequest, token: Secret, session: SessionAndUser
     ) async throws(SignInError) -> AuthorizedTransaction {
-        try await runner(request, as: .transaction) { (run) async throws(SignInError) in
+        try await run(request, as: .transaction) { (run) async throws(SignInError) in
             guard let context = request.demand.context, !request.demand.acrValues.isEmpty else {
                 throw .transactionIncomplete
             }

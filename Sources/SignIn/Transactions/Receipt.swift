@@ -90,11 +90,10 @@ extension Receipt {
 }
 
 /// Verifies a receipt for one of the operator's services, and spends it.
-package struct RedeemReceipt: Sendable {
+package struct RedeemReceipt: UseCase {
+    let environment: Environment
     let keys: SigningKeys
     let store: any ReceiptStore
-    let clock: WallClock
-    let logger: Logger
 
     /// - Parameter clients: The clients whose receipts the caller may redeem; nil for all.
     /// - Throws: `invalid_token` for a receipt of another issuer, or one that has expired; `receipt_redeemed` for one
