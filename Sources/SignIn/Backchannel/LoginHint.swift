@@ -250,9 +250,7 @@ extension Provider {
         let clients = allClients.sorted { $0.id.text < $1.id.text }
         if let key = clients.lazy.compactMap(\.signingKey).first { return key.derivedKey(for: purpose) }
         guard openID != nil, let secret = clients.lazy.compactMap(\.authentication.secret).first else { return nil }
-        return HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Array(secret.exposed.utf8)), info: Array(purpose.utf8),
-            outputByteCount: 32)
+        return SymmetricKey(derivedFrom: secret.exposed, for: purpose)
     }
 }
 

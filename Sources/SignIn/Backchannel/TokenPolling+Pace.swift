@@ -87,9 +87,7 @@ extension TokenPolling {
 
     /// Only the client has the handle, so that a stolen database reveals no request.
     private static func key(_ handle: Secret) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Array(handle.exposed.utf8)),
-            info: Array("backchannel authentication request".utf8), outputByteCount: 32)
+        SymmetricKey(derivedFrom: handle.exposed, for: "backchannel authentication request")
     }
 }
 

@@ -120,47 +120,37 @@ final class VerifiedSignIn: Sendable {
     /// number must store it.
     let operatorTokenUse: OneTimeRecord?
 
-    /// - Parameter user: From a provider without ID tokens, which says whose access token it gave us.
-    init(_ user: ProviderUser, _ tokens: ProviderTokens? = nil) {
-        self.tokens = tokens
-        identity = Identity(issuer: user.issuer, subject: user.subject)
-        portTokens = []
-        userInfo = user.attributes
-        providerSession = nil
-        idToken = nil
-        provenPhoneNumber = nil
-        operatorTokenUse = nil
-    }
-
-    /// A user who was verified before, or by a mobile operator.
+    /// A user with what the provider tells.
     init(
-        _ identity: Identity, _ userInfo: UserInfo, provenPhoneNumber: String? = nil,
+        _ identity: Identity, _ userInfo: UserInfo?, portTokens: [Secret] = [], tokens: ProviderTokens? = nil,
+        providerSession: ProviderSessionHash? = nil, idToken: IDTokenHint? = nil, provenPhoneNumber: String? = nil,
         operatorTokenUse: OneTimeRecord? = nil
     ) {
+        self.identity = identity
+        self.portTokens = portTokens
+        self.userInfo = userInfo
+        self.tokens = tokens
+        self.providerSession = providerSession
+        self.idToken = idToken
         self.provenPhoneNumber = provenPhoneNumber
         self.operatorTokenUse = operatorTokenUse
-        self.identity = identity
-        self.userInfo = userInfo
-        portTokens = []
-        tokens = nil
-        providerSession = nil
-        idToken = nil
+    }
+
+    /// - Parameter user: From a provider without ID tokens, which says whose access token it gave us.
+    convenience init(_ user: ProviderUser, _ tokens: ProviderTokens?) {
+        self.init(Identity(issuer: user.issuer, subject: user.subject), user.attributes, tokens: tokens)
     }
 
     /// - Parameter hint: The ID token in compact form, if it is kept.
-    init(
-        _ idToken: VerifiedIDToken, _ userInfo: UserInfo?, _ tokens: ProviderTokens? = nil, hint: IDTokenHint? = nil
+    convenience init(
+        _ idToken: VerifiedIDToken, _ userInfo: UserInfo?, _ tokens: ProviderTokens?, hint: IDTokenHint? = nil
     ) {
-        self.tokens = tokens
-        self.idToken = hint
-        provenPhoneNumber = nil
-        operatorTokenUse = nil
-        identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
-        portTokens = idToken.portTokens
-        self.userInfo = userInfo
-        providerSession = idToken.sessionID.map {
-            ProviderSessionHash(ProviderSession(issuer: idToken.issuer, id: $0))
-        }
+        self.init(
+            Identity(issuer: idToken.issuer, subject: idToken.subject), userInfo, portTokens: idToken.portTokens,
+            tokens: tokens,
+            providerSession: idToken.sessionID.map {
+                ProviderSessionHash(ProviderSession(issuer: idToken.issuer, id: $0))
+            }, idToken: hint)
     }
 }
 

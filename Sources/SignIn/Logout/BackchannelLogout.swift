@@ -94,7 +94,7 @@ package struct BackchannelLogout: UseCase {
         case .done(let ended):
             for user in ended.keys { sessions.forget(user) }
             let count = ended.values.reduce(0, +)
-            sessions.counts.endedByProvider.count(count)
+            sessions.counts.note { $0.endedByProvider += UInt64(clamping: count) }
             return count
         }
     }

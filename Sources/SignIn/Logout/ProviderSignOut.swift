@@ -190,15 +190,10 @@ extension SealedIDToken {
     }
 
     private static func key(of refreshToken: PresentedRefreshToken) -> SymmetricKey {
-        derived(from: refreshToken.family, "latchkey ID token of a session")
+        SymmetricKey(derivedFrom: refreshToken.family, for: "latchkey ID token of a session")
     }
 
     private static func key(ofSessionToken token: String) -> SymmetricKey {
-        derived(from: token, "latchkey key of a session's ID token")
-    }
-
-    private static func derived(from text: String, _ purpose: String) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Array(text.utf8)), info: Array(purpose.utf8), outputByteCount: 32)
+        SymmetricKey(derivedFrom: token, for: "latchkey key of a session's ID token")
     }
 }

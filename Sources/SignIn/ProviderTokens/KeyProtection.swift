@@ -91,6 +91,12 @@ extension EncryptionKey: Redacted {}
 // AES-GCM (NIST SP 800-38D) as everything that is encrypted in the store has it: a random nonce (12 bytes), the
 // ciphertext and the tag (16 bytes), one behind the other.
 extension SymmetricKey {
+    /// A key that a secret text stands for, apart for each purpose (HKDF-SHA-256, RFC 5869). It does not reveal the text.
+    init(derivedFrom text: String, for purpose: String) {
+        self = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: Array(text.utf8)), info: Array(purpose.utf8), outputByteCount: 32)
+    }
+
     /// Encrypts content under a new nonce.
     /// - Parameter context: What the content is bound to: it opens only with the same context.
     func seal(_ content: [UInt8], boundTo context: [UInt8] = []) throws -> [UInt8] {

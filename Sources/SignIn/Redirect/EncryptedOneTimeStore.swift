@@ -75,9 +75,7 @@ struct EncryptedOneTimeStore: Sendable {
     ) { (TokenHash(sha256Of: handle.exposed), { key(purpose, handle).open($0) }) }
 
     private static func key(_ purpose: Purpose, _ handle: Secret) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Array(handle.exposed.utf8)), info: Array(purpose.rawValue.utf8),
-            outputByteCount: 32)
+        SymmetricKey(derivedFrom: handle.exposed, for: purpose.rawValue)
     }
 }
 

@@ -65,7 +65,7 @@ package struct Refresh: UseCase {
             case .justSpent(let found, let last) where last.caller == request.caller.hash:
                 try check(found.session, request)
                 let successor = SuccessorTokens(of: shown, salt: last.salt)
-                sessions.counts.refreshedAgain.count()
+                sessions.counts.note { $0.refreshedAgain += 1 }
                 // The tokens were issued seconds ago: their ends are computed again from the stored session.
                 let ends = sessions.lifetimes.of(found.session.clientID)
                     .ends(ofSessionMadeAt: found.session.createdAt, at: now)
@@ -113,7 +113,7 @@ package struct Refresh: UseCase {
         defer { if lifetimes.refreshGrace < SessionCache.freshness { sessions.cache.remove(found.user.id) } }
         let isDone = try await stored(await store.rotate(rotation))
         guard isDone else { return nil }
-        sessions.counts.refreshed.count()
+        sessions.counts.note { $0.refreshed += 1 }
         sessions.remember(found, expiringAt: ends.access, under: rotation.successor.tokenHash, ticket)
         return successor.tokens(expiringAt: ends, now: now)
     }
@@ -129,7 +129,7 @@ package struct Refresh: UseCase {
         let revocation = try await stored(
             await store.revokeSession(id: found.session.id, of: found.user.id, in: nil, recording: event))
         guard revocation == .revoked else { return }
-        sessions.counts.reused.count()
+        sessions.counts.note { $0.reused += 1 }
         log(
             "a spent refresh token was shown; its session is revoked", .warning, correlationID,
             ["client_id": "\(found.session.clientID)", "session_id": "\(found.session.id)"])

@@ -106,11 +106,9 @@ struct PresentedRefreshToken {
         RefreshTokenHashes(token: TokenHash(ofSessionToken: text), family: TokenHash(sha256Of: "family " + family))
     }
 
-    /// HKDF-SHA-256 (RFC 5869), which does not reveal the token.
+    /// It does not reveal the token.
     private static func family(ofFirst text: String) -> String {
-        let key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Array(text.utf8)),
-            info: Array("latchkey family of refresh tokens".utf8), outputByteCount: 32)
+        let key = SymmetricKey(derivedFrom: text, for: "latchkey family of refresh tokens")
         return Base64URL.encode(key.withUnsafeBytes { Array($0) })
     }
 }

@@ -40,7 +40,7 @@ extension Sessions {
         let count = try await stored(
             await store.revokeSessions(of: holder.user.id, except: holder.session.id, recording: event))
         guard let count else { throw .sessionUnknown }
-        counts.revoked.count(count)
+        counts.note { $0.revoked += UInt64(clamping: count) }
         return count
     }
 
@@ -59,7 +59,7 @@ extension Sessions {
         // Also if the store fails, because the session may have been revoked before the failure.
         defer { forget(user) }
         let revocation = try await stored(await store.revokeSession(id: id, of: user, in: session, recording: event))
-        if revocation == .revoked { counts.revoked.count() }
+        if revocation == .revoked { counts.note { $0.revoked += 1 } }
         return revocation
     }
 

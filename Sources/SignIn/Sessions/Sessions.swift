@@ -85,7 +85,7 @@ package struct Sessions: Sendable {
         let revocation = try await stored(
             await store.revokeSession(id: holder.session.id, of: holder.user.id, in: nil, recording: nil))
         guard revocation == .revoked else { throw .sessionUnknown }
-        counts.signedOut.count()
+        counts.note { $0.signedOut += 1 }
     }
 
     /// Erases the user who holds a session, with identities and all sessions.
@@ -152,7 +152,7 @@ package struct Sessions: Sendable {
 
     /// Caches a session that was just stored.
     func remember(_ issued: IssuedSession, of user: User, _ ticket: SessionCache.Ticket) {
-        counts.started.count()
+        counts.note { $0.started += 1 }
         let record = issued.record
         let session = Session(
             id: record.id, userID: user.id, clientID: record.clientID, createdAt: record.createdAt,
@@ -184,31 +184,16 @@ package struct SessionStatistics: Sendable, Hashable {
 
 /// Counts session events.
 final class SessionCounts: Sendable {
-    let started = Atomic<UInt64>(0)
-    let refreshed = Atomic<UInt64>(0)
-    let refreshedAgain = Atomic<UInt64>(0)
-    let signedOut = Atomic<UInt64>(0)
-    let revoked = Atomic<UInt64>(0)
-    let reused = Atomic<UInt64>(0)
-    let endedByProvider = Atomic<UInt64>(0)
-}
+    private let counts = Mutex(SessionStatistics())
 
-extension Atomic where Value == UInt64 {
-    borrowing func count(_ amount: Int = 1) {
-        wrappingAdd(amount > 0 ? UInt64(amount) : 0, ordering: .relaxed)
-    }
+    func note(_ change: (inout SessionStatistics) -> Void) { counts.withLock { change(&$0) } }
+
+    fileprivate var present: SessionStatistics { counts.withLock { $0 } }
 }
 
 extension Sessions {
     package var statistics: SessionStatistics {
-        var statistics = SessionStatistics()
-        statistics.started = counts.started.load(ordering: .relaxed)
-        statistics.refreshed = counts.refreshed.load(ordering: .relaxed)
-        statistics.refreshedAgain = counts.refreshedAgain.load(ordering: .relaxed)
-        statistics.signedOut = counts.signedOut.load(ordering: .relaxed)
-        statistics.revoked = counts.revoked.load(ordering: .relaxed)
-        statistics.reused = counts.reused.load(ordering: .relaxed)
-        statistics.endedByProvider = counts.endedByProvider.load(ordering: .relaxed)
+        var statistics = counts.present
         (statistics.cacheHits, statistics.cacheMisses) = cache.looks
         return statistics
     }
