@@ -53,12 +53,18 @@ extension BackchannelAuthentication {
         let record = notifier.record
         try await logged(.notification, record.terms) { (log) async throws(SignInError) in
             let id = notification.requestHash
-            let match = NotificationMatch(
-                isPing: notifier.isPing,
-                request: record.carrierRequest == nil || record.carrierRequest == id,
-                state: notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true)
-            log.notification = notification.capsuleMembers + match.capsuleMembers
-            try match.check()
+            let isOfRequest = record.carrierRequest == nil || record.carrierRequest == id
+            let hasState =
+                notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
+            log.notification =
+                notification.capsuleMembers + [
+                    ("is_ping", .flag(notifier.isPing)), ("matches_request", .flag(isOfRequest)),
+                    ("matches_state", .flag(hasState)),
+                ]
+            // CIBA Core section 10.2 demands 401 for a token that is not that of the `auth_req_id`.
+            guard isOfRequest, hasState else {
+                throw notifier.isPing ? .notificationTokenUnknown : .notificationOfAnother
+            }
             guard BackchannelAuthenticationStatus(record, at: clock.now()) == .pending else { return }
             switch notification.outcome {
             case .ready:
@@ -95,19 +101,22 @@ extension BackchannelAuthentication {
         } catch {
             throw .cannotVerifyNotification.explained(by: error)
         }
-        try context.checkNotification(hasAccessToken: accessToken != nil)
+        guard accessToken != nil || !context.wantsAttributes else { throw .notificationWithoutAccessToken }
         let verified: VerifiedSignIn
         do throws(OIDCError) {
+            log.begin(.validate)
+            let signed = try context.client.credentials.signedToken(
+                in: idToken, rules: context.relyingParty.idTokenRules)
             verified = try await context.verify(
-                notified: idToken, accessToken, of: notification.requestID, nonce: notifier.token.nonce)
+                signed, accessToken, of: notification.requestID, nonce: notifier.token.nonce)
         } catch {
             log.begin(.store)
-            if let check = error.check {
-                try await settle(notifier, notification, .refusal) {
-                    $0.failure = BackchannelAuthenticationFailure.idToken(check).text
-                }
+            // Unverifiable is not invalid: the carrier may send the tokens again.
+            guard let check = error.check else { throw .cannotVerifyNotification.explained(by: error) }
+            try await settle(notifier, notification, .refusal) {
+                $0.failure = BackchannelAuthenticationFailure.idToken(check).text
             }
-            throw .notificationRefused(error)
+            throw SignInError(error, codeWasPosted: true)
         }
         if !verified.portTokens.isEmpty { log.begin(.migrate) }
         let ported = try await completion.migration.formerIdentities(
@@ -208,26 +217,6 @@ struct NotificationToken: Sendable {
     }
 }
 
-/// Whether a notification is about the request whose notification token it came with.
-struct NotificationMatch: Sendable {
-    /// Whether it says only that the tokens are ready.
-    let isPing: Bool
-    /// Whether its `auth_req_id` is that of the request, or that one is not known yet.
-    let request: Bool
-    /// Whether its `state`, if it has one, is that of the request.
-    let state: Bool
-
-    /// - Throws: `invalid_request`, and `invalid_token` for a ping: CIBA Core section 10.2 demands 401 for a token that
-    ///   is not that of the `auth_req_id`.
-    func check() throws(SignInError) {
-        guard request, state else { throw isPing ? .notificationTokenUnknown : .notificationOfAnother }
-    }
-
-    var capsuleMembers: [CapsuleSubject.Member] {
-        [("is_ping", .flag(isPing)), ("matches_request", .flag(request)), ("matches_state", .flag(state))]
-    }
-}
-
 extension BackchannelNotification {
     /// What a capsule says of it: no token, id or state.
     var capsuleMembers: [CapsuleSubject.Member] {
@@ -237,28 +226,5 @@ extension BackchannelNotification {
         case .refused(let code): [("outcome", .name("refused")), ("error", .code(code))]
         case .ready: [("outcome", .name("ready"))]
         }
-    }
-}
-
-extension BackchannelAuthenticationContext {
-    /// - Throws: `invalid_request` if the user's attributes cannot be asked for.
-    func checkNotification(hasAccessToken: Bool) throws(SignInError) {
-        guard hasAccessToken || !wantsAttributes else { throw .notificationWithoutAccessToken }
-    }
-
-    /// Decrypts and validates the ID token of a notification, and fetches the attributes if they are asked for.
-    func verify(
-        notified idToken: Secret, _ accessToken: Secret?, of requestID: Secret, nonce: Secret?
-    ) async throws(OIDCError) -> VerifiedSignIn {
-        begin(.validate)
-        let signed = try client.credentials.signedToken(in: idToken, rules: relyingParty.idTokenRules)
-        return try await verify(signed, accessToken, of: requestID, nonce: nonce)
-    }
-}
-
-extension SignInError {
-    /// The tokens of a notification are refused. Unverifiable is not invalid: the carrier may send them again.
-    static func notificationRefused(_ error: OIDCError) -> SignInError {
-        error.check == nil ? .cannotVerifyNotification.explained(by: error) : SignInError(error, codeWasPosted: true)
     }
 }

@@ -22,7 +22,12 @@ extension BackchannelAuthentication {
         _ request: BackchannelAuthenticationParameters.ProviderRequest, to context: BackchannelAuthenticationContext,
         _ mode: BackchannelTokenDeliveryMode
     ) throws(SignInError) -> AuthenticationRequest {
-        let metadata = try provided(try context.carrier.metadataForBackchannelAuthentication())
+        let metadata: BackchannelAuthenticationMetadata
+        do throws(OIDCError) {
+            metadata = try context.carrier.metadataForBackchannelAuthentication()
+        } catch {
+            throw SignInError.carrierCannotStart.explained(by: error)
+        }
         guard metadata.mayDeliver(by: mode) else { throw .deliveryModeNotSupported }
         guard request.userCode == nil || metadata.acceptsUserCode else { throw .userCodeNotSupported }
         let needsMessage = context.target.provider.openID?.requiresBindingMessage ?? false
@@ -33,16 +38,6 @@ extension BackchannelAuthentication {
         message.requestedExpiry = request.requestedExpiry
         message.userCode = request.userCode
         return .provider(message, mode)
-    }
-
-    private func provided<Value>(
-        _ value: @autoclosure () throws(OIDCError) -> Value
-    ) throws(SignInError) -> Value {
-        do throws(OIDCError) {
-            return try value()
-        } catch {
-            throw SignInError.carrierCannotStart.explained(by: error)
-        }
     }
 
     /// The latest request of a record, not yet sent.

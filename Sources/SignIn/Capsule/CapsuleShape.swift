@@ -47,9 +47,7 @@ struct CapsuleShape {
 
     /// A list of words, each as it is if it is known.
     mutating func words(_ words: [String]) -> JSONValue {
-        var shown: [String] = []
-        for word in words.prefix(Self.maximumMembers) { shown.append(text(word)) }
-        return .texts(shown)
+        .texts(words.prefix(Self.maximumMembers).map { text($0) })
     }
 
     /// A value under a name.
@@ -71,14 +69,10 @@ struct CapsuleShape {
                 return .string(pseudonyms.pseudonym(of: text))
             }
             guard name == "scope" else { return .string(self.text(text)) }
-            var words: [String] = []
-            for word in text.split(ascii: " ").prefix(Self.maximumMembers) { words.append(self.text(String(word))) }
+            let words = text.split(ascii: " ").prefix(Self.maximumMembers).map { self.text(String($0)) }
             return .string(words.joined(separator: " "))
         case .array(let elements):
-            var shown: [JSONValue] = []
-            for element in elements.prefix(Self.maximumMembers) {
-                shown.append(shape(element, named: name, depth: depth + 1))
-            }
+            var shown = elements.prefix(Self.maximumMembers).map { shape($0, named: name, depth: depth + 1) }
             if elements.count > shown.count { shown.append(.string("… \(elements.count) in all")) }
             return .array(shown)
         case .object(let object): return shape(object, depth: depth)

@@ -209,11 +209,7 @@ extension UseCase {
         _ request: SignInRequest, as kind: SignInReport.Kind,
         _ body: (SignInRun) async throws(SignInError) -> (Value, SignInReport.Outcome)
     ) async throws(SignInError) -> Value {
-        // A link and a transaction have a session.
-        let anyoneCanBegin = kind == .signIn && (request.isKeyless || request.wasStartedHere)
-        var log = SignInLog(
-            request, correlationID: request.correlationID ?? .random(from: random), logger: logger, kind,
-            refusals: anyoneCanBegin ? refusals : nil, observer: environment.observer)
+        var log = SignInLog(request, request.correlationID ?? .random(from: random), kind, in: environment)
         var run: SignInRun?
         return try await capsules.recording(as: log.correlationID, request.sentNames) { () async throws(SignInError) in
             let started = try SignInRun(request, log, in: environment)

@@ -19,7 +19,7 @@ extension VerifyPhoneNumber {
         _ id: String, with confirmation: Secret, correlationID: CorrelationID?, for holder: SessionAndUser
     ) async throws(SignInError) -> Outcome {
         let correlationID = correlationID ?? .random(from: random)
-        do throws(SignInError) {
+        return try await capsules.recording(as: correlationID) { () async throws(SignInError) in
             // Also if the store fails, because the change may have been stored before the failure.
             defer { cache.remove(holder.user.id) }
             let result = try await stored(
@@ -31,15 +31,15 @@ extension VerifyPhoneNumber {
             case .confirmed(let verification, let formerHolders):
                 for formerHolder in formerHolders { cache.remove(formerHolder) }
                 observer(PhoneVerificationReport(operatorName: verification.operatorName, outcome: .confirmed))
-                log("confirmed", .info, correlationID)
+                write("confirmed", Findings(correlationID: correlationID))
                 return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
             case .wrong: throw .confirmationWrong
             case .ended: throw .verificationEnded
             case .unknown: throw .noSuchVerification
             }
-        } catch {
-            log(error, correlationID)
-            throw error.with(correlationID)
+        } failed: { error in
+            log(error, Findings(correlationID: correlationID))
+            return nil
         }
     }
 
@@ -54,9 +54,8 @@ extension VerifyPhoneNumber {
         guard let subject = try await stored(await store.pendingPhoneVerification(hash, at: clock.now())) else {
             throw .noSuchVerification
         }
-        var findings = Findings()
-        findings.operatorName = subject.operatorName
-        let (outcome, issuer) = await finding(of: subject, request, correlationID, &findings)
+        var findings = Findings(correlationID: correlationID, operatorName: subject.operatorName)
+        let (outcome, issuer) = await finding(of: subject, request, &findings)
         let confirmation = Secret(random.token())
         let now = clock.now()
         let isKept = try await stored(
@@ -65,17 +64,17 @@ extension VerifyPhoneNumber {
                     outcome: outcome, issuer: issuer, confirmation: TokenHash(sha256Of: confirmation.exposed),
                     expiresAt: now.advanced(bySeconds: Self.confirmationLifetime)), at: now))
         guard isKept else { throw .noSuchVerification }
-        log(outcome, findings, correlationID)
+        log(outcome, findings)
         return confirmation
     }
 
     /// What the operator says, with its issuer. The state and the code are spent, so that any failure is final.
     private func finding(
         of subject: PendingPhoneVerification, _ request: Result<SignInRequest, SignInError>,
-        _ correlationID: CorrelationID, _ findings: inout Findings
+        _ findings: inout Findings
     ) async -> (PhoneVerification, issuer: String) {
         do throws(SignInError) {
-            let run = try begin(try request.get(), correlationID)
+            let run = try begin(try request.get(), findings.correlationID)
             findings.run = run
             findings.number = subject.phoneNumber
             let provider = try await run.discoverProvider()
@@ -83,7 +82,7 @@ extension VerifyPhoneNumber {
             return (try await outcome(of: subject, run, at: provider, findings), provider.issuer)
         } catch {
             if error.code != .rateLimited { await capsules.keep(CapsuleSubject(findings), error) }
-            if error.fault != .client { write(error, correlationID, findings) }
+            if error.fault != .client { write(error.codeText, findings, error) }
             return (subject.failed(error.codeText, at: clock.now()), "")
         }
     }

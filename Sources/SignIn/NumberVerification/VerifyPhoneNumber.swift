@@ -33,6 +33,7 @@ package struct VerifyPhoneNumber: UseCase {
 
     /// What was found out beside the outcome, for the log, the metrics and the capsule of a failure.
     struct Findings {
+        let correlationID: CorrelationID
         /// Nil until the operator is known.
         var operatorName: String?
         /// Nil until the operator is asked.
@@ -78,13 +79,13 @@ package struct VerifyPhoneNumber: UseCase {
         _ question: Question, with operatorToken: Secret, for holder: SessionAndUser
     ) async throws(SignInError) -> Outcome {
         let correlationID = question.correlationID ?? .random(from: random)
-        var findings = Findings()
+        var findings = Findings(correlationID: correlationID)
         return try await capsules.recording(as: correlationID) { () async throws(SignInError) in
-            let (id, verification) = try await ask(question, operatorToken, holder, correlationID, &findings)
-            log(verification, findings, correlationID)
+            let (id, verification) = try await ask(question, operatorToken, holder, &findings)
+            log(verification, findings)
             return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
         } failed: { error in
-            log(error, correlationID, findings)
+            log(error, findings)
             return error.code == .rateLimited ? nil : CapsuleSubject(findings)
         }
     }
@@ -101,9 +102,9 @@ package struct VerifyPhoneNumber: UseCase {
     }
 
     private func ask(
-        _ question: Question, _ operatorToken: Secret, _ holder: SessionAndUser, _ correlationID: CorrelationID,
-        _ findings: inout Findings
+        _ question: Question, _ operatorToken: Secret, _ holder: SessionAndUser, _ findings: inout Findings
     ) async throws(SignInError) -> (id: String, PhoneVerification) {
+        let correlationID = findings.correlationID
         let inquiry = try await inquiry(question, of: holder.user, correlationID)
         findings.operatorName = inquiry.mobileOperator.name
         var request = SignInRequest(
@@ -194,8 +195,7 @@ extension VerifyPhoneNumber {
 
     /// A run at the operator. It has no log line: that of the verification has what it finds.
     func begin(_ request: SignInRequest, _ correlationID: CorrelationID) throws(SignInError) -> SignInRun {
-        let log = SignInLog(request, correlationID: correlationID, logger: logger, .signIn) { _ in }
-        return try SignInRun(request, log, in: environment)
+        try SignInRun(request, SignInLog(request, correlationID, .signIn, in: environment), in: environment)
     }
 
     /// What the operator says of a verification. What it refuses is an outcome.
@@ -227,33 +227,26 @@ extension VerifyPhoneNumber {
             at: clock.now())
     }
 
-    func log(_ verification: PhoneVerification, _ findings: Findings, _ correlationID: CorrelationID) {
+    func log(_ verification: PhoneVerification, _ findings: Findings) {
         observer(PhoneVerificationReport(verification))
-        log(verification.error ?? verification.status.rawValue, .info, correlationID, findings)
+        write(verification.error ?? verification.status.rawValue, findings)
     }
 
-    func log(_ error: SignInError, _ correlationID: CorrelationID, _ findings: Findings = Findings()) {
+    func log(_ error: SignInError, _ findings: Findings) {
         observer(PhoneVerificationReport(operatorName: findings.operatorName, outcome: .refused(error.code)))
-        write(error, correlationID, findings)
-    }
-
-    /// Writes a line, and counts nothing.
-    func write(_ error: SignInError, _ correlationID: CorrelationID, _ findings: Findings) {
-        log(error.codeText, error.fault.logLevel, correlationID, findings, error)
+        write(error.codeText, findings, error)
     }
 
     /// Writes a line, and counts nothing.
     /// - Parameter error: Why the verification failed, if the operator or this server is at fault.
-    func log(
-        _ outcome: String, _ level: Logger.Level, _ correlationID: CorrelationID, _ findings: Findings = Findings(),
-        _ error: SignInError? = nil
-    ) {
-        var metadata: Logger.Metadata = ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"]
+    func write(_ outcome: String, _ findings: Findings, _ error: SignInError? = nil) {
+        let log = findings.run?.log
+        var metadata: Logger.Metadata = ["correlation_id": "\(findings.correlationID)", "outcome": "\(outcome)"]
         if let name = findings.operatorName { metadata["operator"] = "\(name)" }
-        error?.write(to: &metadata, failedAt: findings.run?.log.times.last)
-        if let finding = findings.run?.log.operatorFinding { metadata["telco_finder"] = "\(finding.rawValue)" }
-        if let sim = findings.run?.log.simSwap { metadata["sim_swap"] = "\(sim.rawValue)" }
-        logger.log(level: level, "phone verification", metadata: metadata)
+        error?.write(to: &metadata, failedAt: log?.times.last)
+        if let finding = log?.operatorFinding { metadata["telco_finder"] = "\(finding.rawValue)" }
+        if let sim = log?.simSwap { metadata["sim_swap"] = "\(sim.rawValue)" }
+        logger.log(level: error?.fault.logLevel ?? .info, "phone verification", metadata: metadata)
     }
 }
 

@@ -109,12 +109,10 @@ extension RedirectSignIn {
     /// Ends a sign-in that failed before there was a code to redeem, and writes its log line.
     func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
         if pending.start.verification == nil {
-            var log = SignInLog(
-                pending, times, logger: logger, refusals: refusals,
-                observer: environment.observer)
+            var log = SignInLog(pending, times, in: environment)
             log.write(error.at(origin(of: pending)))
         } else {
-            verifyPhoneNumber.log(error, pending.correlationID)
+            verifyPhoneNumber.log(error, .init(correlationID: pending.correlationID))
         }
         return .finished(pending.end(.failed(error)))
     }

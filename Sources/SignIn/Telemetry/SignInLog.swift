@@ -34,27 +34,25 @@ struct SignInLog {
     var times = StepTimes()
 
     init(
-        _ request: SignInRequest, correlationID: CorrelationID, logger: Logger, _ kind: SignInReport.Kind,
-        refusals: LogSamplers? = nil, observer: @escaping SignInObserver
+        _ request: SignInRequest, _ correlationID: CorrelationID, _ kind: SignInReport.Kind, in environment: Environment
     ) {
-        self.refusals = refusals
+        // A link and a transaction have a session.
+        let anyoneCanBegin = kind == .signIn && (request.isKeyless || request.wasStartedHere)
+        refusals = anyoneCanBegin ? environment.refusals : nil
         self.kind = kind
         provider = request.provider.text
         clientID = request.clientID
         network = request.network
         self.correlationID = correlationID
-        self.logger = logger
-        self.observer = observer
+        logger = environment.logger
+        observer = environment.observer
     }
 
     /// For a redirect sign-in, which began with a known provider, and whose network discovery knows.
-    init(
-        _ pending: PendingRedirect, _ times: StepTimes, logger: Logger, refusals: LogSamplers,
-        observer: @escaping SignInObserver
-    ) {
+    init(_ pending: PendingRedirect, _ times: StepTimes, in environment: Environment) {
         kind = pending.start.linkingSession == nil ? .signIn : .link
         // Only a session begins a link.
-        self.refusals = kind == .signIn ? refusals : nil
+        refusals = kind == .signIn ? environment.refusals : nil
         provider = pending.start.provider.text
         clientID = pending.clientID
         if case .authorization(let network, _, _) = pending.leg { self.network = network } else { network = nil }
@@ -62,8 +60,8 @@ struct SignInLog {
         providerIsKnown = true
         carrierIsKnown = true
         self.times = times
-        self.logger = logger
-        self.observer = observer
+        logger = environment.logger
+        observer = environment.observer
     }
 
     /// Logs a port token that moves no account, at once.
