@@ -158,17 +158,6 @@ package struct OpenRegistration: Sendable {
     package let claims: ConsentedClaims
     /// What a registration must have.
     package let required: [UserAttribute]
-
-    package init(
-        issuer: String, profile: Profile, verified: VerifiedFlags = VerifiedFlags(),
-        claims: ConsentedClaims = ConsentedClaims(), required: [UserAttribute] = []
-    ) {
-        self.issuer = issuer
-        self.profile = profile
-        self.verified = verified
-        self.claims = claims
-        self.required = required
-    }
 }
 
 extension PendingRegistration {

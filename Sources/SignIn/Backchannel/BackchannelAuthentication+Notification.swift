@@ -72,7 +72,7 @@ extension BackchannelAuthentication {
                 try await noteReady(notifier, notification)
             case .refused(let code):
                 log.begin(.store)
-                let failure = BackchannelAuthenticationFailure(carrierCode: code)
+                let failure = BackchannelAuthenticationFailure.carrier(sending: code)
                 try await settle(notifier, notification, .refusal) { $0.failure = failure.text }
                 await capsules.keep(capsuleSubject(of: record.terms, log), failure.error)
             case .approved(let idToken, let accessToken):
@@ -212,8 +212,7 @@ struct NotificationToken: Sendable {
 
     private static func derived(_ purpose: String, _ text: Secret) -> Secret {
         let key = SymmetricKey(data: Array(text.exposed.utf8))
-        let code = HMAC<SHA256>.authenticationCode(for: Array(purpose.utf8), using: key)
-        return Secret(Base64URL.encode(Array(code)))
+        return Secret(Base64URL.encode(TokenHash(hmacOf: purpose, key: key).bytes))
     }
 }
 

@@ -44,7 +44,7 @@ extension BackchannelAuthentication {
                     log.write(pollFailure: SignInError(error))
                     return log.quietly(.pending)
                 }
-                throw try await fail(claimed, .init(ofPolling: error), log).explained(by: error)
+                throw try await fail(claimed, .poll(error), log).explained(by: error)
             }
             log.begin(.store)
             switch response {
@@ -144,12 +144,9 @@ extension OIDCError {
 
 extension BackchannelAuthenticationFailure {
     /// A poll that ended its request.
-    fileprivate init(ofPolling error: OIDCError) {
-        if let check = error.check {
-            self = .idToken(check)
-        } else {
-            self = error.isRefusal ? .carrier(error.carrierError ?? "invalid_client") : .unusable
-        }
+    fileprivate static func poll(_ error: OIDCError) -> Self {
+        if let check = error.check { return .idToken(check) }
+        return error.isRefusal ? .carrier(error.carrierError ?? "invalid_client") : .unusable
     }
 }
 

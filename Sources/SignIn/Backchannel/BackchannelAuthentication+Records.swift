@@ -51,8 +51,7 @@ extension BackchannelAuthentication {
     {
         switch status {
         case .failed:
-            record.failure.flatMap(BackchannelAuthenticationFailure.init(text:))?.error
-                ?? .refusedBackchannel("unknown_error")
+            BackchannelAuthenticationFailure(text: record.failure ?? "").error
         case .cancelled: .backchannelCancelled
         case .expired: .backchannelExpired
         case .pending, .approved, .done: .backchannelCompleted

@@ -100,7 +100,7 @@ extension BackchannelAuthentication {
         _ = try? await change(request.record) { (record, now) throws(SignInError) in
             guard record.notification == request.token.hash else { return false }
             record.phase = .failed
-            record.failure = BackchannelAuthenticationFailure(ofSending: error).text
+            record.failure = BackchannelAuthenticationFailure.request(error).text
             record.forgetUser()
             record.removedAt =
                 record.attempt == 1

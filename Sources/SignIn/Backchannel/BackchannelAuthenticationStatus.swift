@@ -86,56 +86,43 @@ package enum BackchannelAuthenticationProgress: Sendable {
 }
 
 /// Why a backchannel authentication failed, stored until the client asks.
-enum BackchannelAuthenticationFailure: Sendable, Hashable {
-    /// The carrier's error code.
-    case carrier(String)
-    case idToken(IDTokenCheck)
+struct BackchannelAuthenticationFailure: Sendable, Hashable {
+    /// As it is stored.
+    let text: String
+
     /// The carrier contradicted itself.
-    case contradiction
+    static let contradiction = Self(text: "contradiction")
     /// The provider's tokens cannot be used.
-    case unusable
+    static let unusable = Self(text: "unusable")
+
+    static func idToken(_ check: IDTokenCheck) -> Self { Self(text: "id_token:" + check.rawValue) }
 
     /// - Parameter code: As the carrier sent it; `unknown_error` if it is no valid error code.
-    init(carrierCode code: String) {
-        self = .carrier(OIDCError(.carrierRefused, carrierError: code, reason: "").carrierError ?? "unknown_error")
+    static func carrier(sending code: String) -> Self {
+        carrier(OIDCError(.carrierRefused, carrierError: code, reason: "").carrierError ?? "unknown_error")
     }
+
+    /// - Parameter code: A valid error code.
+    static func carrier(_ code: String) -> Self { Self(text: "carrier:" + code) }
 
     /// A request that failed or was refused.
-    init(ofSending error: SignInError) {
-        let usual = error.errorType == .configurationError ? "invalid_client" : "server_error"
-        self = .carrier(error.carrierCode ?? usual)
+    static func request(_ error: SignInError) -> Self {
+        carrier(error.carrierCode ?? (error.errorType == .configurationError ? "invalid_client" : "server_error"))
     }
 
-    var text: String {
-        switch self {
-        case .carrier(let code): "carrier:" + code
-        case .idToken(let check): "id_token:" + check.rawValue
-        case .contradiction: "contradiction"
-        case .unusable: "unusable"
-        }
-    }
-
-    /// Nil for an unknown text.
-    init?(text: String) {
-        if text == "contradiction" {
-            self = .contradiction
-        } else if text == "unusable" {
-            self = .unusable
-        } else if text.hasPrefix("carrier:") {
-            self = .carrier(String(text.dropFirst("carrier:".count)))
-        } else if text.hasPrefix("id_token:"), let check = IDTokenCheck(rawValue: String(text.dropFirst(9))) {
-            self = .idToken(check)
-        } else {
-            return nil
-        }
-    }
-
+    /// The error for the client.
     var error: SignInError {
-        switch self {
-        case .carrier(let code): .refusedBackchannel(code)
-        case .idToken(let check): SignInError(.failed(check), codeWasPosted: true)
-        case .unusable: .carrierError("The provider's tokens cannot be used. Start a new sign-in.")
-        case .contradiction: .carrierError("The carrier contradicted itself about this sign-in. Start a new sign-in.")
+        let parts = text.split(ascii: ":", maxSplits: 1).map(String.init)
+        switch (parts.first, parts.last) {
+        case ("contradiction", _):
+            return .carrierError("The carrier contradicted itself about this sign-in. Start a new sign-in.")
+        case ("unusable", _): return .carrierError("The provider's tokens cannot be used. Start a new sign-in.")
+        case ("carrier", let code?): return .refusedBackchannel(code)
+        case ("id_token", let name?):
+            guard let check = IDTokenCheck(rawValue: name) else { break }
+            return SignInError(.failed(check), codeWasPosted: true)
+        default: break
         }
+        return .refusedBackchannel("unknown_error")
     }
 }
