@@ -97,10 +97,8 @@ extension BackchannelAuthentication {
         for caller: Caller? = nil, sentNames: [String: String] = [:],
         _ body: (BackchannelAuthenticationLog) async throws(SignInError) -> Value
     ) async throws(SignInError) -> Value {
-        let isKeyless = caller?.isKeyless ?? false
         let log = BackchannelAuthenticationLog(
-            step, terms, isKeyless ? .keyless : .known, logger, refusals: isKeyless ? refusals : nil,
-            observer: environment.observer)
+            step, terms, isKeyless: caller?.isKeyless ?? false, in: environment)
         return try await capsules.recording(as: CorrelationID(terms.correlationID), sentNames) {
             () async throws(SignInError) in
             let value = try await body(log)
@@ -134,14 +132,14 @@ extension BackchannelAuthentication {
             client: ClientID(terms.clientID).flatMap { provider?.server?.clients[$0] },
             relyingParty: provider?.server?.relyingParty, network: MCCMNC(terms.network), times: log.times,
             requested: [
-                ("operation", .name(log.operation)),
+                ("operation", .name(log.step.rawValue)),
                 ("delivery_mode", provider?.openID?.backchannelTokenDeliveryMode.map { .name($0.rawValue) }),
                 ("redirect_uri", terms.redirectURI.isEmpty ? nil : .text(terms.redirectURI)),
             ] + demand.capsuleMembers + [
                 ("prompt", demand.prompt.isEmpty ? nil : .words(demand.prompt.map(\.rawValue))),
                 ("login_hint", terms.loginHint.exposed.isEmpty ? nil : .secret(terms.loginHint)),
                 ("notification", log.notification.isEmpty ? nil : .members(log.notification)),
-            ], origin: log.origin)
+            ], origin: log.isKeyless ? .keyless : .known)
     }
 }
 

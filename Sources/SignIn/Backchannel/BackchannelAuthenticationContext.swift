@@ -92,19 +92,13 @@ final class BackchannelAuthenticationLog {
         case notification
         /// The provider is asked for the outcome, and has none.
         case poll
-
-        /// Whether the sign-in has failed if this step fails.
-        var failureEndsSignIn: Bool { self == .start || self == .end }
     }
 
-    private let logger: Logger
-    private var step: Step
+    private let environment: Environment
+    private(set) var step: Step
     private let terms: BackchannelAuthenticationRecord.Terms
-    private let observer: SignInObserver
-    /// For a caller without an API key; nil for others, whose refusals all have lines.
-    private let refusals: LogSamplers?
-    /// Who can cause a failure.
-    let origin: CapsuleSubject.Origin
+    /// Whether the caller has no API key. The refusals of others all have lines.
+    let isKeyless: Bool
     private(set) var times = StepTimes()
     private var metadata: Logger.Metadata
     private var isQuiet = false
@@ -114,15 +108,12 @@ final class BackchannelAuthenticationLog {
     var outcome: SignInOutcome?
 
     init(
-        _ step: Step, _ terms: BackchannelAuthenticationRecord.Terms, _ origin: CapsuleSubject.Origin,
-        _ logger: Logger, refusals: LogSamplers?, observer: @escaping SignInObserver
+        _ step: Step, _ terms: BackchannelAuthenticationRecord.Terms, isKeyless: Bool, in environment: Environment
     ) {
-        self.refusals = refusals
-        self.origin = origin
-        self.logger = logger
+        self.environment = environment
         self.step = step
         self.terms = terms
-        self.observer = observer
+        self.isKeyless = isKeyless
         metadata = [
             "step": "\(step.rawValue)", "correlation_id": "\(terms.correlationID)", "client_id": "\(terms.clientID)",
         ]
@@ -140,10 +131,7 @@ final class BackchannelAuthenticationLog {
     func movedAccount() { metadata["moved"] = "true" }
 
     /// Logs a port token that moves no account, at once.
-    func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
-
-    /// What the capsule of a failure says of it.
-    var operation: String { step.rawValue }
+    func write(_ ignored: IgnoredPortToken) { environment.logger.write(ignored, metadata) }
 
     /// Whether a failure leaves a capsule. A request that is refused before its first step has none, nor has one over
     /// a limit. The outcome of a sign-in that failed before has the capsule of that time.
@@ -172,7 +160,7 @@ final class BackchannelAuthenticationLog {
     func write(pollFailure error: SignInError) {
         var metadata = metadata
         error.write(to: &metadata, failedAt: times.last)
-        logger.warning("\(SignInReport.Kind.backchannelAuthentication.event) poll failed", metadata: metadata)
+        environment.logger.warning("\(SignInReport.Kind.backchannelAuthentication.event) poll failed", metadata: metadata)
     }
 
     func writeSuccess() {
@@ -181,22 +169,24 @@ final class BackchannelAuthenticationLog {
         if let outcome { report(SignInReport.Outcome(outcome), nil, nanoseconds) }
         metadata["outcome"] = "ok"
         times.write(to: &metadata, all: nanoseconds)
-        logger.info("\(SignInReport.Kind.backchannelAuthentication.event)", metadata: metadata)
+        environment.logger.info("\(SignInReport.Kind.backchannelAuthentication.event)", metadata: metadata)
     }
 
     func write(_ error: SignInError) {
         let nanoseconds = times.end()
-        if step.failureEndsSignIn { report(SignInReport.Outcome(error), error, nanoseconds) }
+        // The sign-in has failed then.
+        if step == .start || step == .end { report(SignInReport.Outcome(error), error, nanoseconds) }
         error.write(to: &metadata, failedAt: times.last)
         times.write(to: &metadata, all: nanoseconds)
         let message: Logger.Message = "\(SignInReport.Kind.backchannelAuthentication.event) refused"
-        guard let refusals else { return logger.log(level: error.fault.logLevel, message, metadata: metadata) }
+        let logger = environment.logger
+        guard isKeyless else { return logger.log(level: error.fault.logLevel, message, metadata: metadata) }
         let kind = "\(message) \(terms.provider) \(error.code.rawValue) \(times.last?.rawValue ?? "")"
-        refusals.log(error.fault.logLevel, message, of: kind, to: logger) { [metadata] in metadata }
+        environment.refusals.log(error.fault.logLevel, message, of: kind, to: logger) { [metadata] in metadata }
     }
 
     private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?, _ nanoseconds: UInt64) {
-        observer(
+        environment.observer(
             SignInReport(
                 kind: .backchannelAuthentication, correlationID: CorrelationID(terms.correlationID),
                 provider: error?.code == .notFound ? nil : terms.provider,
