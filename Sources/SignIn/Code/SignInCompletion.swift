@@ -32,7 +32,7 @@ struct SignInCompletion: UseCase {
     ///   - scopes: What the sign-in asked for.
     func begin(
         _ verified: VerifiedSignIn, of provider: String, for clientID: String, on device: String? = nil,
-        asking scopes: [String], _ correlationID: CorrelationID
+        asking scopes: @autoclosure () -> [String], _ correlationID: CorrelationID
     ) -> Started {
         var issued = sessions.issue(for: clientID, on: device)
         if let idToken = verified.idToken { issued.keep(idToken) }
@@ -45,7 +45,7 @@ struct SignInCompletion: UseCase {
         record.verified = verified.userInfo?.verified ?? VerifiedFlags()
         record.claims = verified.userInfo.map { userInfo in
             claimsVault.update(
-                with: ClientClaims(userInfo.claims, for: clientID, from: verified.identity.issuer), asked: scopes)
+                with: ClientClaims(userInfo.claims, for: clientID, from: verified.identity.issuer), asked: scopes())
         }
         record.provenPhoneNumber = verified.provenPhoneNumber
         record.operatorTokenUse = verified.operatorTokenUse
@@ -53,8 +53,9 @@ struct SignInCompletion: UseCase {
         return Started(issued: issued, ticket: ticket, record: record)
     }
 
-    /// - Parameter signedIn: The user as stored with the session.
-    /// - Parameter isRepeated: Whether the same sign-in ended before.
+    /// - Parameters:
+    ///   - signedIn: The user as stored with the session.
+    ///   - isRepeated: Whether the same sign-in ended before.
     func end(
         _ started: Started, by signedIn: SignedInUser, _ correlationID: CorrelationID, isRepeated: Bool = false
     ) -> SignedIn {

@@ -98,12 +98,18 @@ struct SignInLog {
         observer(
             SignInReport(
                 kind: kind, correlationID: correlationID, provider: providerIsKnown ? provider : nil,
-                // After discovery, the network is a known one.
-                network: carrierIsKnown || ![nil, .recall, .discovery].contains(times.last) ? network : nil,
-                outcome: outcome, check: error?.check,
+                network: networkIsKnown ? network : nil, outcome: outcome, check: error?.check,
                 failedStep: error == nil ? nil : times.last, fault: error?.fault,
                 cause: error.map { $0.cause ?? $0.description }, steps: times.steps, nanoseconds: nanoseconds))
         return nanoseconds
+    }
+
+    /// After discovery, the network is a known one.
+    private var networkIsKnown: Bool {
+        switch times.last {
+        case nil, .recall, .discovery: carrierIsKnown
+        default: true
+        }
     }
 
     private var metadata: Logger.Metadata {
