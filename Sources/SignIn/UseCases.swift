@@ -51,6 +51,9 @@ package struct UseCases: Sendable {
         self.providers = providers
         let refusals = LogSamplers(clock: clock)
         self.refusals = refusals
+        let environment = Environment(
+            providers: providers, pause: pause, clock: clock, random: random, logger: logger, refusals: refusals,
+            observer: observer, capsules: capsules)
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
@@ -59,63 +62,49 @@ package struct UseCases: Sendable {
             clock: clock, random: random)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         self.claimsVault = claimsVault
-        let registrationOffers = RegistrationOffers(
-            rules: configuration.registration, lifetime: configuration.lifetimes.pendingRegistration,
-            claimsVault: claimsVault, store: store, clock: clock, random: random)
         let vault = TokenVault(keys: configuration.vaultKeys)
         let oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)
         self.sessions = sessions
-        refresh = Refresh(
-            sessions: sessions, store: store, clock: clock, random: random, logger: logger, refusals: refusals)
-        let operators = OperatorDirectory(
-            providers: providers, store: store, answers: TelcoFinderAnswers(), clock: clock, logger: logger,
-            capsules: capsules)
+        refresh = Refresh(environment: environment, sessions: sessions, store: store)
+        let operators = OperatorDirectory(environment: environment, store: store, answers: TelcoFinderAnswers())
+        let completion = SignInCompletion(
+            environment: environment, sessions: sessions, migration: AccountMigration(store: store),
+            rules: configuration.registration, offerLifetime: configuration.lifetimes.pendingRegistration, store: store,
+            vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore)
         signIn = SignInWithCode(
-            providers: providers, configuration: configuration, store: store, sessions: sessions,
-            idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
-            oneTimeStore: oneTimeStore,
-            clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, operators: operators,
-            pause: pause, capsules: capsules)
+            environment: environment, store: store, idempotency: idempotency, completion: completion,
+            oneTimeStore: oneTimeStore, operators: operators)
         verifyPhoneNumber = VerifyPhoneNumber(
-            providers: providers, operators: operators, store: store,
-            oneTimeStore: oneTimeStore, cache: sessions.cache, pause: pause, clock: clock, random: random,
-            logger: logger, observer: verificationObserver, capsules: capsules)
+            environment: environment, operators: operators, store: store, oneTimeStore: oneTimeStore,
+            cache: sessions.cache, observer: verificationObserver)
         backchannelAuthentication = BackchannelAuthentication(
-            providers: providers, configuration: configuration, store: store, sessions: sessions,
-            registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
-            pace: PollPace(uptime: uptime),
-            clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, capsules: capsules)
+            environment: environment, configuration: configuration, store: store, completion: completion,
+            pace: PollPace(uptime: uptime))
         registration = Registration(
-            rules: configuration.registration, store: store, sessions: sessions, vault: vault,
-            claimsVault: claimsVault, oneTimeStore: oneTimeStore, clock: clock, random: random, logger: logger,
-            refusals: refusals)
+            environment: environment, rules: configuration.registration, store: store, sessions: sessions, vault: vault,
+            claimsVault: claimsVault, oneTimeStore: oneTimeStore)
         nonceIssuer = NonceIssuer(
-            providers: providers, lifetime: configuration.lifetimes.issuedNonce, store: store, clock: clock,
-            random: random)
+            environment: environment, lifetime: configuration.lifetimes.issuedNonce, store: store)
         signingKeys = SigningKeys(store: store, configuration: configuration.transactions, clock: clock, logger: logger)
         authorizeTransaction = AuthorizeTransaction(
-            providers: providers, configuration: configuration, store: store, keys: signingKeys,
-            onceOnly: OnceOnly(), clock: clock, random: random, logger: logger, observer: observer, capsules: capsules)
-        redeemReceipt = RedeemReceipt(keys: signingKeys, store: store, clock: clock, logger: logger)
+            environment: environment, configuration: configuration.transactions, store: store, keys: signingKeys,
+            onceOnly: OnceOnly())
+        redeemReceipt = RedeemReceipt(environment: environment, keys: signingKeys, store: store)
         readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
         resources = ProviderResources(
-            providers: providers, store: store, vault: vault,
-            refreshes: TokenRefreshes(random: random), clock: clock, uptime: uptime, random: random, logger: logger)
-        oneTimeSessionCode = OneTimeSessionCode(oneTimeStore: oneTimeStore, random: random)
-        backchannelLogout = BackchannelLogout(
-            providers: providers, sessions: sessions, store: store,
-            clock: clock, logger: logger, refusals: refusals, capsules: capsules)
-        providerSignOut = ProviderSignOut(
-            providers: providers, store: store, oneTimeStore: oneTimeStore,
-            clock: clock, random: random, logger: logger)
-        linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
+            environment: environment, store: store, vault: vault, refreshes: TokenRefreshes(random: random),
+            uptime: uptime)
+        oneTimeSessionCode = OneTimeSessionCode(environment: environment, oneTimeStore: oneTimeStore)
+        backchannelLogout = BackchannelLogout(environment: environment, sessions: sessions, store: store)
+        providerSignOut = ProviderSignOut(environment: environment, store: store, oneTimeStore: oneTimeStore)
+        linkIdentity = LinkIdentity(
+            environment: environment, signIn: signIn, store: store,
+            maximumAge: configuration.lifetimes.signInToLink)
         redirectSignIn = RedirectSignIn(
-            providers: providers, signIn: signIn,
-            linkIdentity: linkIdentity, verifyPhoneNumber: verifyPhoneNumber, oneTimeStore: oneTimeStore,
-            sessionCode: oneTimeSessionCode,
-            pendingStarts: configuration.redirectQuota(uptime), answeredCodes: configuration.redirectQuota(uptime),
-            clock: clock, random: random)
+            environment: environment, signIn: signIn, linkIdentity: linkIdentity, verifyPhoneNumber: verifyPhoneNumber,
+            oneTimeStore: oneTimeStore, sessionCode: oneTimeSessionCode,
+            pendingStarts: configuration.redirectQuota(uptime), answeredCodes: configuration.redirectQuota(uptime))
     }
 }
 
@@ -125,4 +114,35 @@ extension SignInConfiguration {
         OneTimeRecordQuota(
             maximum: maximumPendingStarts, lifetime: .seconds(RedirectSignIn.lifetime), uptime: uptime)
     }
+}
+
+/// What the use cases have in common: whom they ask, the time, chance, and who is told of outcomes.
+struct Environment: Sendable {
+    let providers: Providers
+    /// Waits between two requests to a mobile operator.
+    let pause: PollPauses
+    let clock: WallClock
+    let random: RandomSource
+    let logger: Logger
+    /// For callers without an API key: the log lines that anyone can cause.
+    let refusals: LogSamplers
+    /// Is told the outcome of every sign-in.
+    let observer: SignInObserver
+    /// Keeps capsules of failures; nil if none are made.
+    let capsules: CapsuleRecorder?
+}
+
+/// One thing that this server does for its callers.
+protocol UseCase: Sendable {
+    var environment: Environment { get }
+}
+
+extension UseCase {
+    var providers: Providers { environment.providers }
+    var pause: PollPauses { environment.pause }
+    var clock: WallClock { environment.clock }
+    var random: RandomSource { environment.random }
+    var logger: Logger { environment.logger }
+    var refusals: LogSamplers { environment.refusals }
+    var capsules: CapsuleRecorder? { environment.capsules }
 }

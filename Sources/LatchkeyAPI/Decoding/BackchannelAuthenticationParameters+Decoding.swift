@@ -19,23 +19,21 @@ extension BackchannelAuthenticationParameters {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let clientID = reader.clientID(required: true)
-        let scopes = reader.scopes()
+        var demand = AuthenticationDemand()
+        demand.scopes = reader.scopes()
         let network = reader.network()
         let loginHint = reader.loginHint(at: network)
         let redirectURI = reader.redirectURI()
-        let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
-        let context = reader.context()
-        let prompt = reader.prompt([.noInteraction, .login, .consent])
+        demand.acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
+        demand.context = reader.context()
+        demand.prompt = reader.prompt([.noInteraction, .login, .consent])
         let options = reader.visibleText("options", limit: 255, allowingSpaces: true)
         guard reader.problems.isEmpty, let clientID, let loginHint, let network, let redirectURI else {
             throw reader.refusal(correlationID)
         }
         var request = CarrierRequest(loginHint: loginHint, network: network, redirectURI: redirectURI)
-        request.context = context
-        request.prompt = prompt
         request.options = options
-        self.init(provider: provider, clientID: clientID, scopes: scopes, request: .carrier(request))
-        self.acrValues = acrValues
+        self.init(provider: provider, clientID: clientID, demand: demand, request: .carrier(request))
         self.correlationID = correlationID
         sentNames = reader.sentNames
     }
@@ -47,9 +45,10 @@ extension BackchannelAuthenticationParameters {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let clientID = reader.clientID(at: server)
-        let scopes = reader.scopes(usually: clientID.flatMap { server.clients[$0]?.scopes } ?? ["openid"])
+        var demand = AuthenticationDemand()
+        demand.scopes = reader.scopes(usually: clientID.flatMap { server.clients[$0]?.scopes } ?? ["openid"])
         let user = reader.userHint()
-        let acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
+        demand.acrValues = reader.words("acr_values", ["acrValues"], limit: 255)
         let bindingMessage = reader.value(
             "binding_message", ["bindingMessage"], limit: BindingMessage.maximumLength * 4,
             demand: "must be 1 to \(BindingMessage.maximumLength) letters, digits, signs and single spaces",
@@ -63,8 +62,7 @@ extension BackchannelAuthenticationParameters {
         request.bindingMessage = bindingMessage
         request.requestedExpiry = requestedExpiry
         request.userCode = userCode.flatMap { $0.isEmpty ? nil : Secret($0) }
-        self.init(provider: provider, clientID: clientID, scopes: scopes, request: .provider(request))
-        self.acrValues = acrValues
+        self.init(provider: provider, clientID: clientID, demand: demand, request: .provider(request))
         self.correlationID = correlationID
         sentNames = reader.sentNames
     }

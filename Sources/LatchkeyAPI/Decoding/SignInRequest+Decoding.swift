@@ -18,10 +18,11 @@ extension SignInRequest {
         let redirectURI = reader.redirectURI(of: clientID, at: target.server)
         let codeVerifier = reader.codeVerifier()
         let nonce = reader.text("nonce", limit: 512)
-        let acrValues = reader.words("acr_values", ["acrValues"], limit: 255, required: isTransaction)
-        let context = reader.context(required: isTransaction)
+        var demand = AuthenticationDemand()
+        demand.acrValues = reader.words("acr_values", ["acrValues"], limit: 255, required: isTransaction)
+        demand.context = reader.context(required: isTransaction)
         let state = reader.text("state", limit: 1024)
-        let scopes = reader.words("scope", limit: 1024)
+        demand.scopes = reader.words("scope", limit: 1024)
         guard reader.problems.isEmpty, let clientID, let code, let redirectURI else {
             throw reader.refusal(correlationID)
         }
@@ -30,10 +31,8 @@ extension SignInRequest {
             redirectURI: redirectURI)
         self.codeVerifier = codeVerifier
         self.nonce = nonce.map(Secret.init)
-        self.acrValues = acrValues
-        self.context = context
+        self.demand = demand
         self.state = state
-        self.scopes = scopes
         self.correlationID = correlationID
         sentNames = reader.sentNames
     }

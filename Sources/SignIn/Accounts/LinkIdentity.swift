@@ -1,4 +1,3 @@
-import Logging
 package import OpenIDConnect
 package import Primitives
 package import StorageModel
@@ -6,7 +5,7 @@ package import StorageModel
 /// Adds an identity to the signed-in user: one for which a provider issued a fresh code, or a mobile operator a token.
 ///
 /// Only the user's own request links identities; an e-mail address never does.
-package struct LinkIdentity: Sendable {
+package struct LinkIdentity: UseCase {
     /// The most identities that a user can have.
     package static let limit = 32
 
@@ -18,11 +17,11 @@ package struct LinkIdentity: Sendable {
         package let correlationID: CorrelationID
     }
 
+    let environment: Environment
     let signIn: SignInWithCode
     let store: any IdentityStore
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
+    /// The maximum age of the sign-in of a user who adds an identity, in seconds.
+    let maximumAge: Int64
 
     /// A retry of the same request within the retry window links nothing more and gets the same response.
     /// - Throws: `insufficient_user_authentication` if the session's sign-in is too old; the errors of a sign-in with
@@ -31,74 +30,49 @@ package struct LinkIdentity: Sendable {
     package func callAsFunction(
         _ request: SignInRequest, token: Secret, holder: SessionAndUser
     ) async throws(SignInError) -> Linked {
-        try await logged(request) { (request, log) async throws(SignInError) in
+        try await run(request, as: .link) { (run) async throws(SignInError) in
             try checkAge(of: holder.session)
-            return try await link(request, token, holder, &log)
+            return try await link(run, token, holder)
         }
     }
 
     /// The holder of an unlocked device, or of a stolen session, must not add a permanent way in.
     package func checkAge(of session: Session) throws(SignInError) {
-        let maximum = signIn.configuration.lifetimes.signInToLink
-        guard clock.now() <= session.createdAt.advanced(bySeconds: maximum) else { throw .signInTooOld(maximum) }
+        guard clock.now() <= session.createdAt.advanced(bySeconds: maximumAge) else { throw .signInTooOld(maximumAge) }
     }
 
     /// Links the identity that a browser brought back, if the browser still has the session that asked.
     ///
     /// The session's age was checked at the start, and may have passed the limit meanwhile.
     func finish(_ request: SignInRequest, holding token: Secret?, ofID id: String) async throws(SignInError) {
-        _ = try await logged(request) { (request, log) async throws(SignInError) in
-            guard let token, let holder = try await signIn.sessions.authenticate(token),
+        _ = try await run(request, as: .link) { (run) async throws(SignInError) in
+            guard let token, let holder = try await signIn.completion.sessions.authenticate(token),
                 holder.session.id.hasSameBytes(as: id)
             else { throw .linkingSessionGone }
-            return try await link(request, token, holder, &log)
-        }
-    }
-
-    /// Writes the log line, and keeps the capsule of a failure. An error gets the correlation id.
-    private func logged(
-        _ request: SignInRequest, _ body: (SignInRequest, inout SignInLog) async throws(SignInError) -> Linked
-    ) async throws(SignInError) -> Linked {
-        let correlationID = request.correlationID ?? .random(from: random)
-        var request = request
-        request.correlationID = correlationID
-        var log = SignInLog(request, correlationID: correlationID, logger: logger, .link, observer: signIn.observer)
-        do throws(SignInError) {
-            return try await signIn.capsules.recording { () async throws(SignInError) in
-                let linked = try await body(request, &log)
-                log.write(linked.isNew ? .linked : .wasLinked)
-                return linked
-            } failed: { error in
-                log.write(error)
-                return CapsuleSubject(log, .link)
-            }
-        } catch {
-            throw error.with(correlationID, request.sentNames)
+            return try await link(run, token, holder)
         }
     }
 
     private func link(
-        _ request: SignInRequest, _ token: Secret, _ holder: SessionAndUser, _ log: inout SignInLog
-    ) async throws(SignInError) -> Linked {
-        let correlationID = request.correlationID ?? .random(from: random)
-        let attempt = try SignInAttempt(
-            request, correlationID, signIn.providers, pause: signIn.pause, clock: signIn.clock)
-        log.found(attempt)
-        let verified = try await signIn.verify(attempt, linkedTo: holder.session.id, &log)
-        log.begin(.store)
+        _ run: SignInRun, _ token: Secret, _ holder: SessionAndUser
+    ) async throws(SignInError) -> (Linked, SignInReport.Outcome) {
+        let verified = try await signIn.verify(run, linkedTo: holder.session.id)
+        run.begin(.store)
+        let completion = signIn.completion
         var link = IdentityLink(
             verified.identity, to: holder.user.id, holding: TokenHash(ofSessionToken: token.exposed), at: clock.now(),
-            limit: Self.limit, requestID: correlationID.text,
+            limit: Self.limit, requestID: run.correlationID.text,
             tokens: verified.tokens.map {
-                signIn.vault.storing($0, of: request.provider.text, for: attempt.client.id.text)
+                completion.vault.storing($0, of: run.request.provider.text, for: run.client.id.text)
             })
         link.provenPhoneNumber = verified.provenPhoneNumber
         switch try await stored(await store.link(link)) {
         case .linked(let identity):
             // Another user may have lost the verified number. That is rare, and the store does not say whom.
-            if verified.provenPhoneNumber != nil { signIn.sessions.cache.removeAll() }
-            return Linked(identity: identity, isNew: true, correlationID: correlationID)
-        case .wasLinked(let identity): return Linked(identity: identity, isNew: false, correlationID: correlationID)
+            if verified.provenPhoneNumber != nil { completion.sessions.cache.removeAll() }
+            return (Linked(identity: identity, isNew: true, correlationID: run.correlationID), .linked)
+        case .wasLinked(let identity):
+            return (Linked(identity: identity, isNew: false, correlationID: run.correlationID), .wasLinked)
         case .isTaken: throw .identityTaken
         case .tooMany: throw .tooManyIdentities
         case .unknownSession: throw .sessionUnknown

@@ -1,20 +1,17 @@
 import Logging
-import OpenIDConnect
+package import OpenIDConnect
 package import Primitives
-import StorageModel
+package import StorageModel
 
 /// Creates a user for an identity that a carrier vouched for, and signs the user in.
-package struct Registration: Sendable {
+package struct Registration: UseCase {
+    let environment: Environment
     let rules: RegistrationRules
     let store: any RegistrationStore
     let sessions: Sessions
     let vault: TokenVault
     let claimsVault: ClaimsVault
     let oneTimeStore: EncryptedOneTimeStore
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
-    let refusals: LogSamplers
 
     /// - Throws: `invalid_request` with every attribute that is missing or malformed, `email_domain_blocked`,
     ///   `user_already_exists`, `invalid_token` for a handle that is unknown, used or expired,
@@ -65,7 +62,7 @@ package struct Registration: Sendable {
         _ handle: Secret, codeChallenge: String?, in cookie: Secret
     ) async throws(SignInError) -> OpenRegistration? {
         guard try await !oneTimeStore.present(among: [Self.hash(ofCookie: cookie)]).isEmpty else { return nil }
-        let hash = RegistrationOffers.hash(of: handle.exposed, codeChallenge)
+        let hash = PendingRegistration.handle(handle, codeChallenge)
         let now = clock.now()
         guard let pending = try await stored(await store.pendingRegistration(hash, at: now)) else { return nil }
         return OpenRegistration(
@@ -77,7 +74,7 @@ package struct Registration: Sendable {
     private func register(
         _ form: RegistrationForm, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignedIn {
-        let handle = RegistrationOffers.hash(of: form.handle.exposed, form.codeChallenge)
+        let handle = PendingRegistration.handle(form.handle, form.codeChallenge)
         let now = clock.now()
         let pending = try await stored(await store.pendingRegistration(handle, at: now))
         // A registration of another client stays as it is, and is reported unknown.
@@ -107,5 +104,66 @@ package struct Registration: Sendable {
 
     private func metadata(_ outcome: String, _ correlationID: CorrelationID) -> Logger.Metadata {
         ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"]
+    }
+}
+
+/// The form that a user fills in to register.
+package struct RegistrationForm: Sendable {
+    /// The handle of ``RegistrationOffer``.
+    package var handle: Secret
+    /// The name under which the client sent the handle, for the text of an error.
+    package var handleName = "state_key"
+    /// The `code_challenge` of the redirect's start, if it had one, from a caller who has shown its verifier, or that
+    /// the start was its own.
+    package var codeChallenge: String?
+    /// The attributes as the user filled them in, not yet checked.
+    package var attributes = UserAttributes<String>()
+    /// The names under which the client sent attributes, where they are not the usual ones.
+    package var attributeNames = UserAttributes<String>()
+    package var correlationID: CorrelationID?
+    /// A name for the user's device; for the list of sessions.
+    package var device: String?
+    /// The clients whose registrations the caller may complete; nil for all.
+    package var clients: Set<String>?
+    /// Whether an e-mail address that a provider vouches for in another account is refused.
+    package var refusesVerifiedEmail = false
+
+    package init(handle: Secret) { self.handle = handle }
+}
+
+extension RegistrationForm {
+    /// The user's profile: the form's values, completed with the carrier's.
+    /// - Throws: `invalid_request` naming every missing or malformed attribute; `email_domain_blocked`.
+    func profile(completing known: Profile, _ rules: RegistrationRules) throws(SignInError) -> Profile {
+        var check = AttributeCheck(names: attributeNames)
+        let profile = check.checked(attributes).filled(with: known.withReachableEmail)
+        for attribute in rules.missing(in: profile) where check.problems[attribute.attribute] == nil {
+            check.refuse(attribute.attribute, "is missing")
+        }
+        guard check.texts.isEmpty else { throw .malformedAttributes(check) }
+        if let email = profile[.email].flatMap(EmailAddress.init), rules.blocks(email) { throw .emailDomainBlocked }
+        return profile
+    }
+}
+
+/// A registration that its user has not completed: what the provider sent, and what is required.
+package struct OpenRegistration: Sendable {
+    /// The provider's issuer.
+    package let issuer: String
+    /// The provider's attributes that a registration stores unless the form has others.
+    package let profile: Profile
+    /// Which of them the provider verified.
+    package let verified: VerifiedFlags
+    /// The provider's further claims that a registration stores.
+    package let claims: ConsentedClaims
+    /// What a registration must have.
+    package let required: [UserAttribute]
+}
+
+extension PendingRegistration {
+    /// The key of a stored registration: a hash of its handle, and of the challenge if there is one, so that a wrong or
+    /// an unexpected verifier finds nothing.
+    static func handle(_ handle: Secret, _ codeChallenge: String?) -> TokenHash {
+        TokenHash(sha256Of: codeChallenge.map { handle.exposed + " " + $0 } ?? handle.exposed)
     }
 }

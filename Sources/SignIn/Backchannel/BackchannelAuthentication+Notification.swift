@@ -1,3 +1,4 @@
+import Crypto
 import OpenIDConnect
 package import Primitives
 import StorageModel
@@ -52,12 +53,18 @@ extension BackchannelAuthentication {
         let record = notifier.record
         try await logged(.notification, record.terms) { (log) async throws(SignInError) in
             let id = notification.requestHash
-            let match = NotificationMatch(
-                isPing: notifier.isPing,
-                request: record.carrierRequest == nil || record.carrierRequest == id,
-                state: notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true)
-            log.notification = notification.capsuleMembers + match.capsuleMembers
-            try match.check()
+            let isOfRequest = record.carrierRequest == nil || record.carrierRequest == id
+            let hasState =
+                notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
+            log.notification =
+                notification.capsuleMembers + [
+                    ("is_ping", .flag(notifier.isPing)), ("matches_request", .flag(isOfRequest)),
+                    ("matches_state", .flag(hasState)),
+                ]
+            // CIBA Core section 10.2 demands 401 for a token that is not that of the `auth_req_id`.
+            guard isOfRequest, hasState else {
+                throw notifier.isPing ? .notificationTokenUnknown : .notificationOfAnother
+            }
             guard BackchannelAuthenticationStatus(record, at: clock.now()) == .pending else { return }
             switch notification.outcome {
             case .ready:
@@ -65,11 +72,11 @@ extension BackchannelAuthentication {
                 try await noteReady(notifier, notification)
             case .refused(let code):
                 log.begin(.store)
-                let failure = BackchannelAuthenticationFailure(carrierCode: code)
+                let failure = BackchannelAuthenticationFailure.carrier(sending: code)
                 try await settle(notifier, notification, .refusal) { $0.failure = failure.text }
                 await capsules.keep(capsuleSubject(of: record.terms, log), failure.error)
             case .approved(let idToken, let accessToken):
-                try await approve(notifier, notification, idToken, accessToken, &log)
+                try await approve(notifier, notification, idToken, accessToken, log)
             }
         }
     }
@@ -85,37 +92,40 @@ extension BackchannelAuthentication {
 
     private func approve(
         _ notifier: Notifier, _ notification: BackchannelNotification, _ idToken: Secret, _ accessToken: Secret?,
-        _ log: inout BackchannelAuthenticationLog
+        _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) {
         log.begin(.discovery)
         let context: BackchannelAuthenticationContext
         do throws(SignInError) {
-            context = try await self.context(of: notifier.record.terms)
+            context = try await self.context(of: notifier.record.terms, log)
         } catch {
             throw .cannotVerifyNotification.explained(by: error)
         }
-        try context.checkNotification(hasAccessToken: accessToken != nil)
+        guard accessToken != nil || !context.wantsAttributes else { throw .notificationWithoutAccessToken }
         let verified: VerifiedSignIn
         do throws(OIDCError) {
+            log.begin(.validate)
+            let signed = try context.client.credentials.signedToken(
+                in: idToken, rules: context.relyingParty.idTokenRules)
             verified = try await context.verify(
-                notified: idToken, accessToken, of: notification.requestID, nonce: notifier.token.nonce, &log)
+                signed, accessToken, of: notification.requestID, nonce: notifier.token.nonce)
         } catch {
             log.begin(.store)
-            if let check = error.check {
-                try await settle(notifier, notification, .refusal) {
-                    $0.failure = BackchannelAuthenticationFailure.idToken(check).text
-                }
+            // Unverifiable is not invalid: the carrier may send the tokens again.
+            guard let check = error.check else { throw .cannotVerifyNotification.explained(by: error) }
+            try await settle(notifier, notification, .refusal) {
+                $0.failure = BackchannelAuthenticationFailure.idToken(check).text
             }
-            throw .notificationRefused(error)
+            throw SignInError(error, codeWasPosted: true)
         }
         if !verified.portTokens.isEmpty { log.begin(.migrate) }
-        let ported = try await AccountMigration(store: store).formerIdentities(
+        let ported = try await completion.migration.formerIdentities(
             of: verified, for: context.client.id, context.relyingParty
-        ) { [log] in log.write($0) }
+        ) { log.write($0) }
         log.begin(.store)
         let collection = clock.now().advanced(bySeconds: configuration.backchannelAuthentication.collectionTime)
         try await settle(notifier, notification, .approval) { record in
-            record.vouch(for: verified, claimsVault)
+            record.vouch(for: verified, completion.claimsVault)
             record.portedFrom = ported
             record.expiresAt = max(record.expiresAt, collection)
             record.removedAt = max(record.removedAt, record.expiresAt)
@@ -158,4 +168,62 @@ extension BackchannelAuthentication {
 
 extension BackchannelNotification {
     fileprivate var requestHash: TokenHash { TokenHash(sha256Of: requestID.exposed) }
+}
+
+/// A provider's notification about a backchannel authentication.
+package struct BackchannelNotification: Sendable {
+    package enum Outcome: Sendable {
+        /// The user approved.
+        case approved(idToken: Secret, accessToken: Secret?)
+        /// The carrier refused, with its error code.
+        case refused(String)
+        /// The provider has the outcome at its token endpoint (CIBA Core section 10.2).
+        case ready
+    }
+
+    /// The id that the carrier gave the request (`auth_req_id`).
+    package var requestID: Secret
+    package var state: Secret?
+    package var outcome: Outcome
+
+    package init(requestID: Secret, state: Secret?, outcome: Outcome) {
+        self.requestID = requestID
+        self.state = state
+        self.outcome = outcome
+    }
+}
+
+/// The token that a carrier must present with a notification about one request.
+///
+/// `state` and `nonce` are derived from the token, so that only the token's hash is stored: a carrier that presents the
+/// token presents all three.
+struct NotificationToken: Sendable {
+    let text: Secret
+    let hash: TokenHash
+    let state: Secret
+    let nonce: Secret
+
+    init(_ text: Secret) {
+        self.text = text
+        hash = TokenHash(sha256Of: text.exposed)
+        state = Self.derived("state", text)
+        nonce = Self.derived("nonce", text)
+    }
+
+    private static func derived(_ purpose: String, _ text: Secret) -> Secret {
+        let key = SymmetricKey(data: Array(text.exposed.utf8))
+        return Secret(Base64URL.encode(TokenHash(hmacOf: purpose, key: key).bytes))
+    }
+}
+
+extension BackchannelNotification {
+    /// What a capsule says of it: no token, id or state.
+    var capsuleMembers: [CapsuleSubject.Member] {
+        switch outcome {
+        case .approved(_, let accessToken):
+            [("outcome", .name("approved")), ("has_access_token", .flag(accessToken != nil))]
+        case .refused(let code): [("outcome", .name("refused")), ("error", .code(code))]
+        case .ready: [("outcome", .name("ready"))]
+        }
+    }
 }

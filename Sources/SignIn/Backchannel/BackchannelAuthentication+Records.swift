@@ -1,7 +1,8 @@
 import Crypto
 import OpenIDConnect
 import Primitives
-import StorageModel
+package import StorageModel
+import Synchronization
 
 /// The records of sign-ins: found for their callers, changed without losing another request's change, and logged.
 extension BackchannelAuthentication {
@@ -50,8 +51,7 @@ extension BackchannelAuthentication {
     {
         switch status {
         case .failed:
-            record.failure.flatMap(BackchannelAuthenticationFailure.init(text:))?.error
-                ?? .refusedBackchannel("unknown_error")
+            BackchannelAuthenticationFailure(text: record.failure ?? "").error
         case .cancelled: .backchannelCancelled
         case .expired: .backchannelExpired
         case .pending, .approved, .done: .backchannelCompleted
@@ -95,24 +95,18 @@ extension BackchannelAuthentication {
     func logged<Value>(
         _ step: BackchannelAuthenticationLog.Step, _ terms: BackchannelAuthenticationRecord.Terms,
         for caller: Caller? = nil, sentNames: [String: String] = [:],
-        _ body: (inout BackchannelAuthenticationLog) async throws(SignInError) -> Value
+        _ body: (BackchannelAuthenticationLog) async throws(SignInError) -> Value
     ) async throws(SignInError) -> Value {
-        let isKeyless = caller?.isKeyless ?? false
-        var log = BackchannelAuthenticationLog(
-            step, terms, isKeyless ? .keyless : .known, logger, refusals: isKeyless ? refusals : nil,
-            observer: observer)
-        do throws(SignInError) {
-            return try await capsules.recording { () async throws(SignInError) in
-                let value = try await body(&log)
-                log.writeSuccess()
-                return value
-            } failed: { error in
-                write(error, terms, log)
-                return log.leavesCapsule(of: error) ? capsuleSubject(of: terms, log) : nil
-            }
-        } catch {
-            guard let correlationID = CorrelationID(terms.correlationID) else { throw error }
-            throw error.with(correlationID, sentNames)
+        let log = BackchannelAuthenticationLog(
+            step, terms, isKeyless: caller?.isKeyless ?? false, in: environment)
+        return try await capsules.recording(as: CorrelationID(terms.correlationID), sentNames) {
+            () async throws(SignInError) in
+            let value = try await body(log)
+            log.writeSuccess()
+            return value
+        } failed: { error in
+            write(error, terms, log)
+            return log.leavesCapsule(of: error) ? capsuleSubject(of: terms, log) : nil
         }
     }
 
@@ -132,20 +126,78 @@ extension BackchannelAuthentication {
         of terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
     ) -> CapsuleSubject {
         let provider = providers[terms.provider]
-        let words: (String?) -> CapsuleSubject.Value? = { $0.map { .words($0.split(ascii: " ").map(String.init)) } }
+        let demand = AuthenticationDemand(terms)
         return CapsuleSubject(
             flow: .backchannelAuthentication, correlationID: terms.correlationID, provider: terms.provider,
             client: ClientID(terms.clientID).flatMap { provider?.server?.clients[$0] },
-            relyingParty: provider?.server?.relyingParty, network: MCCMNC(terms.network), times: log.stepTimes,
+            relyingParty: provider?.server?.relyingParty, network: MCCMNC(terms.network), times: log.times,
             requested: [
-                ("operation", .name(log.operation)),
+                ("operation", .name(log.step.rawValue)),
                 ("delivery_mode", provider?.openID?.backchannelTokenDeliveryMode.map { .name($0.rawValue) }),
                 ("redirect_uri", terms.redirectURI.isEmpty ? nil : .text(terms.redirectURI)),
-                ("scopes", words(terms.scope)), ("acr_values", words(terms.acrValues)),
-                ("context", terms.context.map { .secret(Secret($0)) }),
-                ("prompt", words(terms.prompt)),
+            ] + demand.capsuleMembers + [
+                ("prompt", demand.prompt.isEmpty ? nil : .words(demand.prompt.map(\.rawValue))),
                 ("login_hint", terms.loginHint.exposed.isEmpty ? nil : .secret(terms.loginHint)),
                 ("notification", log.notification.isEmpty ? nil : .members(log.notification)),
-            ], origin: log.origin)
+            ], origin: log.isKeyless ? .keyless : .known)
+    }
+}
+
+/// Counts of the requests for prompts since the process started, by what became of them.
+package struct PromptStatistics: Sendable, Hashable {
+    /// What became of a request.
+    package enum Outcome: String, Sendable, CaseIterable {
+        /// The carrier prompts the user.
+        case accepted
+        /// The carrier refused it.
+        case refused
+        /// It was not sent, or its response cannot be used.
+        case failed
+        /// It was not sent: the user has enough pending requests, or was prompted too often.
+        case userLimit = "user_limit"
+        /// It was not sent: the caller has too many requests under way, or had too many prompts in vain.
+        case callerLimit = "caller_limit"
+        /// It was not sent: the carrier has too many pending requests.
+        case carrierLimit = "carrier_limit"
+
+        /// Nil if it may be sent.
+        init?(_ admission: BackchannelAuthenticationAdmission) {
+            switch admission {
+            case .admitted: return nil
+            case .tooManyOfCaller, .tooManyPendingOfCaller, .tooManyPromptsOfCaller: self = .callerLimit
+            case .tooManyPendingAtCarrier: self = .carrierLimit
+            case .tooManyPendingForUser, .tooManyPendingForUserOfCaller, .promptedTooOften, .promptedTooOftenByCaller:
+                self = .userLimit
+            }
+        }
+    }
+
+    package fileprivate(set) var counts: [Outcome: UInt64] = [:]
+}
+
+/// Counts requests for prompts.
+final class PromptCounter: Sendable {
+    private let counts = Mutex(PromptStatistics())
+
+    func count(_ outcome: PromptStatistics.Outcome) { counts.withLock { $0.counts[outcome, default: 0] += 1 } }
+
+    var statistics: PromptStatistics { counts.withLock { $0 } }
+}
+
+/// Whose prompts the requests of a call count as (`BackchannelPrompt`), and how many there may be.
+package struct PromptQuota: Sendable {
+    /// The caller for which they count: an API key, or an address where there is none.
+    package var caller: Caller
+    /// How many prompts one user may get, of all callers; nil for any number.
+    package var perUser: SharedAllowance?
+    /// How many prompts the caller may cause at providers that are no carriers, for all users together, besides those
+    /// that led to a sign-in; nil for any number. Only the provider knows which hints name the same user, so that many
+    /// spellings of one hint would give a user many prompts.
+    package var perCaller: SharedAllowance?
+
+    package init(of caller: Caller, perUser: SharedAllowance? = nil, perCaller: SharedAllowance? = nil) {
+        self.caller = caller
+        self.perUser = perUser
+        self.perCaller = perCaller
     }
 }

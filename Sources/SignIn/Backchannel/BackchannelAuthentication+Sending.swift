@@ -22,27 +22,22 @@ extension BackchannelAuthentication {
         _ request: BackchannelAuthenticationParameters.ProviderRequest, to context: BackchannelAuthenticationContext,
         _ mode: BackchannelTokenDeliveryMode
     ) throws(SignInError) -> AuthenticationRequest {
-        let metadata = try provided(try context.carrier.metadataForBackchannelAuthentication())
+        let metadata: BackchannelAuthenticationMetadata
+        do throws(OIDCError) {
+            metadata = try context.carrier.metadataForBackchannelAuthentication()
+        } catch {
+            throw SignInError.carrierCannotStart.explained(by: error)
+        }
         guard metadata.mayDeliver(by: mode) else { throw .deliveryModeNotSupported }
         guard request.userCode == nil || metadata.acceptsUserCode else { throw .userCodeNotSupported }
         let needsMessage = context.target.provider.openID?.requiresBindingMessage ?? false
         guard request.bindingMessage != nil || !needsMessage else { throw .bindingMessageMissing }
-        var message = BackchannelAuthenticationRequest(scopes: context.scopes, hint: request.user.hint)
+        var message = BackchannelAuthenticationRequest(scopes: context.demand.scopes, hint: request.user.hint)
         message.bindingMessage = request.bindingMessage
-        message.acrValues = context.acrValues
+        message.acrValues = context.demand.acrValues
         message.requestedExpiry = request.requestedExpiry
         message.userCode = request.userCode
         return .provider(message, mode)
-    }
-
-    private func provided<Value>(
-        _ value: @autoclosure () throws(OIDCError) -> Value
-    ) throws(SignInError) -> Value {
-        do throws(OIDCError) {
-            return try value()
-        } catch {
-            throw SignInError.carrierCannotStart.explained(by: error)
-        }
     }
 
     /// The latest request of a record, not yet sent.
@@ -56,7 +51,7 @@ extension BackchannelAuthentication {
 
     /// Sends a request, and records the id that the carrier gives it.
     func ask(
-        _ context: BackchannelAuthenticationContext, _ request: NewRequest, _ log: inout BackchannelAuthenticationLog
+        _ context: BackchannelAuthenticationContext, _ request: NewRequest, _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         log.begin(.request)
         let response: BackchannelAuthenticationResponse
@@ -105,7 +100,7 @@ extension BackchannelAuthentication {
         _ = try? await change(request.record) { (record, now) throws(SignInError) in
             guard record.notification == request.token.hash else { return false }
             record.phase = .failed
-            record.failure = BackchannelAuthenticationFailure(ofSending: error).text
+            record.failure = BackchannelAuthenticationFailure.request(error).text
             record.forgetUser()
             record.removedAt =
                 record.attempt == 1
@@ -145,12 +140,12 @@ extension BackchannelAuthenticationContext {
         _ token: NotificationToken, signedWith key: ClientKey, _ endpoint: EndpointURL
     ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
         var request = ServerInitiatedAuthorizationRequest(
-            clientID: client.id, redirectURI: terms.redirectURI, loginHint: terms.loginHint, scopes: scopes,
+            clientID: client.id, redirectURI: terms.redirectURI, loginHint: terms.loginHint, scopes: demand.scopes,
             state: token.state, nonce: token.nonce, correlationID: correlationID, notificationEndpoint: endpoint,
             notificationToken: token.text)
-        request.acrValues = acrValues
-        request.context = terms.context
-        request.prompt = prompt
+        request.acrValues = demand.acrValues
+        request.context = demand.context
+        request.prompt = demand.prompt
         request.options = terms.options
         return try await relyingParty.start(request, signedWith: key, provider: carrier)
     }

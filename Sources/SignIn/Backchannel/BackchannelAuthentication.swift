@@ -16,31 +16,19 @@ package import StorageModel
 /// case .ended(let outcome): …
 /// }
 /// ```
-package struct BackchannelAuthentication: Sendable {
+package struct BackchannelAuthentication: UseCase {
     /// The path of the notification endpoint, where carriers post the outcome.
     package static let notificationPath = "/auth/zenkey-async-signin/notification"
 
     /// The path of the notification endpoint of a provider.
     package static func notificationPath(of provider: String) -> String { "/auth/\(provider)/backchannel/notification" }
 
-    let providers: Providers
+    let environment: Environment
     let configuration: SignInConfiguration
-    let store: any BackchannelAuthenticationStore & IdentityStore
-    let sessions: Sessions
-    let registrationOffers: RegistrationOffers
-    let vault: TokenVault
-    let claimsVault: ClaimsVault
-    let oneTimeStore: EncryptedOneTimeStore
+    let store: any BackchannelAuthenticationStore
+    let completion: SignInCompletion
     let pace: PollPace
     let prompts = PromptCounter()
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
-    /// For callers without an API key.
-    let refusals: LogSamplers
-    let observer: SignInObserver
-    /// Keeps capsules of failures; nil if none are made.
-    let capsules: CapsuleRecorder?
 
     package var promptStatistics: PromptStatistics { prompts.statistics }
 
@@ -59,7 +47,7 @@ package struct BackchannelAuthentication: Sendable {
         let terms = BackchannelAuthenticationRecord.Terms(request, correlationID)
         return try await logged(.start, terms, for: caller, sentNames: request.sentNames) {
             (log) async throws(SignInError) in
-            try await begin(terms, request.request, for: caller, quota, endpoint, &log)
+            try await begin(terms, request.request, for: caller, quota, endpoint, log)
         }
     }
 
@@ -85,7 +73,7 @@ package struct BackchannelAuthentication: Sendable {
         }
         let outcome = try await logged(.end, found.terms, for: caller) { (log) async throws(SignInError) in
             if case .refused(let status) = step { throw refusal(status, found) }
-            let outcome = try await end(found, givingBackTo: allowance, &log)
+            let outcome = try await end(found, givingBackTo: allowance, log)
             log.outcome = outcome
             return outcome
         }
@@ -106,7 +94,7 @@ package struct BackchannelAuthentication: Sendable {
             guard found.polling == nil else { throw .backchannelNotRepeated }
             try checkRetry(of: found, at: clock.now())
             log.begin(.discovery)
-            let context = try await context(of: found.terms)
+            let context = try await context(of: found.terms, log)
             let message = try context.carrierRequest(notifiedAt: endpoint)
             log.begin(.store)
             guard let network = context.network,
@@ -124,7 +112,7 @@ package struct BackchannelAuthentication: Sendable {
             }
             return try await ask(
                 context, NewRequest(record: record, prompt: prompt, token: token, handle: handle, message: message),
-                &log)
+                log)
         }
     }
 
@@ -150,10 +138,10 @@ package struct BackchannelAuthentication: Sendable {
 
     private func begin(
         _ terms: BackchannelAuthenticationRecord.Terms, _ request: BackchannelAuthenticationParameters.Request,
-        for caller: Caller, _ quota: PromptQuota, _ endpoint: EndpointURL?, _ log: inout BackchannelAuthenticationLog
+        for caller: Caller, _ quota: PromptQuota, _ endpoint: EndpointURL?, _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
         log.begin(.discovery)
-        let context = try await context(of: terms)
+        let context = try await context(of: terms, log)
         let message: AuthenticationRequest
         switch (request, context.deliveryMode) {
         case (.carrier, nil): message = try context.carrierRequest(notifiedAt: endpoint)
@@ -174,7 +162,7 @@ package struct BackchannelAuthentication: Sendable {
         try check(
             try await stored(await store.addBackchannelAuthentication(added, for: prompt, limits: limits, at: now)))
         return try await ask(
-            context, NewRequest(record: record, prompt: prompt, token: token, handle: handle, message: message), &log)
+            context, NewRequest(record: record, prompt: prompt, token: token, handle: handle, message: message), log)
     }
 }
 
@@ -209,11 +197,12 @@ extension BackchannelAuthenticationRecord.Terms {
         if case .carrier(let request) = request.request { carrier = request }
         self.init(
             provider: request.provider, clientID: request.clientID.text, network: carrier?.network.text ?? "",
-            redirectURI: carrier?.redirectURI ?? "", scope: request.scopes.joined(separator: " "),
+            redirectURI: carrier?.redirectURI ?? "", scope: request.demand.scopes.joined(separator: " "),
             loginHint: carrier?.loginHint.text ?? Secret(""), correlationID: correlationID.text)
-        acrValues = request.acrValues.isEmpty ? nil : request.acrValues.joined(separator: " ")
-        context = carrier?.context
-        prompt = carrier.flatMap { Prompt.text($0.prompt) }
+        let demand = request.demand
+        acrValues = demand.acrValues.isEmpty ? nil : demand.acrValues.joined(separator: " ")
+        context = demand.context
+        prompt = Prompt.text(demand.prompt)
         options = carrier?.options
     }
 }

@@ -84,3 +84,45 @@ package enum BackchannelAuthenticationProgress: Sendable {
     case pending
     case ended(SignInOutcome)
 }
+
+/// Why a backchannel authentication failed, stored until the client asks.
+struct BackchannelAuthenticationFailure: Sendable, Hashable {
+    /// As it is stored.
+    let text: String
+
+    /// The carrier contradicted itself.
+    static let contradiction = Self(text: "contradiction")
+    /// The provider's tokens cannot be used.
+    static let unusable = Self(text: "unusable")
+
+    static func idToken(_ check: IDTokenCheck) -> Self { Self(text: "id_token:" + check.rawValue) }
+
+    /// - Parameter code: As the carrier sent it; `unknown_error` if it is no valid error code.
+    static func carrier(sending code: String) -> Self {
+        carrier(OIDCError(.carrierRefused, carrierError: code, reason: "").carrierError ?? "unknown_error")
+    }
+
+    /// - Parameter code: A valid error code.
+    static func carrier(_ code: String) -> Self { Self(text: "carrier:" + code) }
+
+    /// A request that failed or was refused.
+    static func request(_ error: SignInError) -> Self {
+        carrier(error.carrierCode ?? (error.errorType == .configurationError ? "invalid_client" : "server_error"))
+    }
+
+    /// The error for the client.
+    var error: SignInError {
+        let parts = text.split(ascii: ":", maxSplits: 1).map(String.init)
+        switch (parts.first, parts.last) {
+        case ("contradiction", _):
+            return .carrierError("The carrier contradicted itself about this sign-in. Start a new sign-in.")
+        case ("unusable", _): return .carrierError("The provider's tokens cannot be used. Start a new sign-in.")
+        case ("carrier", let code?): return .refusedBackchannel(code)
+        case ("id_token", let name?):
+            guard let check = IDTokenCheck(rawValue: name) else { break }
+            return SignInError(.failed(check), codeWasPosted: true)
+        default: break
+        }
+        return .refusedBackchannel("unknown_error")
+    }
+}

@@ -3,6 +3,7 @@ import FoundationEssentials
 import OpenIDConnect
 import Primitives
 import StorageModel
+import Synchronization
 
 /// When a provider is polled: never faster than its interval, one poll at a time, by all instances together (CIBA Core
 /// sections 7.3 and 11).
@@ -86,8 +87,30 @@ extension TokenPolling {
 
     /// Only the client has the handle, so that a stolen database reveals no request.
     private static func key(_ handle: Secret) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Array(handle.exposed.utf8)),
-            info: Array("backchannel authentication request".utf8), outputByteCount: 32)
+        SymmetricKey(derivedFrom: handle.exposed, for: "backchannel authentication request")
+    }
+}
+
+/// Admits one poll a second for each backchannel authentication.
+final class PollPace: Sendable {
+    static let interval = Duration.seconds(1)
+
+    private let uptime: Uptime
+    private let polls: Mutex<BoundedCache<TokenHash, Duration>>
+
+    /// - Parameter capacity: How many sign-ins' last polls are remembered.
+    init(uptime: Uptime, capacity: Int = 65_536) {
+        self.uptime = uptime
+        polls = Mutex(BoundedCache(capacity: capacity))
+    }
+
+    /// Whether a poll is admitted now. A refused poll does not prolong the wait.
+    func admits(_ handle: TokenHash) -> Bool {
+        let now = uptime.elapsed()
+        return polls.withLock { polls in
+            if let last = polls[handle], now - last < Self.interval { return false }
+            polls.put(now, for: handle)
+            return true
+        }
     }
 }

@@ -153,15 +153,14 @@ extension Capsule {
             let used = source.record.keySets.isEmpty ? held : source.record.keySets
             guard status != nil || !used.isEmpty else { return nil }
             let keyID = explanation?.header?["kid"]?.string
-            var sets: [JSONValue] = []
-            for set in used {
-                let keys = set.shapes(ofKeysNamed: keyID, limit: Self.maximumKeys).map { key in
-                    JSONValue.object(of: [
-                        ("kid", key.keyID.map { .string(shape.pseudonyms.pseudonym(of: $0)) }),
-                        ("algs", .texts(key.algorithms.map(\.rawValue))), ("bits", .integer(Int64(key.bits))),
-                    ])
-                }
-                sets.append(.array(keys))
+            let sets = used.map { set in
+                JSONValue.array(
+                    set.shapes(ofKeysNamed: keyID, limit: Self.maximumKeys).map { key in
+                        .object(of: [
+                            ("kid", key.keyID.map { .string(shape.pseudonyms.pseudonym(of: $0)) }),
+                            ("algs", .texts(key.algorithms.map(\.rawValue))), ("bits", .integer(Int64(key.bits))),
+                        ])
+                    })
             }
             let now = source.at.secondsSinceEpoch
             return .object(of: [
@@ -231,9 +230,7 @@ extension Capsule {
     }
 
     private mutating func shown(_ members: [CapsuleSubject.Member]) -> [(name: String, value: JSONValue?)] {
-        var all: [(name: String, value: JSONValue?)] = []
-        for member in members { all.append((member.name, member.value.map { shown($0) })) }
-        return all
+        members.map { ($0.name, $0.value.map { shown($0) }) }
     }
 
     private mutating func shown(_ value: CapsuleSubject.Value) -> JSONValue {
@@ -252,9 +249,7 @@ extension Capsule {
 
     private var responses: JSONValue {
         mutating get {
-            var shown: [JSONValue] = []
-            for exchange in source.record.exchanges { shown.append(response(exchange)) }
-            return .array(shown)
+            .array(source.record.exchanges.map { response($0) })
         }
     }
 
@@ -316,22 +311,18 @@ extension Capsule {
             guard let explanation, let validation = source.record.validation,
                 let rules = source.subject.relyingParty?.idTokenRules
             else { return nil }
-            var shown: [JSONValue] = []
-            for step in explanation.steps {
-                let names = step.check.members
-                var found: [(name: String, value: JSONValue?)] = []
-                for name in names {
+            let shown = explanation.steps.map { step in
+                let found = step.check.members.map { name -> (name: String, value: JSONValue?) in
                     let value = explanation.claims?[name] ?? explanation.header?[name]
-                    found.append((name, value.map { shape.shape($0, named: name) }))
+                    return (name, value.map { shape.shape($0, named: name) })
                 }
                 // The keys of the sign-in may be gone: it was refused by this check all the same.
                 let verdict = step.check == source.error.check ? .failed : step.verdict
-                shown.append(
-                    .object(of: [
-                        ("check", .string(step.check.rawValue)), ("verdict", .string(verdict.rawValue)),
-                        ("expected", expected(by: step.check, validation, rules)),
-                        ("found", names.isEmpty ? nil : .object(of: found)),
-                    ]))
+                return JSONValue.object(of: [
+                    ("check", .string(step.check.rawValue)), ("verdict", .string(verdict.rawValue)),
+                    ("expected", expected(by: step.check, validation, rules)),
+                    ("found", found.isEmpty ? nil : .object(of: found)),
+                ])
             }
             return .object(of: [("at", .integer(validation.at.secondsSinceEpoch)), ("results", .array(shown))])
         }

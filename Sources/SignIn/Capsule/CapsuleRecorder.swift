@@ -154,9 +154,13 @@ extension CapsuleRecorder? {
     /// Runs an operation with a record of what providers send. If it fails, its capsule is kept.
     ///
     /// An operation within another one adds to that one's record. Only one of them may have a subject for a failure.
-    /// - Parameter failed: Called with the failure, whether or not capsules are made. Returns what the capsule is
-    ///   about; nil for a failure that leaves none.
+    /// - Parameters:
+    ///   - correlationID: Is in the error; nil for an operation that names none.
+    ///   - sentNames: As in ``SignInError/with(_:_:)``.
+    ///   - failed: Called with the failure, whether or not capsules are made. Returns what the capsule is about; nil for
+    ///     a failure that leaves none.
     func recording<Value>(
+        as correlationID: CorrelationID? = nil, _ sentNames: [String: String] = [:],
         _ operation: () async throws(SignInError) -> Value, failed: (SignInError) -> CapsuleSubject?
     ) async throws(SignInError) -> Value {
         let outer = ProtocolRecord.current
@@ -168,7 +172,7 @@ extension CapsuleRecorder? {
             }.get()
         } catch {
             if let subject = failed(error), let record { await self?.keep(subject, error, record) }
-            throw error
+            throw correlationID.map { error.with($0, sentNames) } ?? error
         }
     }
 

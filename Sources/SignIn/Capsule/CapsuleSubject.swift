@@ -129,43 +129,41 @@ extension CapsuleSubject {
         ]
     }
 
-    /// A sign-in, or what is made of one.
-    init(_ flow: CapsuleFlow, _ attempt: SignInAttempt, _ times: StepTimes, _ more: [Member] = []) {
-        let request = attempt.request
+    /// A run, or what is made of one.
+    private init(_ flow: CapsuleFlow, _ run: SignInRun, _ more: [Member] = []) {
+        let request = run.request
         self.init(
-            flow: flow, correlationID: attempt.correlationID.text, provider: request.provider.text,
-            client: attempt.client,
-            relyingParty: attempt.relyingParty, network: request.network, times: times,
+            flow: flow, correlationID: run.correlationID.text, provider: request.provider.text, client: run.client,
+            relyingParty: run.relyingParty, network: request.network, times: run.log.times,
             requested: [
                 ("redirect_uri", request.redirectURI.isEmpty ? nil : .text(request.redirectURI)),
                 ("started_here", .flag(request.wasStartedHere)), ("operator_token", .flag(request.isOperatorToken)),
                 ("code", .secret(request.code)), ("has_code_verifier", .flag(request.codeVerifier != nil)),
-                ("nonce", request.nonce.map { .secret($0) }), ("scopes", .words(request.scopes)),
-                ("acr_values", request.acrValues.isEmpty ? nil : .words(request.acrValues)),
-                ("context", request.context.map { .secret(Secret($0)) }),
-                ("max_age", request.authentication.maximumAge.map { .number($0) }),
-            ] + more)
+                ("nonce", request.nonce.map { .secret($0) }),
+            ] + request.demand.capsuleMembers + [("max_age", request.demand.maximumAge.map { .number($0) })] + more)
     }
 
-    /// The sign-in of a log line; nil if it failed before it began a step. A repeated request that is refused as before
+    /// A run that has a log line; nil if it failed before it began a step. A repeated request that is refused as before
     /// began no other step than `recall`: it has the capsule of the first.
-    init?(_ log: SignInLog, _ flow: CapsuleFlow? = nil) {
-        guard let attempt = log.attempt, let step = log.stepTimes.last, step != .recall else { return nil }
-        let request = attempt.request
-        let usual: CapsuleFlow = request.wasStartedHere ? .redirect : request.isOperatorToken ? .operatorToken : .code
-        self.init(flow ?? usual, attempt, log.stepTimes)
+    init?(_ run: SignInRun) {
+        guard let step = run.log.times.last, step != .recall else { return nil }
+        let request = run.request
+        let flow: CapsuleFlow =
+            switch run.log.kind {
+            case .link: .link
+            case .transaction: .transaction
+            case .signIn, .backchannelAuthentication:
+                request.wasStartedHere ? .redirect : request.isOperatorToken ? .operatorToken : .code
+            }
+        self.init(flow, run)
         // A link and a transaction have a session.
-        if flow == nil, request.wasStartedHere || request.isKeyless { origin = .keyless }
+        if run.log.kind == .signIn, request.wasStartedHere || request.isKeyless { origin = .keyless }
     }
-}
 
-extension CapsuleSubject {
     /// A verification of a phone number; nil if it failed before the operator was asked.
     init?(_ findings: VerifyPhoneNumber.Findings) {
-        guard let attempt = findings.attempt, let step = findings.step else { return nil }
-        var times = StepTimes()
-        times.begin(step)
-        self.init(.phoneVerification, attempt, times, [("phone_number", findings.number.map { .secret(Secret($0)) })])
+        guard let run = findings.run, run.log.times.last != nil else { return nil }
+        self.init(.phoneVerification, run, [("phone_number", findings.number.map { .secret(Secret($0)) })])
     }
 
     /// A question to Telco Finder, before an operator is known. Only a verification is certain to have a session: a

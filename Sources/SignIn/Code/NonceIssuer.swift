@@ -3,13 +3,11 @@ import StorageModel
 
 /// Issues nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): a stolen code is worth nothing without
 /// the nonce it belongs to.
-package struct NonceIssuer: Sendable {
-    let providers: Providers
+package struct NonceIssuer: UseCase {
+    let environment: Environment
     /// In seconds.
     let lifetime: Int64
     let store: any NonceStore
-    let clock: WallClock
-    let random: RandomSource
 
     /// What an app puts into its authorization request.
     package struct Issued: Sendable {

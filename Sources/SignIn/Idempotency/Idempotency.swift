@@ -74,15 +74,13 @@ struct Idempotency: Sendable {
     /// - Parameter session: The session that the code adds an identity to; nil for a sign-in.
     /// - Throws: The error of the earlier run; `invalid_grant` if a session of the user was ended since, or after too
     ///   many retries; `temporarily_unavailable`, and then nothing was posted.
-    func begin(
-        _ request: SignInRequest, linkedTo session: String? = nil, _ log: inout SignInLog
-    ) async throws(SignInError) -> Start {
-        if !hasRead.isSet { try await readEarlier(&log) }
-        let isRepeatable = request.codeVerifier != nil
+    func begin(_ run: SignInRun, linkedTo session: String? = nil) async throws(SignInError) -> Start {
+        if !hasRead.isSet { try await readEarlier(run) }
+        let isRepeatable = run.request.codeVerifier != nil
         var turn = Turn(
-            key: IdempotencyKey(request, linkedTo: session), window: window, isRepeatable: isRepeatable,
+            key: IdempotencyKey(run.request, linkedTo: session), window: window, isRepeatable: isRepeatable,
             isStored: session == nil && isRepeatable)
-        if turn.isStored, foundEarlier.isSet, let former = formerKey(of: request),
+        if turn.isStored, foundEarlier.isSet, let former = formerKey(of: run.request),
             table.hasSession(for: former, at: clock.now())
         {
             turn.key = former
@@ -91,10 +89,10 @@ struct Idempotency: Sendable {
         case .lead(let nonceTakenAt):
             turn.nonceTakenAt = nonceTakenAt
             // The browser's `state` is good once, so that a redirect has no retry.
-            guard turn.isStored, store.isShared, !request.wasStartedHere else { return .proceed(turn) }
+            guard turn.isStored, store.isShared, !run.request.wasStartedHere else { return .proceed(turn) }
             let recalled: Result<Outcome, SignInError>?
             do throws(SignInError) {
-                recalled = try await recall(turn.key, turn, &log)
+                recalled = try await recall(turn.key, turn, run)
             } catch {
                 end(turn, error)
                 throw error
@@ -103,10 +101,10 @@ struct Idempotency: Sendable {
             turn.isReplay = true
             return .replay(try recalled.get(), turn)
         case .done(let result):
-            log.foundEarlierOne()
+            run.log.wasSentBefore = true
             turn.isReplay = true
             if case .success(.verified(_, isUnknown: true)) = result { turn.userWasUnknown = true }
-            return .replay(try await stillValid(result, of: request, turn, &log), turn)
+            return .replay(try await stillValid(result, run, turn), turn)
         }
     }
 
@@ -127,13 +125,13 @@ struct Idempotency: Sendable {
     /// - Throws: The failure, if there is none; `temporarily_unavailable` if that is unknown, and the next retry asks
     ///   again.
     func finish(
-        _ turn: Turn, _ failure: SignInError, of request: SignInRequest, _ log: inout SignInLog
+        _ turn: Turn, _ failure: SignInError, of run: SignInRun
     ) async throws(SignInError) -> (Outcome, Turn) {
         var reason = failure
         if turn.isStored, store.isShared, failure.codeMayBeSpent || failure == .nonceNotIssued {
             var recalled: Result<Outcome, SignInError>?
             do throws(SignInError) {
-                recalled = try await recall(afterFailureOf: request, turn, &log)
+                recalled = try await recall(afterFailureOf: run, turn)
             } catch {
                 reason = error
             }
@@ -157,8 +155,8 @@ struct Idempotency: Sendable {
     /// code could be posted again.
     /// Not inlined: its variables would have their place in the memory of every sign-in.
     @inline(never)
-    private func readEarlier(_ log: inout SignInLog) async throws(SignInError) {
-        log.begin(.recall)
+    private func readEarlier(_ run: SignInRun) async throws(SignInError) {
+        run.begin(.recall)
         let failure = await reading.value(for: true, unless: { _ in hasRead.isSet ? .some(nil) : nil }) {
             let now = clock.now()
             // Nothing of before the start is still in its window.
@@ -188,13 +186,13 @@ struct Idempotency: Sendable {
     /// Not inlined: its variables would have their place in the memory of every sign-in.
     @inline(never)
     private func stillValid(
-        _ result: Result<Outcome, SignInError>, of request: SignInRequest, _ turn: Turn, _ log: inout SignInLog
+        _ result: Result<Outcome, SignInError>, _ run: SignInRun, _ turn: Turn
     ) async throws(SignInError) -> Outcome {
         switch result {
         case .failure(let error):
             // The instance that spent the code may have been at work still when this one was refused.
             guard turn.isStored, error.codeMayBeSpent, store.isShared,
-                let recalled = try await recall(afterFailureOf: request, turn, &log)
+                let recalled = try await recall(afterFailureOf: run, turn)
             else { throw error }
             return try recalled.get()
         case .success(.verified(let verified, _)) where turn.isStored:
@@ -219,24 +217,24 @@ struct Idempotency: Sendable {
     /// Looks the sign-in up in the store after a failure, also under the key of instances of an earlier version. Only
     /// after a failure, because each look-up costs a sign-in a read.
     private func recall(
-        afterFailureOf request: SignInRequest, _ turn: Turn, _ log: inout SignInLog
+        afterFailureOf run: SignInRun, _ turn: Turn
     ) async throws(SignInError) -> Result<Outcome, SignInError>? {
-        if let found = try await recall(turn.key, turn, &log) { return found }
-        guard request.caller != nil else { return nil }
-        return try await recall(IdempotencyKey(withoutCallerOf: request), turn, &log)
+        if let found = try await recall(turn.key, turn, run) { return found }
+        guard run.request.caller != nil else { return nil }
+        return try await recall(IdempotencyKey(withoutCallerOf: run.request), turn, run)
     }
 
     /// Looks the sign-in up in the store. One that is there is in memory from now on, and over.
     /// Not inlined: its variables would have their place in the memory of every sign-in.
     @inline(never)
     private func recall(
-        _ key: IdempotencyKey, _ turn: Turn, _ log: inout SignInLog
+        _ key: IdempotencyKey, _ turn: Turn, _ run: SignInRun
     ) async throws(SignInError) -> Result<Outcome, SignInError>? {
-        log.begin(.recall)
+        run.begin(.recall)
         let now = clock.now()
         let found = try await stored(await store.recentSignIn(key.bytes, at: now))
         guard let found else { return nil }
-        log.foundEarlierOne()
+        run.log.wasSentBefore = true
         return table.end(turn.key, with: found.session, since: since(found, at: now), at: clock.now())
     }
 

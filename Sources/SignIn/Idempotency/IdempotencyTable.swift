@@ -1,3 +1,4 @@
+import Crypto
 import OpenIDConnect
 import Primitives
 import StorageModel
@@ -213,5 +214,119 @@ extension IdempotencyTable.Result {
         case .success: true
         case .failure(let error): error.codeMayBeSpent
         }
+    }
+}
+
+/// Identifies a retry of the same sign-in: 128 bits of a SHA-256 over every field that affects the outcome, and the
+/// caller.
+///
+/// All fields, because a stolen code without its verifier, or with another nonce, must not pass for a retry. The
+/// caller, because what one app was given is not for another.
+package struct IdempotencyKey: Sendable, Hashable {
+    private let high: UInt64
+    private let low: UInt64
+
+    /// The 16 bytes in the store.
+    var bytes: [UInt8] { [high, low].withUnsafeBytes { Array($0) } }
+
+    /// The key in the store; nil unless there are 16 bytes.
+    init?(bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        (high, low) = bytes.withUnsafeBytes {
+            ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        }
+    }
+
+    /// - Parameter session: The session that the code adds an identity to; nil for a sign-in.
+    package init(_ request: SignInRequest, linkedTo session: String? = nil) {
+        var fields = Fields(request, linkedTo: session)
+        if let caller = request.caller { fields.add(caller) }
+        self.init(fields)
+    }
+
+    /// The key of a sign-in under earlier versions, which left the caller out. Their records have it until a minute
+    /// after the last instance was replaced.
+    init(withoutCallerOf request: SignInRequest) { self.init(Fields(request, linkedTo: nil)) }
+
+    private init(_ fields: Fields) {
+        (high, low) = SHA256.hash(data: fields.bytes).withUnsafeBytes {
+            ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        }
+    }
+}
+
+/// Each field follows its length, so that no two lists of fields have the same bytes.
+private struct Fields {
+    private(set) var bytes: [UInt8] = []
+
+    init(_ request: SignInRequest, linkedTo session: String?) {
+        bytes.reserveCapacity(768)
+        add(session)
+        add(request.provider.text)
+        add(request.clientID.text)
+        add(request.code.exposed)
+        add(request.network?.text)
+        add(request.redirectURI)
+        add(request.codeVerifier?.secret.exposed)
+        add(request.nonce?.exposed)
+        add(request.demand.acrValues)
+        add(request.demand.context)
+        add(request.demand.scopes)
+        add(request.state)
+        if request.isOperatorToken { add("operator token") }
+        if let recency = request.demand.recency { add("authentication " + recency) }
+    }
+
+    mutating func add(_ texts: [String]) {
+        add(count: texts.count)
+        for text in texts { add(text) }
+    }
+
+    mutating func add(_ text: String?) {
+        guard let text else { return add(count: -1) }
+        add(count: text.utf8.count)
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    mutating func add(_ hash: TokenHash) {
+        add(count: 32)
+        hash.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    }
+
+    private mutating func add(count: Int) {
+        withUnsafeBytes(of: Int64(count)) { bytes.append(contentsOf: $0) }
+    }
+}
+
+/// A session that a sign-in gave, without an allocation of its own: thousands are kept.
+struct CompactSession: Sendable {
+    private enum Identifier: Sendable {
+        /// That of every session this version makes: 16 bytes, base64url.
+        case bytes(UInt64, UInt64)
+        case text(String)
+    }
+
+    let user: UserID
+    private let endings: Int64
+    private let identifier: Identifier
+
+    init(_ session: GivenSession) {
+        (user, endings) = (session.user, session.endings)
+        if let bytes = Base64URL.decode(session.id), bytes.count == 16 {
+            identifier = bytes.withUnsafeBytes {
+                .bytes($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            }
+        } else {
+            identifier = .text(session.id)
+        }
+    }
+
+    var session: GivenSession {
+        let id =
+            switch identifier {
+            case .bytes(let first, let second): withUnsafeBytes(of: (first, second)) { Base64URL.encode($0) }
+            case .text(let text): text
+            }
+        return GivenSession(id: id, user: user, endings: endings)
     }
 }

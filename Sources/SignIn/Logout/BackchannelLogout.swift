@@ -4,16 +4,10 @@ package import Primitives
 import StorageModel
 
 /// Ends sessions at a provider's request (OpenID Connect Back-Channel Logout 1.0).
-package struct BackchannelLogout: Sendable {
-    let providers: Providers
+package struct BackchannelLogout: UseCase {
+    let environment: Environment
     let sessions: Sessions
     let store: any SessionStore
-    let clock: WallClock
-    let logger: Logger
-    /// Anyone can post a logout token.
-    let refusals: LogSamplers
-    /// Keeps capsules of failures; nil if none are made.
-    let capsules: CapsuleRecorder?
 
     /// Ends what a logout token names: a session by its `sid`, or all sessions of the identity of its `sub`. It is no
     /// error if there are none.
@@ -100,7 +94,7 @@ package struct BackchannelLogout: Sendable {
         case .done(let ended):
             for user in ended.keys { sessions.forget(user) }
             let count = ended.values.reduce(0, +)
-            sessions.counts.endedByProvider.count(count)
+            sessions.counts.note { $0.endedByProvider += UInt64(clamping: count) }
             return count
         }
     }

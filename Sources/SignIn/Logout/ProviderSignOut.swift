@@ -1,23 +1,21 @@
+import Crypto
 import Logging
 import OpenIDConnect
 package import Primitives
-import StorageModel
+package import StorageModel
 
 /// Signs a user out here and then at the provider, if the provider offers that (OpenID Connect RP-Initiated Logout
 /// 1.0).
 ///
 /// The request has the ID token of the sign-in as `id_token_hint`, where one was kept: without it, many providers ask
 /// the user before they end their session, or do not send the browser back.
-package struct ProviderSignOut: Sendable {
+package struct ProviderSignOut: UseCase {
     /// How long a browser may be at the provider, in seconds.
     package static let lifetime: Int64 = 600
 
-    let providers: Providers
+    let environment: Environment
     let store: any SessionStore
     let oneTimeStore: EncryptedOneTimeStore
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
 
     /// The sign-out at a provider, prepared before any session has ended.
     package struct Exit: Sendable {
@@ -102,4 +100,100 @@ package struct ProviderSignOut: Sendable {
 extension SignInError {
     static let notOfThisProvider = invalidRequest(
         "The session is not of a client of this provider. Name the provider that the user signed in with.")
+}
+
+/// A session whose user signs out, and the token by which its ID token can be opened.
+package struct PresentedSession: Sendable {
+    private enum Opener {
+        case sessionToken(Secret)
+        case refreshToken(PresentedRefreshToken)
+        /// A used refresh token ends the session, and does not reveal what was kept for its owner.
+        case nothing
+    }
+
+    let session: Session
+    private let opener: Opener
+
+    /// A session that was found by its session token.
+    package init(_ session: Session, by token: Secret) {
+        self.session = session
+        opener = .sessionToken(token)
+    }
+
+    /// A session that was found by a refresh token.
+    init(_ session: Session, by refreshToken: PresentedRefreshToken, isLive: Bool) {
+        self.session = session
+        opener = isLive ? .refreshToken(refreshToken) : .nothing
+    }
+
+    /// The session's ID token; nil if the presented token does not open it.
+    func open(_ idToken: SealedIDToken) -> IDTokenHint? {
+        switch opener {
+        case .sessionToken(let token): idToken.hint(forSessionToken: token)
+        case .refreshToken(let token): idToken.hint(for: token)
+        case .nothing: nil
+        }
+    }
+}
+
+extension Sessions {
+    /// The session of a page, by its session token or, if that has expired, by its refresh token.
+    /// - Throws: `temporarily_unavailable`.
+    package func presented(token: Secret?, refreshToken: Secret?) async throws(SignInError) -> PresentedSession? {
+        if let token, let found = try await authenticate(token) { return PresentedSession(found.session, by: token) }
+        guard let refreshToken = refreshToken.flatMap({ PresentedRefreshToken($0) }) else { return nil }
+        switch try await state(of: refreshToken) {
+        case .live(let found): return PresentedSession(found.session, by: refreshToken, isLive: true)
+        case .justSpent(let found, _), .spent(let found):
+            return PresentedSession(found.session, by: refreshToken, isLive: false)
+        case .unknown: return nil
+        }
+    }
+}
+
+/// The encryption of the ID tokens that are kept for logout: AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869)
+/// derives from the family of the session's refresh tokens, so that the next refresh tokens open it as well.
+///
+/// A session token reveals no family. So this key is also stored, encrypted under one that the session token derives,
+/// and encrypted again for the new session token at each refresh. The store has only hashes of all these tokens.
+extension SealedIDToken {
+    /// Nil if the tokens are not those of a session.
+    init?(_ hint: IDTokenHint, openedBy tokens: SessionTokens) {
+        guard let refreshToken = PresentedRefreshToken(tokens.refreshToken),
+            let content = try? Self.key(of: refreshToken).seal(
+                Array((hint.issuer + "\n" + hint.token.exposed).utf8)),
+            let sessionKey = Self.sessionKey(for: tokens.token.exposed, of: refreshToken)
+        else { return nil }
+        self.init(content: content, sessionKey: sessionKey)
+    }
+
+    /// The key of a session's ID token, encrypted for a new session token.
+    static func sessionKey(for token: String, of refreshToken: PresentedRefreshToken) -> [UInt8]? {
+        let key = key(of: refreshToken).withUnsafeBytes { Array($0) }
+        return try? Self.key(ofSessionToken: token).seal(key)
+    }
+
+    /// The ID token; nil for the token of another session, and for one that a refresh has replaced.
+    func hint(forSessionToken token: Secret) -> IDTokenHint? {
+        guard let key = Self.key(ofSessionToken: token.exposed).open(sessionKey), key.count == 32 else { return nil }
+        return hint(under: SymmetricKey(data: key))
+    }
+
+    /// The ID token; nil for a refresh token of another session.
+    func hint(for refreshToken: PresentedRefreshToken) -> IDTokenHint? { hint(under: Self.key(of: refreshToken)) }
+
+    private func hint(under key: SymmetricKey) -> IDTokenHint? {
+        guard let bytes = key.open(content), let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        return IDTokenHint(
+            issuer: String(decoding: bytes[..<end], as: UTF8.self),
+            token: Secret(String(decoding: bytes[(end + 1)...], as: UTF8.self)))
+    }
+
+    private static func key(of refreshToken: PresentedRefreshToken) -> SymmetricKey {
+        SymmetricKey(derivedFrom: refreshToken.family, for: "latchkey ID token of a session")
+    }
+
+    private static func key(ofSessionToken token: String) -> SymmetricKey {
+        SymmetricKey(derivedFrom: token, for: "latchkey key of a session's ID token")
+    }
 }

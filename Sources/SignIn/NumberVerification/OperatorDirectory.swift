@@ -1,26 +1,24 @@
+import Crypto
 import Logging
 package import OpenIDConnect
 import Primitives
 import StorageModel
+import Synchronization
 
 /// Finds the mobile operator of a request, and says whether a number is the operator's that reports it.
 ///
 /// An operator is always a configured one. GSMA's Telco Finder chooses among them, if a provider has one, and its
 /// answers lead to no other host.
-struct OperatorDirectory: Sendable {
+struct OperatorDirectory: UseCase {
     /// How many look-ups requests may cause: of one number, by all callers together, and by one network of callers. The
     /// limits keep a caller from finding out the operators of many numbers. One caller may use half of a number's, so
     /// that nobody can use it up for the number's owner. Only what Telco Finder is asked counts.
     static let numberAllowance = SharedAllowance(count: 10, seconds: 3600)
     static let callerAllowance = SharedAllowance(count: 60, seconds: 3600)
 
-    let providers: Providers
+    let environment: Environment
     let store: any PhoneVerificationStore
     let answers: TelcoFinderAnswers
-    let clock: WallClock
-    let logger: Logger
-    /// Keeps capsules of failures; nil if none are made.
-    let capsules: CapsuleRecorder?
 
     /// Whom a request to a provider is for: the mobile operator that it chooses, or a provider without operators. A
     /// request that names no operator and no network, but a number, has the operator that Telco Finder names.
@@ -185,5 +183,39 @@ package struct OperatorChoice: Sendable {
         self.network = network
         self.number = number
         self.caller = caller
+    }
+}
+
+/// The answers of Telco Finder that may be kept for a while. In memory only, and without the numbers: a number is known
+/// by its hash with a key that only this process has.
+final class TelcoFinderAnswers: Sendable {
+    /// How many answers are kept; some 300 bytes each.
+    static let capacity = 10_000
+
+    private struct Answer: Sendable {
+        let found: FoundOperator
+        let since: Timestamp
+        let until: Timestamp
+    }
+
+    private let secret = SymmetricKey(size: .bits256)
+    private let answers = Mutex(BoundedCache<TokenHash, Answer>(capacity: capacity))
+
+    /// The HMAC-SHA256 of a number and of the provider that asks.
+    func key(of number: MSISDN, at provider: String) -> TokenHash {
+        TokenHash(hmacOf: provider + "\n" + number.text, key: secret)
+    }
+
+    /// The answer about a number, if one may still be used. After a clock that was set back none may.
+    subscript(key: TokenHash, now: Timestamp) -> FoundOperator? {
+        guard let answer = answers.withLock({ $0[key] }), answer.since <= now, now < answer.until else { return nil }
+        return answer.found
+    }
+
+    /// Keeps an answer as long as it says.
+    func keep(_ found: FoundOperator, under key: TokenHash, at now: Timestamp) {
+        guard found.lifetime > 0 else { return }
+        let answer = Answer(found: found, since: now, until: now.advanced(bySeconds: found.lifetime))
+        answers.withLock { $0.put(answer, for: key) }
     }
 }

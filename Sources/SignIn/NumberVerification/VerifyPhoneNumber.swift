@@ -8,7 +8,7 @@ package import StorageModel
 /// The device is authenticated by an operator token, or over the mobile network by redirects
 /// (`VerifyPhoneNumber+Redirect.swift`). A mismatch never changes the account. The outcome is for the session that
 /// asked, and each operator token and each access token is for one call.
-package struct VerifyPhoneNumber: Sendable {
+package struct VerifyPhoneNumber: UseCase {
     /// What a session asks.
     package struct Question: Sendable {
         /// `+` and digits. Nil for the number of the profile; where it has none, the operator tells the number.
@@ -32,17 +32,14 @@ package struct VerifyPhoneNumber: Sendable {
     }
 
     /// What was found out beside the outcome, for the log, the metrics and the capsule of a failure.
-    struct Findings: Sendable {
+    struct Findings {
+        let correlationID: CorrelationID
         /// Nil until the operator is known.
         var operatorName: String?
         /// Nil until the operator is asked.
-        var attempt: SignInAttempt?
+        var run: SignInRun?
         /// The number that the operator is asked about.
         var number: String?
-        /// What the operator was last asked.
-        var step: SignInReport.Step?
-        var operatorFinding: OperatorFinding?
-        var sim: SIMSwapFinding?
     }
 
     /// Who is asked, and about which number.
@@ -66,18 +63,12 @@ package struct VerifyPhoneNumber: Sendable {
     /// about, counted over all users. Without it, a session could try numbers until the operator confirms one.
     static let allowance = SharedAllowance(count: 10, seconds: 3600)
 
-    let providers: Providers
+    let environment: Environment
     let operators: OperatorDirectory
     let store: any PhoneVerificationStore
     let oneTimeStore: EncryptedOneTimeStore
     let cache: SessionCache
-    let pause: PollPauses
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
     let observer: PhoneVerificationObserver
-    /// Keeps capsules of failures; nil if none are made.
-    let capsules: CapsuleRecorder?
 
     /// Verifies with the TS.43 temporary token of the device.
     /// - Throws: `invalid_request` for a number that is none, or a provider that is not clear; `unauthorized_client`;
@@ -88,18 +79,14 @@ package struct VerifyPhoneNumber: Sendable {
         _ question: Question, with operatorToken: Secret, for holder: SessionAndUser
     ) async throws(SignInError) -> Outcome {
         let correlationID = question.correlationID ?? .random(from: random)
-        var findings = Findings()
-        do throws(SignInError) {
-            return try await capsules.recording { () async throws(SignInError) in
-                let (id, verification) = try await ask(question, operatorToken, holder, correlationID, &findings)
-                log(verification, findings, correlationID)
-                return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
-            } failed: { error in
-                log(error, correlationID, findings)
-                return error.code == .rateLimited ? nil : CapsuleSubject(findings)
-            }
-        } catch {
-            throw error.with(correlationID)
+        var findings = Findings(correlationID: correlationID)
+        return try await capsules.recording(as: correlationID) { () async throws(SignInError) in
+            let (id, verification) = try await ask(question, operatorToken, holder, &findings)
+            log(verification, findings)
+            return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
+        } failed: { error in
+            log(error, findings)
+            return error.code == .rateLimited ? nil : CapsuleSubject(findings)
         }
     }
 
@@ -115,27 +102,25 @@ package struct VerifyPhoneNumber: Sendable {
     }
 
     private func ask(
-        _ question: Question, _ operatorToken: Secret, _ holder: SessionAndUser, _ correlationID: CorrelationID,
-        _ findings: inout Findings
+        _ question: Question, _ operatorToken: Secret, _ holder: SessionAndUser, _ findings: inout Findings
     ) async throws(SignInError) -> (id: String, PhoneVerification) {
+        let correlationID = findings.correlationID
         let inquiry = try await inquiry(question, of: holder.user, correlationID)
         findings.operatorName = inquiry.mobileOperator.name
         var request = SignInRequest(
             operatorToken: operatorToken, provider: inquiry.target.reference, clientID: inquiry.client.id)
         request.correlationID = correlationID
-        let attempt = try SignInAttempt(
-            request, correlationID, providers, pause: pause, clock: clock)
-        findings.attempt = attempt
+        let run = try begin(request, correlationID)
+        findings.run = run
         findings.number = inquiry.number?.text
-        findings.step = .discovery
-        let provider = try await attempt.discoverProvider()
+        let provider = try await run.discoverProvider()
         try await oneTimeStore.spend(oneTimeStore.use(ofOperatorToken: operatorToken, at: request.provider.text))
         let id = random.token()
         let subject = inquiry.verification(id, of: holder, expiresAt: clock.now())
         // After the token, because one that is sent again never comes to the operator.
         try await count(subject)
-        let verification = try await outcome(of: subject, attempt, at: provider, &findings)
-        findings.step = .store
+        let verification = try await outcome(of: subject, run, at: provider, findings)
+        run.begin(.store)
         // Also if the store fails, because the change may have been stored before the failure.
         defer { cache.remove(holder.user.id) }
         let formerHolders = try await stored(
@@ -145,3 +130,165 @@ package struct VerifyPhoneNumber: Sendable {
         return (id, verification)
     }
 }
+
+/// What both ways of a verification have in common: whom to ask, how often, and what the operator says.
+extension VerifyPhoneNumber {
+    /// Whom a question is for. It is counted for its user.
+    /// - Throws: `invalid_request` for a number that is none, or a provider that is not clear; `operator_unknown`;
+    ///   `not_found` for an unknown provider; `rate_limited`; what Telco Finder's failure is.
+    func inquiry(
+        _ question: Question, of user: User, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> Inquiry {
+        let number = (question.phoneNumber ?? user.profile[.phoneNumber]).flatMap(MSISDN.init)
+        guard number != nil || question.phoneNumber == nil else { throw .numberMalformed }
+        let provider = try provider(question.provider)
+        var choice = question.choice
+        choice.number = number
+        choice.caller = choice.caller.of(user.id)
+        try choice.caller.check(mayUseOneOf: provider.allClients)
+        try await admit(number, of: user.id)
+        let target = try await operators.choose(at: provider, choice, .phoneVerification, correlationID)
+        guard let mobileOperator = target.mobileOperator?.settings, let client = target.server.client(nil) else {
+            throw .noOperatorTokens
+        }
+        return Inquiry(number: number, target: target, mobileOperator: mobileOperator, client: client)
+    }
+
+    private func provider(_ name: String?) throws(SignInError) -> Provider {
+        if let name { return try providers.find(name) }
+        let candidates = providers.all.filter { $0.server == nil }
+        guard let only = candidates.first, candidates.count == 1 else {
+            throw candidates.isEmpty ? .unknownProvider(in: providers) : .providerOfNumbersNotNamed
+        }
+        return only
+    }
+
+    /// Counts the verification for its user, unless those of its number are used up. Before the operator is known:
+    /// Telco Finder is asked for no more numbers than a user may verify.
+    private func admit(_ number: MSISDN?, of user: UserID) async throws(SignInError) {
+        let now = clock.now()
+        let ofUser = AllowanceUse(of: "phone verification of user \(user.number)", Self.allowance)
+        var wait = try await stored(await store.phoneVerificationWait(for: uses(of: number, by: user), at: now))
+        if wait == nil { wait = try await stored(await store.countPhoneVerification(for: [ofUser], at: now)) }
+        if let wait { throw .tooManyVerifications(wait) }
+    }
+
+    /// Counts a verification for its number, because the operator is about to be asked.
+    /// - Throws: `rate_limited`, and then the operator must not be asked.
+    func count(_ subject: PendingPhoneVerification) async throws(SignInError) {
+        let uses = uses(of: subject.phoneNumber.flatMap(MSISDN.init), by: subject.user)
+        guard !uses.isEmpty else { return }
+        let wait = try await stored(await store.countPhoneVerification(for: uses, at: clock.now()))
+        if let wait { throw .tooManyVerifications(wait) }
+    }
+
+    /// What a verification uses up of its number's allowance. One user may use half, so that nobody can use it up for
+    /// the number's owner.
+    private func uses(of number: MSISDN?, by user: UserID) -> [AllowanceUse] {
+        guard let number else { return [] }
+        let ofNumber = "phone verification of number \(number.text)"
+        return [
+            AllowanceUse(of: ofNumber, Self.allowance),
+            AllowanceUse(of: "\(ofNumber) by user \(user.number)", Self.allowance.half),
+        ]
+    }
+
+    /// A run at the operator. It has no log line: that of the verification has what it finds.
+    func begin(_ request: SignInRequest, _ correlationID: CorrelationID) throws(SignInError) -> SignInRun {
+        try SignInRun(request, SignInLog(request, correlationID, .signIn, in: environment), in: environment)
+    }
+
+    /// What the operator says of a verification. What it refuses is an outcome.
+    /// - Throws: If it does not respond as it should: nothing is known then.
+    func outcome(
+        of subject: PendingPhoneVerification, _ run: SignInRun, at provider: ProviderMetadata, _ findings: Findings
+    ) async throws(SignInError) -> PhoneVerification {
+        do throws(SignInError) {
+            return try await answer(to: subject, run, at: provider)
+        } catch {
+            guard error.fault == .client else { throw error }
+            await capsules.keep(CapsuleSubject(findings), error)
+            return subject.failed(
+                error.codeText, simSwapped: error.code == .simSwapped ? true : nil, at: clock.now())
+        }
+    }
+
+    private func answer(
+        to subject: PendingPhoneVerification, _ run: SignInRun, at provider: ProviderMetadata
+    ) async throws(SignInError) -> PhoneVerification {
+        guard let mobileOperator = run.mobileOperator else { throw .internalFault }
+        let asked = subject.phoneNumber.flatMap(MSISDN.init)
+        let tokens = try await run.exchangeCode(at: provider, for: mobileOperator.scopes(toVerify: asked))
+        guard let (number, _) = try await run.number(asked, from: mobileOperator, with: tokens, at: provider, operators)
+        else { return subject.ended(.mismatch, phoneNumber: asked?.text, simSwapped: nil, at: clock.now()) }
+        let sim = run.log.simSwap
+        return subject.ended(
+            .verified, phoneNumber: number.text, simSwapped: sim == .unknown ? nil : sim.map { $0 == .swapped },
+            at: clock.now())
+    }
+
+    func log(_ verification: PhoneVerification, _ findings: Findings) {
+        observer(PhoneVerificationReport(verification))
+        write(verification.error ?? verification.status.rawValue, findings)
+    }
+
+    func log(_ error: SignInError, _ findings: Findings) {
+        observer(PhoneVerificationReport(operatorName: findings.operatorName, outcome: .refused(error.code)))
+        write(error.codeText, findings, error)
+    }
+
+    /// Writes a line, and counts nothing.
+    /// - Parameter error: Why the verification failed, if the operator or this server is at fault.
+    func write(_ outcome: String, _ findings: Findings, _ error: SignInError? = nil) {
+        let log = findings.run?.log
+        var metadata: Logger.Metadata = ["correlation_id": "\(findings.correlationID)", "outcome": "\(outcome)"]
+        if let name = findings.operatorName { metadata["operator"] = "\(name)" }
+        error?.write(to: &metadata, failedAt: log?.times.last)
+        if let finding = log?.operatorFinding { metadata["telco_finder"] = "\(finding.rawValue)" }
+        if let sim = log?.simSwap { metadata["sim_swap"] = "\(sim.rawValue)" }
+        logger.log(level: error?.fault.logLevel ?? .info, "phone verification", metadata: metadata)
+    }
+}
+
+/// How a verification of a phone number went. It names no user and no number.
+package struct PhoneVerificationReport: Sendable, Hashable {
+    package enum Outcome: Sendable, Hashable, CaseIterable {
+        case verified, mismatch
+        /// The session has shown that its own browser brought the finding.
+        case confirmed
+        /// With this error; one value for all codes of the operators' own.
+        case refused(SignInError.Code)
+
+        package static let allCases: [Outcome] =
+            [.verified, .mismatch, .confirmed] + SignInError.Code.allCases.map(Outcome.refused)
+
+        /// The name in logs and metrics.
+        package var name: String {
+            switch self {
+            case .verified: "verified"
+            case .mismatch: "mismatch"
+            case .confirmed: "confirmed"
+            case .refused(let code): code.rawValue
+            }
+        }
+    }
+
+    /// The operator's name in the configuration; nil if the request did not come to an operator.
+    package let operatorName: String?
+    package let outcome: Outcome
+}
+
+extension PhoneVerificationReport {
+    init(_ verification: PhoneVerification) {
+        let outcome: Outcome =
+            switch verification.status {
+            case .verified: .verified
+            case .mismatch: .mismatch
+            case .failed: .refused(verification.error.flatMap(SignInError.Code.init) ?? .refusedByCarrier)
+            }
+        self.init(operatorName: verification.operatorName, outcome: outcome)
+    }
+}
+
+/// Called for every outcome of a verification: of the operator's answer, and of a confirmation. It must return quickly.
+package typealias PhoneVerificationObserver = @Sendable (PhoneVerificationReport) -> Void

@@ -6,15 +6,12 @@ package import StorageModel
 /// Fetches a provider's resource for a user, such as Zoom's ZAK, with the tokens of the user's sign-in.
 ///
 /// Only configured resources can be fetched, by name: no URL and no parameter comes from a client.
-package struct ProviderResources: Sendable {
-    let providers: Providers
+package struct ProviderResources: UseCase {
+    let environment: Environment
     let store: any ProviderTokenStore
     let vault: TokenVault
     let refreshes: TokenRefreshes
-    let clock: WallClock
     let uptime: Uptime
-    let random: RandomSource
-    let logger: Logger
 
     /// A resource in the provider's form: a JSON object or array.
     ///

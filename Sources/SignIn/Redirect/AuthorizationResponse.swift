@@ -1,3 +1,4 @@
+import Logging
 package import OpenIDConnect
 package import Primitives
 
@@ -38,5 +39,50 @@ extension AuthorizationResponse {
         }
         issuer = verified.issuer
         clientID = verified.clientID
+    }
+}
+
+/// Signed authorization responses (JWT Secured Authorization Response Mode, JARM).
+extension RedirectSignIn {
+    /// The parameters of a response: of a verified JWT where the provider's response mode demands one, otherwise plain.
+    ///
+    /// A response of the other kind is refused before its `state` is looked up, so that it cannot end the sign-in that
+    /// it names.
+    /// - Parameter failedCheck: The check that the JWT fails.
+    func opened(
+        _ received: ReceivedAuthorizationResponse, _ failedCheck: inout AuthorizationResponseCheck?
+    ) async throws(SignInError) -> AuthorizationResponse {
+        switch received {
+        case .plain(let response):
+            guard !isSigned(at: response.provider) else {
+                throw refusing(.responseNotSigned, of: response.provider)
+            }
+            return response
+        case .signed(let text, let provider):
+            guard isSigned(at: provider) else { throw refusing(.responseSigned, of: provider) }
+            return AuthorizationResponse(try await verified(text, provider, &failedCheck), provider: provider)
+        }
+    }
+
+    /// Whether a provider's responses are signed (JARM).
+    private func isSigned(at provider: String) -> Bool { providers[provider]?.server?.responseMode.isSigned ?? false }
+
+    private func verified(
+        _ text: Secret, _ provider: String, _ failedCheck: inout AuthorizationResponseCheck?
+    ) async throws(SignInError) -> VerifiedAuthorizationResponse {
+        let server = try providers.find(ProviderReference(provider: provider)).server
+        do throws(AuthorizationResponseRefusal) {
+            return try await server.relyingParty.verify(
+                authorizationResponse: text, for: server.clients.mapValues(\.responseSigningAlgorithm))
+        } catch {
+            if case .failed(let check) = error { failedCheck = check }
+            throw refusing(SignInError(error), of: provider)
+        }
+    }
+
+    /// Logs a refusal. It belongs to no sign-in, because the `state` is not believed.
+    private func refusing(_ error: SignInError, of provider: String) -> SignInError {
+        refusals.log(error, "authorization response refused", at: provider, [:], to: logger)
+        return error
     }
 }

@@ -18,7 +18,7 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> RedirectStep {
         var failedCheck: AuthorizationResponseCheck?
         var known: (pending: PendingRedirect, response: AuthorizationResponse)?
-        return try await signIn.capsules.recording { () async throws(SignInError) in
+        return try await capsules.recording { () async throws(SignInError) in
             let response = try await opened(received, &failedCheck)
             var pending = try await takePending(for: response)
             known = (pending, response)
@@ -48,7 +48,7 @@ extension RedirectSignIn {
             case .code(let code, let network): request = try await self.request(code, network, pending)
             }
         } catch {
-            await signIn.capsules.keep(capsuleSubject(of: pending, response), error)
+            await capsules.keep(capsuleSubject(of: pending, response), error)
             guard let id = pending.start.verification else { return refused(pending, error) }
             return await finishVerification(id, pending, .failure(error.at(origin(of: pending))))
         }
@@ -74,10 +74,7 @@ extension RedirectSignIn {
         request.codeVerifier = codeVerifier
         request.dpopKey = pending.dpopKey
         request.nonce = nonce
-        request.acrValues = start.acrValues
-        request.authentication = pending.authentication
-        request.context = start.context
-        request.scopes = start.scopes
+        request.demand = start.demand
         request.correlationID = pending.correlationID
         request.wasStartedHere = true
         request.registrationChallenge = start.codeChallenge
@@ -105,18 +102,17 @@ extension RedirectSignIn {
 
     /// Ends a sign-in that failed before the browser was sent to the provider. Its capsule is kept.
     func failed(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes) async -> RedirectStep {
-        await signIn.capsules.keep(capsuleSubject(of: pending, nil, times), error)
+        await capsules.keep(capsuleSubject(of: pending, nil, times), error)
         return refused(pending, error, times)
     }
 
     /// Ends a sign-in that failed before there was a code to redeem, and writes its log line.
     func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
         if pending.start.verification == nil {
-            var log = SignInLog(
-                pending, times, logger: signIn.logger, refusals: signIn.refusals, observer: signIn.observer)
+            var log = SignInLog(pending, times, in: environment)
             log.write(error.at(origin(of: pending)))
         } else {
-            verifyPhoneNumber.log(error, pending.correlationID)
+            verifyPhoneNumber.log(error, .init(correlationID: pending.correlationID))
         }
         return .finished(pending.end(.failed(error)))
     }

@@ -15,12 +15,13 @@ extension RedirectSignIn {
         let target = providers[start.provider]
         var members: [CapsuleSubject.Member] = [
             ("client_type", .name(start.clientType.rawValue)), ("redirect_uri", .text(start.redirectURI)),
-            ("started_here", .flag(true)), ("scopes", .words(start.scopes)),
-            ("acr_values", start.acrValues.isEmpty ? nil : .words(start.acrValues)),
-            ("context", start.context.map { .secret(Secret($0)) }),
-            ("prompt", start.prompt.isEmpty ? nil : .name(start.prompt.map(\.rawValue).joined(separator: " "))),
-            ("max_age", pending.authentication.maximumAge.map { .number($0) }),
-            ("login_hint", start.loginHint.map { .secret(Secret($0)) }),
+            ("started_here", .flag(true)),
+        ]
+        members += start.demand.capsuleMembers
+        members += [
+            ("prompt", Prompt.text(start.demand.prompt).map { .name($0) }),
+            ("max_age", start.demand.maximumAge.map { .number($0) }),
+            ("login_hint", start.demand.loginHint.map { .secret(Secret($0)) }),
         ]
         var network = start.network
         switch pending.leg {
@@ -76,7 +77,7 @@ extension RedirectSignIn {
     package func keepCapsule(
         ofUnreadableResponseAt provider: String, browser: Secret?, problem: String, requestID: String
     ) async {
-        _ = try? await signIn.capsules.recording { () async throws(SignInError) -> Void in
+        _ = try? await capsules.recording { () async throws(SignInError) -> Void in
             throw .invalidRequest(problem)
         } failed: { _ in
             capsuleSubject(at: provider, browser, [("is_readable", .flag(false))], nil, requestID)

@@ -10,15 +10,11 @@ extension RedirectSignIn {
     /// - Throws: What is wrong with the request, if no redirect can tell the frontend.
     package func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
         let correlationID = request.correlationID ?? .random(from: random)
-        do throws(SignInError) {
-            return try await signIn.capsules.recording { () async throws(SignInError) in
-                try await begin(request, correlationID, browser)
-            } failed: { _ in
-                nil
-            }
-        } catch {
+        return try await capsules.recording(as: correlationID, request.sentNames) { () async throws(SignInError) in
+            try await begin(request, correlationID, browser)
+        } failed: { error in
             logStart(error, at: request.provider.text, correlationID)
-            throw error.with(correlationID, request.sentNames)
+            return nil
         }
     }
 
@@ -26,9 +22,9 @@ extension RedirectSignIn {
     /// line. Anyone can send such a start.
     func logStart(_ error: SignInError, at provider: String?, _ correlationID: CorrelationID) {
         guard error.field == "redirect_uri", let cause = error.cause else { return }
-        signIn.refusals.log(
+        refusals.log(
             error, "start refused", at: provider, ["correlation_id": "\(correlationID)", "cause": "\(cause)"],
-            to: signIn.logger)
+            to: logger)
     }
 
     private func begin(
@@ -39,9 +35,8 @@ extension RedirectSignIn {
         let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
         var pending = PendingRedirect(
             start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
-        pending.start.scopes = scopes(of: request, client, target)
-        pending.authentication = RequiredAuthentication(
-            maximumAge: request.maximumAge, since: request.prompt.contains(.login) ? clock.now() : nil)
+        pending.start.demand.scopes = scopes(of: request, client, target)
+        if request.demand.prompt.contains(.login) { pending.start.demand.since = clock.now() }
         pending.subnet = request.caller.subnet
         guard let carriers = target.provider.carriers else {
             return try await sendToProvider(pending, target, at: nil, loginHintToken: nil, browser)
@@ -78,11 +73,11 @@ extension RedirectSignIn {
             at: try providers.find(request.provider.provider), choice, .redirect, correlationID)
         request.provider = target.reference
         guard target.mobileOperator != nil else { return (target, request) }
-        guard request.scopes.isEmpty, request.acrValues.isEmpty, request.context == nil, request.maximumAge == nil,
-            request.prompt.isEmpty || request.prompt == [.noInteraction]
+        let prompt = request.demand.prompt
+        guard request.demand.scopes.isEmpty, !request.demand.needsIDToken, prompt.isEmpty || prompt == [.noInteraction]
         else { throw .notForNumbers }
-        request.prompt = [.noInteraction]
-        request.loginHint = nil
+        request.demand.prompt = [.noInteraction]
+        request.demand.loginHint = nil
         request.phoneNumber = nil
         return (target, request)
     }
@@ -98,12 +93,7 @@ extension RedirectSignIn {
         guard client.mayReceiveBrowsers(at: request.redirectURI) else {
             throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
         }
-        guard
-            target.hasIDTokens
-                || (request.acrValues.isEmpty && request.context == nil && request.maximumAge == nil)
-        else {
-            throw .nothingConfirms
-        }
+        guard target.hasIDTokens || !request.demand.needsIDToken else { throw .nothingConfirms }
         guard request.clientType != .popup || AppRedirectURI.origin(of: request.redirectURI) != nil else {
             throw .popupNeedsOrigin
         }
@@ -118,8 +108,54 @@ extension RedirectSignIn {
     private func scopes(
         of request: RedirectStart, _ client: SignInConfiguration.Client, _ target: SignInTarget
     ) -> [String] {
-        let scopes = request.scopes.isEmpty ? client.scopes : request.scopes
+        let scopes = request.demand.scopes.isEmpty ? client.scopes : request.demand.scopes
         guard target.hasIDTokens else { return scopes }
         return scopes.contains("openid") ? scopes : ["openid"] + scopes
+    }
+}
+
+/// A request of a third party to sign a user in, whose browser it sends here (OpenID Connect Core section 4).
+package struct LoginInitiation: Sendable {
+    /// The provider's name in paths.
+    package let provider: String
+    /// The issuer that the user shall sign in with (`iss`).
+    package let issuer: String
+    /// Whom the provider may expect to sign in.
+    package let loginHint: String?
+    /// Where the browser shall arrive; nil for the client's first redirect URI for pages.
+    package let targetLinkURI: String?
+
+    package init(provider: String, issuer: String, loginHint: String?, targetLinkURI: String?) {
+        self.provider = provider
+        self.issuer = issuer
+        self.loginHint = loginHint
+        self.targetLinkURI = targetLinkURI
+    }
+}
+
+extension RedirectSignIn {
+    /// The start that a third party initiates: for the configured client, by a page whose session is in a cookie.
+    ///
+    /// Anybody can write such a request. So it decides nothing but whether the sign-in begins, which of the client's
+    /// own redirect URIs it ends at, and the hint that the provider gets.
+    /// - Parameter callbackURL: This server's redirect URI at the provider.
+    /// - Throws: What is wrong with the request: sign-ins are not initiated at this provider, its issuer is another
+    ///   one, or the client has no such redirect URI for pages.
+    package func start(initiatedBy initiation: LoginInitiation, callbackURL: String) throws(SignInError)
+        -> RedirectStart
+    {
+        let target = try providers.find(withoutOperators: initiation.provider)
+        guard let rules = target.provider.openID?.loginInitiation, let client = target.server.clients[rules.clientID]
+        else { throw .loginNotInitiated }
+        guard initiation.issuer.hasSameBytes(as: rules.issuer) else { throw .initiatedForAnotherIssuer }
+        let redirectURI = initiation.targetLinkURI ?? client.redirectURIs.first { client.allows(.web, at: $0) }
+        guard let redirectURI, client.mayReceiveBrowsers(at: redirectURI), client.allows(.web, at: redirectURI) else {
+            throw .targetNotRegistered
+        }
+        var start = RedirectStart(
+            provider: target.reference, clientType: .web, redirectURI: redirectURI, callbackURL: callbackURL)
+        start.clientID = client.id
+        start.demand.loginHint = initiation.loginHint
+        return start
     }
 }

@@ -1,6 +1,7 @@
 import Crypto
 package import OpenIDConnect
-import Primitives
+package import Primitives
+import StorageModel
 
 /// Signs a user in whose browser is sent to the carrier, or to another provider, and back: for web frontends, secondary
 /// devices, and apps that use a browser session.
@@ -9,11 +10,11 @@ import Primitives
 /// `RedirectSignIn+Callback.swift` continues with what the browser brings back.
 ///
 /// `state`, `nonce` and the code verifier are made and kept here. Each `state` is good once, for ten minutes.
-package struct RedirectSignIn: Sendable {
+package struct RedirectSignIn: UseCase {
     /// How long a browser may be away, in seconds.
     package static let lifetime: Int64 = 600
 
-    let providers: Providers
+    let environment: Environment
     let signIn: SignInWithCode
     let linkIdentity: LinkIdentity
     let verifyPhoneNumber: VerifyPhoneNumber
@@ -23,8 +24,6 @@ package struct RedirectSignIn: Sendable {
     let pendingStarts: OneTimeRecordQuota
     /// The records of codes that browsers brought.
     let answeredCodes: OneTimeRecordQuota
-    let clock: WallClock
-    let random: RandomSource
 
     /// How many sign-ins are under way.
     package var pendingCount: Int { pendingStarts.count }
@@ -44,4 +43,87 @@ package struct RedirectSignIn: Sendable {
     static func hash(_ browser: Secret) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(browser.exposed.utf8))))
     }
+}
+
+/// The end of a redirect sign-in, for the frontend at `redirectURI`.
+package struct RedirectEnd: Sendable {
+    package enum Result: Sendable {
+        /// The browser gets the session in cookies.
+        case signedIn(SignedIn)
+        /// The frontend exchanges this `session_id` for the session, once; with `compat.zephr`, it is the session
+        /// token unless the start had a `code_challenge`.
+        case handedOver(sessionID: Secret)
+        /// The signed-in user has another identity.
+        case linked
+        case mustRegister(RegistrationOffer)
+        /// The browser of a verification is back. The app presents the confirmation in the session that asked.
+        case broughtNumber(confirmation: Secret)
+        case failed(SignInError)
+    }
+
+    /// What the browser was sent away for.
+    enum Purpose: Sendable {
+        case signIn
+        /// To add an identity.
+        case link
+        /// To verify the number of a signed-in user.
+        case verification(id: Secret)
+    }
+
+    package let clientType: ClientType
+    package let redirectURI: String
+    package let trackingID: String
+    let correlationID: CorrelationID
+    let purpose: Purpose
+    package let result: Result
+
+    /// The query parameters for the frontend (docs/web-frontends.md).
+    package var items: [(name: String, value: String)] {
+        switch result {
+        case .signedIn, .linked: success
+        case .handedOver(let sessionID): success + [("session_id", sessionID.exposed)]
+        case .mustRegister(let offer):
+            [
+                ("action", "register"), ("status", "partial"), ("state_key", offer.handle.exposed),
+                ("identifier", offer.profile[.email] ?? ""),
+            ]
+        case .broughtNumber(let confirmation):
+            action + [("status", "pending"), ("confirmation", confirmation.exposed)]
+        case .failed(let error):
+            action + [
+                ("status", "failure"), ("message", error.userMessage),
+                ("error", error.codeText), ("error_description", error.description),
+                ("correlation_id", correlationID.text),
+            ]
+        }
+    }
+
+    private var action: [(name: String, value: String)] {
+        switch purpose {
+        case .signIn: [("action", "login")]
+        case .link: [("action", "link")]
+        case .verification(let id): [("action", "verify_phone"), ("verification_id", id.exposed)]
+        }
+    }
+
+    private var success: [(name: String, value: String)] {
+        action + [("status", "success"), ("tracking_id", trackingID)]
+    }
+
+    /// The URI that the browser is sent to.
+    package var location: String { AppRedirectURI.appending(items, to: redirectURI) }
+
+    /// The URI that the browser is sent to once a user who must register has done so.
+    package var locationAfterRegistration: String { AppRedirectURI.appending(success, to: redirectURI) }
+
+    /// The origin of ``redirectURI``, the only one that a popup tells; nil for an app's own scheme.
+    package var origin: String? { AppRedirectURI.origin(of: redirectURI) }
+}
+
+/// Where the browser goes next.
+package enum RedirectStep: Sendable {
+    /// To the choice of a carrier, or to the carrier, within so many seconds. `browser` is for a cookie that must come
+    /// back with the response.
+    case goOn(to: String, withinSeconds: Int64, browser: Secret?)
+    case finished(RedirectEnd)
 }

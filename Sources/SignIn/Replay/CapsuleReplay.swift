@@ -1,4 +1,4 @@
-import OpenIDConnect
+package import OpenIDConnect
 package import Primitives
 
 /// Checks the refused token of a capsule again, offline, with the rules and the configuration of today.
@@ -184,5 +184,125 @@ extension CapsuleReplay {
     static func shown(_ text: String) -> String {
         let clean = text.unicodeScalars.prefix(80).map { (0x20...0x7E).contains($0.value) ? Character($0) : "?" }
         return String(clean)
+    }
+}
+
+/// What the token of a capsule is judged by.
+package struct ReplaySettings: Sendable {
+    /// Nil if the provider is not configured.
+    var clients: [ClientID: SignInConfiguration.Client]?
+    /// Nil if the provider is not configured.
+    var relyingParty: RelyingParty.Configuration?
+
+    /// The settings of the capsule's provider, if there is one.
+    package init(_ clients: [SignInConfiguration.Client]?, _ relyingParty: RelyingParty.Configuration?) {
+        self.clients = clients.map {
+            Dictionary($0.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        }
+        self.relyingParty = relyingParty
+    }
+}
+
+extension CapsuleReplay {
+    /// The longest times of a configuration, in seconds: a year.
+    private static let times: ClosedRange<Int64> = 0...31_622_400
+    /// The most words of one setting.
+    private static let maximumWords = 64
+
+    /// These settings with what the capsule recorded in their place.
+    /// - Throws: ``Refusal`` if what it recorded is no setting.
+    func recorded(in settings: ReplaySettings) throws(Refusal) -> ReplaySettings {
+        var settings = settings
+        let shown = content["settings"]?.object
+        if var rules = settings.relyingParty?.idTokenRules {
+            rules.clockSkewSeconds = try Self.seconds(shown?["clock_skew"]) ?? rules.clockSkewSeconds
+            rules.maximumAgeSeconds = try Self.seconds(shown?["max_age_of_issue"]) ?? rules.maximumAgeSeconds
+            if let names = Self.words(shown?["id_token_types"]) {
+                rules.types = names.compactMap(IDTokenType.init(rawValue:))
+            }
+            settings.relyingParty?.idTokenRules = rules
+        }
+        if let id = ClientID(clientID), let names = Self.words(shown?["signing_algorithms"]) {
+            settings.clients?[id]?.idTokenSigningAlgorithm = nil
+            settings.clients?[id]?.usualSigningAlgorithms = Set(
+                names.compactMap(SigningAlgorithm.init(rawValue:)))
+        }
+        return settings
+    }
+
+    private static func seconds(_ shown: JSONValue?) throws(Refusal) -> Int64? {
+        guard let seconds = shown?.integer else { return nil }
+        guard times.contains(seconds) else {
+            throw Refusal(.unreadable, "a time in its settings is none of a configuration")
+        }
+        return seconds
+    }
+
+    private static func words(_ shown: JSONValue?) -> [String]? {
+        shown?.array.map { $0.prefix(maximumWords).compactMap(\.string) }
+    }
+}
+
+/// Values in the place of a capsule's pseudonyms: of the same kind and length, and equal ones for equal pseudonyms, so
+/// that a rule finds the form and the equality that it had found. A time far away stays on its side of the moment.
+struct StandIns {
+    /// The most bytes of all values together. No token that is read is longer.
+    private var bytesLeft = 64 * 1024
+
+    /// What a rule compares with configured texts keeps its pseudonym, which is none of them.
+    private static let comparedClaims: Set = ["iss", "aud", "azp", "acr"]
+
+    /// The claims of a token with values in the place of pseudonyms.
+    /// - Throws: ``CapsuleReplay/Refusal`` if they are longer than those of any token.
+    mutating func claims(_ shown: JSONObject) throws(CapsuleReplay.Refusal) -> JSONObject? {
+        var claims: [(name: String, value: JSONValue?)] = []
+        for member in shown.members {
+            let isCompared = Self.comparedClaims.contains(member.name)
+            claims.append((member.name, isCompared ? member.value : try value(member.value)))
+        }
+        return JSONValue.object(of: claims).object
+    }
+
+    /// A text with a value in the place of a pseudonym.
+    mutating func text(_ shown: JSONValue?) throws(CapsuleReplay.Refusal) -> String? {
+        guard let shown else { return nil }
+        return try value(shown).string
+    }
+
+    private mutating func value(_ shown: JSONValue) throws(CapsuleReplay.Refusal) -> JSONValue {
+        guard let text = shown.string, text.hasPrefix("‹"), text.hasSuffix("›") else { return shown }
+        let words = text.dropFirst().dropLast().split(ascii: " ")
+        guard words.count == 3, let kind = Pseudonyms.Kind(rawValue: String(words[0])), let length = Int(words[1]),
+            length >= 0
+        else { return shown }
+        guard length <= bytesLeft else {
+            throw CapsuleReplay.Refusal(.unreadable, "its values are longer than those of any capsule")
+        }
+        bytesLeft -= length
+        return Self.value(kind, length, digest: Array(words[2].utf8))
+    }
+
+    private static func value(_ kind: Pseudonyms.Kind, _ length: Int, digest: [UInt8]) -> JSONValue {
+        switch kind {
+        case .word, .visible, .uri, .name: return .string(letters(length, digest))
+        case .ascii: return .string(letters(length, digest, first: " "))
+        case .text: return .string(letters(length, digest, first: length > 1 ? "é" : ""))
+        case .control: return .string(letters(length, digest, first: "\n"))
+        case .integer:
+            var number: Int64 = 1
+            for _ in 1..<max(1, min(length, 19)) { number *= 10 }
+            return .integer(number)
+        case .negative: return -1
+        case .fraction: return .number(0.5)
+        case .past: return 1
+        case .future: return .integer(1 << 52)
+        case .beyond: return .integer(.max)
+        }
+    }
+
+    /// A text of so many bytes.
+    private static func letters(_ length: Int, _ digest: [UInt8], first: String = "") -> String {
+        let letters = (first.utf8.count..<max(first.utf8.count, length)).map { digest[$0 % digest.count] }
+        return first + String(decoding: letters, as: UTF8.self)
     }
 }

@@ -23,13 +23,10 @@ package struct RefreshRequest: Sendable {
 ///
 /// An app that lost the response, or two of its windows at once, may repeat an exchange within a few seconds: all get
 /// the same new tokens. Any other reuse of a token means that it was copied, so the session is revoked.
-package struct Refresh: Sendable {
+package struct Refresh: UseCase {
+    let environment: Environment
     let sessions: Sessions
     let store: any RefreshTokenStore & SessionStore
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
-    let refusals: LogSamplers
 
     /// - Throws: `invalid_grant` for a token that is unknown, expired, revoked, used, or of another client;
     ///   `temporarily_unavailable`, which says nothing about the token.
@@ -68,7 +65,7 @@ package struct Refresh: Sendable {
             case .justSpent(let found, let last) where last.caller == request.caller.hash:
                 try check(found.session, request)
                 let successor = SuccessorTokens(of: shown, salt: last.salt)
-                sessions.counts.refreshedAgain.count()
+                sessions.counts.note { $0.refreshedAgain += 1 }
                 // The tokens were issued seconds ago: their ends are computed again from the stored session.
                 let ends = sessions.lifetimes.of(found.session.clientID)
                     .ends(ofSessionMadeAt: found.session.createdAt, at: now)
@@ -116,7 +113,7 @@ package struct Refresh: Sendable {
         defer { if lifetimes.refreshGrace < SessionCache.freshness { sessions.cache.remove(found.user.id) } }
         let isDone = try await stored(await store.rotate(rotation))
         guard isDone else { return nil }
-        sessions.counts.refreshed.count()
+        sessions.counts.note { $0.refreshed += 1 }
         sessions.remember(found, expiringAt: ends.access, under: rotation.successor.tokenHash, ticket)
         return successor.tokens(expiringAt: ends, now: now)
     }
@@ -132,7 +129,7 @@ package struct Refresh: Sendable {
         let revocation = try await stored(
             await store.revokeSession(id: found.session.id, of: found.user.id, in: nil, recording: event))
         guard revocation == .revoked else { return }
-        sessions.counts.reused.count()
+        sessions.counts.note { $0.reused += 1 }
         log(
             "a spent refresh token was shown; its session is revoked", .warning, correlationID,
             ["client_id": "\(found.session.clientID)", "session_id": "\(found.session.id)"])

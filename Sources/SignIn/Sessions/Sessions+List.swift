@@ -1,5 +1,6 @@
 import Primitives
 package import StorageModel
+import Synchronization
 
 /// A user's operations on their own sessions. The caller has authenticated the session's holder.
 extension Sessions {
@@ -40,7 +41,7 @@ extension Sessions {
         let count = try await stored(
             await store.revokeSessions(of: holder.user.id, except: holder.session.id, recording: event))
         guard let count else { throw .sessionUnknown }
-        counts.revoked.count(count)
+        counts.note { $0.revoked += UInt64(clamping: count) }
         return count
     }
 
@@ -59,7 +60,7 @@ extension Sessions {
         // Also if the store fails, because the session may have been revoked before the failure.
         defer { forget(user) }
         let revocation = try await stored(await store.revokeSession(id: id, of: user, in: session, recording: event))
-        if revocation == .revoked { counts.revoked.count() }
+        if revocation == .revoked { counts.note { $0.revoked += 1 } }
         return revocation
     }
 
@@ -76,5 +77,112 @@ extension SessionSummary {
         guard let time, time > lastSeenAt else { return self }
         return SessionSummary(
             id: id, clientID: clientID, device: device, createdAt: createdAt, lastSeenAt: time, expiresAt: expiresAt)
+    }
+}
+
+/// A user's operations on their own account. The caller has authenticated the session's holder.
+extension Sessions {
+    /// Counts a change of an account over all instances on one database, so that more instances do not allow more
+    /// changes with a stolen session.
+    /// - Returns: The seconds to wait if there were too many, in which case the change is not counted; otherwise nil.
+    /// - Throws: `temporarily_unavailable` if the store is unavailable.
+    package func countChange(
+        of user: UserID, within allowance: SharedAllowance
+    ) async throws(SignInError) -> Int64? {
+        try await stored(await store.countChange(of: user, within: allowance, at: clock.now()))
+    }
+
+    /// Changes the user's profile and returns the user as stored.
+    /// - Throws: `invalid_request` naming every malformed attribute; `email_domain_blocked`; `invalid_token` if the
+    ///   user was erased or the session was revoked meanwhile; `temporarily_unavailable`.
+    package func edit(
+        _ edit: ProfileEdit, for holder: SessionAndUser, requestID: String
+    ) async throws(SignInError) -> User {
+        let change = try edit.change(registration)
+        guard change != ProfileChange() else { return holder.user }
+        let event = event(.userEdited, holder.user.id, by: .user, requestID) {
+            $0.add("attributes", change.present.map(\.rawValue))
+        }
+        // Also if the store fails, because the change may have been stored before the failure.
+        defer { cache.remove(holder.user.id) }
+        let user = try await stored(
+            await store.editProfile(of: holder.user.id, in: holder.session.id, change, recording: event))
+        guard let user else { throw .sessionUnknown }
+        return user
+    }
+
+    /// The user's identities, the oldest first.
+    /// - Throws: `temporarily_unavailable`.
+    package func identities(for holder: SessionAndUser) async throws(SignInError) -> [LinkedIdentity] {
+        try await stored(await store.identities(of: holder.user.id))
+    }
+
+    /// Removes an identity from the user, and ends the sessions that it signed in, except the holder's.
+    /// - Throws: `not_found` if the user has no identity of this id; `last_identity`; `invalid_token` if the
+    ///   session was revoked meanwhile; `temporarily_unavailable`.
+    package func unlink(_ id: String, for holder: SessionAndUser, requestID: String) async throws(SignInError) {
+        guard id.utf8.count <= 64 else { throw .noSuchIdentity }
+        let (user, now) = (holder.user.id, clock.now())
+        defer { forget(user) }
+        let removal = try await stored(
+            await store.removeIdentity(id: id, of: user, keeping: holder.session.id) { identity in
+                AuditEvent(
+                    at: now, .identityUnlinked, user: user, by: .user, requestID: requestID,
+                    details: AuditDetails { json in
+                        json.add("identity", identity.fingerprint)
+                        json.add("issuer", identity.issuer)
+                    })
+            })
+        switch removal {
+        case .removed: return
+        case .isLast: throw .lastIdentity
+        case .unknown: throw .noSuchIdentity
+        case .unknownSession: throw .sessionUnknown
+        }
+    }
+}
+
+/// Collects when sessions were last seen until they are stored, so that a signed-in app's request writes nothing
+/// itself.
+///
+/// Accurate to five minutes: a session is recorded once in that time. Bounded; a session that does not fit is not
+/// recorded and appears unused for longer than it was.
+final class LastSeenTracker: Sendable {
+    /// In seconds.
+    static let precision: Int64 = 300
+
+    private struct State {
+        var times: BoundedCache<String, Timestamp>
+        var unwritten: [SessionLastSeen] = []
+    }
+
+    private let capacity: Int
+    private let state: Mutex<State>
+
+    /// - Parameter capacity: The most sessions that wait to be stored.
+    init(capacity: Int = 16_384) {
+        self.capacity = capacity
+        state = Mutex(State(times: BoundedCache(capacity: capacity)))
+    }
+
+    func record(_ session: Session, at now: Timestamp) {
+        guard session.createdAt.advanced(bySeconds: Self.precision) <= now else { return }
+        state.withLock { state in
+            if let last = state.times[session.id], last.advanced(bySeconds: Self.precision) > now { return }
+            guard state.unwritten.count < capacity else { return }
+            state.times.put(now, for: session.id)
+            state.unwritten.append(SessionLastSeen(sessionID: session.id, userID: session.userID, time: now))
+        }
+    }
+
+    /// When a session was last recorded; nil if that is not known.
+    func time(of sessionID: String) -> Timestamp? { state.withLock { $0.times[sessionID] } }
+
+    /// Removes and returns the sessions that are not stored yet; the caller stores them.
+    func takeUnwritten() -> [SessionLastSeen] {
+        state.withLock { state in
+            defer { state.unwritten = [] }
+            return state.unwritten
+        }
     }
 }

@@ -1,5 +1,6 @@
 package import Primitives
 package import StorageModel
+import Synchronization
 
 /// The sessions of signed-in users: authentication, sign-out, and erasing the account.
 package struct Sessions: Sendable {
@@ -84,7 +85,7 @@ package struct Sessions: Sendable {
         let revocation = try await stored(
             await store.revokeSession(id: holder.session.id, of: holder.user.id, in: nil, recording: nil))
         guard revocation == .revoked else { throw .sessionUnknown }
-        counts.signedOut.count()
+        counts.note { $0.signedOut += 1 }
     }
 
     /// Erases the user who holds a session, with identities and all sessions.
@@ -151,11 +152,49 @@ package struct Sessions: Sendable {
 
     /// Caches a session that was just stored.
     func remember(_ issued: IssuedSession, of user: User, _ ticket: SessionCache.Ticket) {
-        counts.started.count()
+        counts.note { $0.started += 1 }
         let record = issued.record
         let session = Session(
             id: record.id, userID: user.id, clientID: record.clientID, createdAt: record.createdAt,
             expiresAt: record.expiresAt)
         cache.put(SessionAndUser(session: session, user: user), for: record.tokenHash, ticket, isNew: true)
+    }
+}
+
+/// Counts of session events since the process started.
+package struct SessionStatistics: Sendable, Hashable {
+    package var started: UInt64 = 0
+    /// Refreshed with a live token; ``refreshedAgain`` counts repeated exchanges.
+    package var refreshed: UInt64 = 0
+    package var refreshedAgain: UInt64 = 0
+    /// Ended with their own token.
+    package var signedOut: UInt64 = 0
+    /// Ended by the user from another session, or by a service.
+    package var revoked: UInt64 = 0
+    /// Ended because a used refresh token was presented again.
+    package var reused: UInt64 = 0
+    /// Ended by their provider.
+    package var endedByProvider: UInt64 = 0
+    /// Sessions found in the cache, and those read from the store.
+    package var cacheHits: UInt64 = 0
+    package var cacheMisses: UInt64 = 0
+
+    package init() {}
+}
+
+/// Counts session events.
+final class SessionCounts: Sendable {
+    private let counts = Mutex(SessionStatistics())
+
+    func note(_ change: (inout SessionStatistics) -> Void) { counts.withLock { change(&$0) } }
+
+    fileprivate var present: SessionStatistics { counts.withLock { $0 } }
+}
+
+extension Sessions {
+    package var statistics: SessionStatistics {
+        var statistics = counts.present
+        (statistics.cacheHits, statistics.cacheMisses) = cache.looks
+        return statistics
     }
 }

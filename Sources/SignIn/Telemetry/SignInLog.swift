@@ -1,6 +1,7 @@
-import Logging
-import OpenIDConnect
-import Primitives
+package import Logging
+package import OpenIDConnect
+package import Primitives
+import Synchronization
 
 /// Collects one sign-in's log line: network, outcome, and the time of each step.
 ///
@@ -12,44 +13,46 @@ struct SignInLog {
     private let provider: String
     private let clientID: ClientID
     private let network: MCCMNC?
-    private let correlationID: CorrelationID
+    let correlationID: CorrelationID
     private let logger: Logger
     /// For a sign-in that anyone can begin; nil for others, whose refusals all have lines.
     private let refusals: LogSamplers?
-    private let kind: SignInReport.Kind
+    let kind: SignInReport.Kind
     private let observer: SignInObserver
-    /// The sign-in, once its provider is found. Until then, the request could name anything.
-    private(set) var attempt: SignInAttempt?
-    private var providerIsKnown = false
+    /// Whether the provider is a configured one.
+    var providerIsKnown = false
+    /// Whether discovery knows the network before the steps tell.
     private var carrierIsKnown = false
-    private var wasSentBefore = false
-    private var hasMoved = false
-    private var operatorFinding: OperatorFinding?
-    private var simSwap: SIMSwapFinding?
-    private var times = StepTimes()
+    /// The same sign-in was sent before.
+    var wasSentBefore = false
+    /// The sign-in has moved an account from another carrier.
+    var hasMoved = false
+    /// What Telco Finder said of the operator of the number, if it was asked.
+    var operatorFinding: OperatorFinding?
+    /// What the mobile operator said of the SIM, if it was asked.
+    var simSwap: SIMSwapFinding?
+    var times = StepTimes()
 
     init(
-        _ request: SignInRequest, correlationID: CorrelationID, logger: Logger, _ kind: SignInReport.Kind = .signIn,
-        refusals: LogSamplers? = nil, observer: @escaping SignInObserver
+        _ request: SignInRequest, _ correlationID: CorrelationID, _ kind: SignInReport.Kind, in environment: Environment
     ) {
-        self.refusals = refusals
+        // A link and a transaction have a session.
+        let anyoneCanBegin = kind == .signIn && (request.isKeyless || request.wasStartedHere)
+        refusals = anyoneCanBegin ? environment.refusals : nil
         self.kind = kind
         provider = request.provider.text
         clientID = request.clientID
         network = request.network
         self.correlationID = correlationID
-        self.logger = logger
-        self.observer = observer
+        logger = environment.logger
+        observer = environment.observer
     }
 
     /// For a redirect sign-in, which began with a known provider, and whose network discovery knows.
-    init(
-        _ pending: PendingRedirect, _ times: StepTimes, logger: Logger, refusals: LogSamplers,
-        observer: @escaping SignInObserver
-    ) {
+    init(_ pending: PendingRedirect, _ times: StepTimes, in environment: Environment) {
         kind = pending.start.linkingSession == nil ? .signIn : .link
         // Only a session begins a link.
-        self.refusals = kind == .signIn ? refusals : nil
+        refusals = kind == .signIn ? environment.refusals : nil
         provider = pending.start.provider.text
         clientID = pending.clientID
         if case .authorization(let network, _, _) = pending.leg { self.network = network } else { network = nil }
@@ -57,42 +60,12 @@ struct SignInLog {
         providerIsKnown = true
         carrierIsKnown = true
         self.times = times
-        self.logger = logger
-        self.observer = observer
+        logger = environment.logger
+        observer = environment.observer
     }
-
-    /// The log names the provider from now on.
-    mutating func found(_ attempt: SignInAttempt) {
-        self.attempt = attempt
-        providerIsKnown = true
-    }
-
-    /// The same sign-in was sent before.
-    mutating func foundEarlierOne() { wasSentBefore = true }
-
-    /// The sign-in has moved an account from another carrier.
-    mutating func movedAccount() { hasMoved = true }
-
-    /// Telco Finder was asked for the operator of the number.
-    mutating func checkedOperator(_ finding: OperatorFinding) { operatorFinding = finding }
-
-    /// The mobile operator was asked for the SIM.
-    mutating func checkedSIM(_ finding: SIMSwapFinding) { simSwap = finding }
 
     /// Logs a port token that moves no account, at once.
     func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
-
-    /// Starts the time of a step, and ends the step before.
-    mutating func begin(_ step: SignInReport.Step) {
-        // After discovery, the network is a known one.
-        if step != .recall, step != .discovery { carrierIsKnown = true }
-        times.begin(step)
-    }
-
-    /// Validation starts or stops waiting for the provider's keys.
-    mutating func note(_ fetch: KeyFetch) { begin(fetch == .began ? .keys : .validate) }
-
-    mutating func write(_ outcome: SignInOutcome) { write(SignInReport.Outcome(outcome)) }
 
     mutating func write(_ outcome: SignInReport.Outcome) {
         let nanoseconds = report(outcome, nil)
@@ -125,14 +98,19 @@ struct SignInLog {
         observer(
             SignInReport(
                 kind: kind, correlationID: correlationID, provider: providerIsKnown ? provider : nil,
-                network: carrierIsKnown ? network : nil, outcome: outcome, check: error?.check,
+                network: networkIsKnown ? network : nil, outcome: outcome, check: error?.check,
                 failedStep: error == nil ? nil : times.last, fault: error?.fault,
                 cause: error.map { $0.cause ?? $0.description }, steps: times.steps, nanoseconds: nanoseconds))
         return nanoseconds
     }
 
-    /// What the capsule of a failure says of its steps.
-    var stepTimes: StepTimes { times }
+    /// After discovery, the network is a known one.
+    private var networkIsKnown: Bool {
+        switch times.last {
+        case nil, .recall, .discovery: carrierIsKnown
+        default: true
+        }
+    }
 
     private var metadata: Logger.Metadata {
         var metadata = Logger.Metadata(minimumCapacity: Self.usualMembers)
@@ -183,6 +161,209 @@ extension SignInError.Fault {
         case .client: .info
         case .carrier: .warning
         case .ours: .error
+        }
+    }
+}
+
+/// The outcome and the duration of one sign-in. It names no user, code or token.
+package struct SignInReport: Sendable {
+    package enum Kind: String, Sendable, CaseIterable {
+        case signIn = "sign_in"
+        case link
+        case transaction
+        case backchannelAuthentication = "server_initiated"
+    }
+
+    /// The steps of a sign-in, described in docs/observability.md.
+    package enum Step: String, Sendable, CaseIterable {
+        case recall
+        case discovery
+        case pushedAuthorization = "par"
+        case attempt
+        case request
+        case token
+        case keys
+        case validate
+        case userinfo
+        case number
+        case telcoFinder = "finder"
+        case simSwap = "sim"
+        case migrate
+        case store
+    }
+
+    /// The duration of a step.
+    package struct StepTime: Sendable, Hashable {
+        package let step: Step
+        /// The nanoseconds that the step took in all, without those of steps that interrupted it.
+        package var nanoseconds: UInt64
+        /// When the step first began and when it last ended, in nanoseconds since the sign-in began.
+        package let start: UInt64
+        package var end: UInt64
+    }
+
+    package let kind: Kind
+    /// Names the sign-in in logs. An app may have chosen it. Nil if the stored one cannot be read.
+    package let correlationID: CorrelationID?
+    /// The name of the configured provider; nil if the request named none.
+    package let provider: String?
+    /// The carrier's network; nil if discovery does not know it, and for providers that are no carriers.
+    package let network: MCCMNC?
+    package let outcome: Outcome
+    /// The check of the ID token that failed, if one did.
+    package let check: IDTokenCheck?
+    /// The step that failed; nil after a success, and if the request was refused before the first step.
+    package let failedStep: Step?
+    /// Who caused a failure; nil after a success.
+    package let fault: SignInError.Fault?
+    /// What was wrong, as the log says it; nil after a success.
+    package let cause: String?
+    /// The steps in order.
+    package let steps: [StepTime]
+    /// The duration of the whole sign-in.
+    package let nanoseconds: UInt64
+}
+
+/// Called at the end of every sign-in. It must return quickly.
+package typealias SignInObserver = @Sendable (SignInReport) -> Void
+
+extension SignInReport {
+    /// How a sign-in ended.
+    package enum Outcome: Sendable, Hashable, CaseIterable {
+        case signedIn, signedUp, mustRegister, linked, wasLinked, authorized
+        /// By the user, or the provider for them: `access_denied`, and the carriers' own `request_denied`.
+        case denied
+        /// With this error; one value for all codes of the carriers' own.
+        case refused(SignInError.Code)
+
+        package static let allCases: [Outcome] =
+            [.signedIn, .signedUp, .mustRegister, .linked, .wasLinked, .authorized, .denied]
+            + SignInError.Code.allCases.map(Outcome.refused)
+
+        /// The name in logs and metrics.
+        package var name: String {
+            switch self {
+            case .signedIn: "signed_in"
+            case .signedUp: "signed_up"
+            case .mustRegister: "must_register"
+            case .linked: "linked"
+            case .wasLinked: "was_linked"
+            case .authorized: "authorized"
+            case .denied: "denied"
+            case .refused(let code): code.rawValue
+            }
+        }
+
+        init(_ error: SignInError) {
+            self = ["access_denied", "request_denied"].contains(error.codeText) ? .denied : .refused(error.code)
+        }
+
+        init(_ outcome: SignInOutcome) {
+            self =
+                switch outcome {
+                case .signedIn(let signedIn): signedIn.isNew && !signedIn.isRepeated ? .signedUp : .signedIn
+                case .mustRegister: .mustRegister
+                }
+        }
+    }
+}
+
+/// The durations of the steps of one sign-in.
+struct StepTimes: Sendable {
+    /// Room for the steps of most sign-ins at once.
+    private static let usualSteps = 6
+
+    private let stopwatch = Stopwatch()
+    private var current: (step: SignInReport.Step, began: UInt64)?
+    /// The last step of the sign-in itself. ``SignInReport/Step/recall`` may follow a failure, and counts only if it is
+    /// the only step.
+    private(set) var last: SignInReport.Step?
+    /// Each step once, in the order in which they first ended.
+    private(set) var steps: [SignInReport.StepTime] = []
+
+    /// Starts a step, and ends the step before.
+    mutating func begin(_ step: SignInReport.Step) {
+        current = (step, end())
+        if step != .recall || last == nil { last = step }
+    }
+
+    /// Ends the current step, if there is one.
+    /// - Returns: Nanoseconds since the sign-in began.
+    @discardableResult
+    mutating func end() -> UInt64 {
+        let now = stopwatch.nanoseconds
+        guard let ended = current else { return now }
+        current = nil
+        if let place = steps.firstIndex(where: { $0.step == ended.step }) {
+            steps[place].nanoseconds += now - ended.began
+            steps[place].end = now
+        } else {
+            if steps.isEmpty { steps.reserveCapacity(Self.usualSteps) }
+            steps.append(.init(step: ended.step, nanoseconds: now - ended.began, start: ended.began, end: now))
+        }
+        return now
+    }
+
+    /// Nanoseconds since the sign-in began.
+    var elapsed: UInt64 { stopwatch.nanoseconds }
+
+    /// Adds `token_ms` and so on for the steps, and `ms` for the whole sign-in.
+    func write(to metadata: inout Logger.Metadata, all nanoseconds: UInt64) {
+        for time in steps {
+            metadata["\(time.step.rawValue)_ms"] = .stringConvertible(Stopwatch.milliseconds(time.nanoseconds))
+        }
+        metadata["ms"] = .stringConvertible(Stopwatch.milliseconds(nanoseconds))
+    }
+}
+
+/// Writes the log lines that anyone can cause: ten of each kind in a minute, so that a flood of one kind hides no
+/// other. The next line of a kind has the number of those that were left out, in `left_out`. A log at `debug` has all.
+package final class LogSamplers: Sendable {
+    /// Beyond it, all other kinds are sampled as one.
+    private static let maximumKinds = 1024
+
+    private let clock: WallClock
+    private let samplers = Mutex<[String: LogSampler]>([:])
+
+    package init(clock: WallClock) { self.clock = clock }
+
+    /// Logs a line, if it is not left out.
+    /// - Parameter kind: What is sampled together: a text of this program or of the configuration, not of a request.
+    package func log(
+        _ level: Logger.Level, _ message: Logger.Message, of kind: String, to logger: Logger,
+        _ metadata: () -> Logger.Metadata
+    ) {
+        guard logger.logLevel <= level else { return }
+        let isWhole = logger.logLevel <= .debug
+        guard let leftOut = isWhole ? 0 : sampler(of: kind).take(at: clock.now()) else { return }
+        var metadata = metadata()
+        if leftOut > 0 { metadata["left_out"] = .stringConvertible(leftOut) }
+        logger.log(level: level, message, metadata: metadata)
+    }
+
+    private func sampler(of kind: String) -> LogSampler {
+        samplers.withLock { samplers in
+            let kind = samplers[kind] != nil || samplers.count < Self.maximumKinds ? kind : ""
+            if let sampler = samplers[kind] { return sampler }
+            let sampler = LogSampler()
+            samplers[kind] = sampler
+            return sampler
+        }
+    }
+}
+
+extension LogSamplers {
+    /// Logs a refusal at a provider. Each provider has lines of its own.
+    func log(
+        _ error: SignInError, _ message: Logger.Message, at provider: String?, _ metadata: Logger.Metadata,
+        to logger: Logger
+    ) {
+        log(error.fault.logLevel, message, of: "\(message) \(provider ?? "")", to: logger) {
+            var metadata = metadata
+            if let provider { metadata["provider"] = "\(provider)" }
+            metadata["outcome"] = "\(error.codeText)"
+            metadata["reason"] = "\(error.description)"
+            return metadata
         }
     }
 }

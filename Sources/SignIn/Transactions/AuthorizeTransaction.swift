@@ -1,25 +1,19 @@
-import Logging
 package import OpenIDConnect
 package import Primitives
 package import StorageModel
+import Synchronization
 
 /// Confirms a signed-in user's approval of a transaction at the carrier (step-up), and issues a receipt.
 ///
 /// The app asked the carrier for a code with the transaction's text as `context`; the carrier showed it and
 /// authenticated the user again. The ID token must name the signed-in user, that context, one of the requested
 /// authentication contexts, and a recent authentication. A refusal does not affect the session.
-package struct AuthorizeTransaction: Sendable {
-    let providers: Providers
-    let configuration: SignInConfiguration
+package struct AuthorizeTransaction: UseCase {
+    let environment: Environment
+    let configuration: SignInConfiguration.Transactions
     let store: any NonceStore & ReceiptStore
     let keys: SigningKeys
     let onceOnly: OnceOnly
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
-    let observer: SignInObserver
-    /// Keeps capsules of failures; nil if none are made.
-    let capsules: CapsuleRecorder?
 
     /// - Parameters:
     ///   - request: With a context and `acr_values`.
@@ -30,45 +24,30 @@ package struct AuthorizeTransaction: Sendable {
     package func callAsFunction(
         _ request: SignInRequest, token: Secret, session: SessionAndUser
     ) async throws(SignInError) -> AuthorizedTransaction {
-        let correlationID = request.correlationID ?? .random(from: random)
-        var log = SignInLog(request, correlationID: correlationID, logger: logger, .transaction, observer: observer)
-        do throws(SignInError) {
-            return try await capsules.recording { () async throws(SignInError) in
-                let attempt = try SignInAttempt(request, correlationID, providers)
-                guard let context = request.context, !request.acrValues.isEmpty else { throw .transactionIncomplete }
-                log.found(attempt)
-                // First, because without a key the code would be spent in vain.
-                let key = try await keys.signer()
-                let idToken = try await verify(attempt, &log)
-                log.begin(.store)
-                let receipt = try await record(idToken, context: context, attempt, token, session)
-                let transaction = AuthorizedTransaction(
-                    receipt: receipt, signedReceipt: try receipt.signed(by: key),
-                    expiresIn: configuration.transactions.receiptLifetime, correlationID: correlationID)
-                log.write(.authorized)
-                return transaction
-            } failed: { error in
-                log.write(error)
-                return CapsuleSubject(log, .transaction)
+        try await run(request, as: .transaction) { (run) async throws(SignInError) in
+            guard let context = request.demand.context, !request.demand.acrValues.isEmpty else {
+                throw .transactionIncomplete
             }
-        } catch {
-            throw error.with(correlationID, request.sentNames)
+            // First, because without a key the code would be spent in vain.
+            let key = try await keys.signer()
+            let idToken = try await verify(run)
+            run.begin(.store)
+            let receipt = try await record(idToken, context: context, run, token, session)
+            let transaction = AuthorizedTransaction(
+                receipt: receipt, signedReceipt: try receipt.signed(by: key),
+                expiresIn: configuration.receiptLifetime, correlationID: run.correlationID)
+            return (transaction, .authorized)
         }
     }
 
-    private func verify(_ attempt: SignInAttempt, _ log: inout SignInLog) async throws(SignInError) -> VerifiedIDToken {
-        log.begin(.discovery)
-        let carrier = try await attempt.discoverProvider()
-        if attempt.client.nonce == .issued {
-            log.begin(.attempt)
-            try await takeNonce(of: attempt.request)
+    private func verify(_ run: SignInRun) async throws(SignInError) -> VerifiedIDToken {
+        let carrier = try await run.discoverProvider()
+        if run.client.nonce == .issued {
+            run.begin(.attempt)
+            try await takeNonce(of: run.request)
         }
-        log.begin(.token)
-        let tokens = try await exchangeCode(attempt, at: carrier)
-        log.begin(.validate)
-        return try await attempt.validate(
-            tokens, from: carrier, maximumAuthenticationAge: configuration.transactions.maximumAuthenticationAge
-        ) { log.note($0) }
+        let tokens = try await exchangeCode(run, at: carrier)
+        return try await run.validate(tokens, from: carrier, maximumAge: configuration.maximumAuthenticationAge)
     }
 
     /// Once for each code, so that the same request can be retried if the code did not reach the carrier.
@@ -84,12 +63,13 @@ package struct AuthorizeTransaction: Sendable {
     }
 
     private func exchangeCode(
-        _ attempt: SignInAttempt, at carrier: ProviderMetadata
+        _ run: SignInRun, at carrier: ProviderMetadata
     ) async throws(SignInError) -> TokenResponse {
-        let code = TokenHash(sha256Of: Self.name(ofCodeIn: attempt.request))
+        run.begin(.token)
+        let code = TokenHash(sha256Of: Self.name(ofCodeIn: run.request))
         guard onceOnly.begin(code) else { throw .codeUsed }
         do throws(SignInError) {
-            return try await attempt.exchangeCode(at: carrier)
+            return try await run.exchangeCode(at: carrier)
         } catch {
             if !error.codeMayBeSpent { onceOnly.undo(code) }
             throw error
@@ -98,18 +78,18 @@ package struct AuthorizeTransaction: Sendable {
 
     /// Checks that the session's user approved, and records the receipt, in one step of the store.
     private func record(
-        _ idToken: VerifiedIDToken, context: String, _ attempt: SignInAttempt, _ token: Secret,
+        _ idToken: VerifiedIDToken, context: String, _ run: SignInRun, _ token: Secret,
         _ session: SessionAndUser
     ) async throws(SignInError) -> Receipt {
         guard let acr = idToken.acr, let authTime = idToken.authTime else { throw .internalFault }
         let now = clock.now()
         let receipt = Receipt(
-            id: random.token(bytes: 16), issuer: configuration.transactions.issuer, subject: session.user.publicID,
-            clientID: attempt.client.id, context: context, acr: acr, authTime: authTime, issuedAt: now,
-            expiresAt: now.advanced(bySeconds: configuration.transactions.receiptLifetime))
+            id: random.token(bytes: 16), issuer: configuration.issuer, subject: session.user.publicID,
+            clientID: run.client.id, context: context, acr: acr, authTime: authTime, issuedAt: now,
+            expiresAt: now.advanced(bySeconds: configuration.receiptLifetime))
         let record = ReceiptRecord(
             id: TokenHash(sha256Of: receipt.id),
-            code: TokenHash(sha256Of: Self.name(ofCodeIn: attempt.request)),
+            code: TokenHash(sha256Of: Self.name(ofCodeIn: run.request)),
             expiresAt: receipt.expiresAt)
         let identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
         let hash = TokenHash(ofSessionToken: token.exposed)
@@ -123,7 +103,7 @@ package struct AuthorizeTransaction: Sendable {
         case .recorded: return receipt
         case .unknownSession: throw .sessionUnknown
         case .otherUser:
-            let carrier = attempt.relyingParty.knownProvider(for: attempt.request.network)
+            let carrier = run.relyingParty.knownProvider(for: run.request.network)
             throw SignInError(.failed(.sameUser), codeWasPosted: true).at(carrier?.tokenEndpoint)
         case .codeUsed: throw .codeUsed
         }
@@ -143,4 +123,24 @@ package struct AuthorizedTransaction: Sendable {
     /// Seconds until the receipt expires.
     package let expiresIn: Int64
     package let correlationID: CorrelationID
+}
+
+/// What this process did lately and must not repeat: posting the code of a transaction, taking its nonce.
+///
+/// The carrier refuses a used code, too, and the store records no second receipt for it. But on a second request, the
+/// carrier may revoke the tokens of the first (RFC 6749 section 4.1.2).
+final class OnceOnly: Sendable {
+    private let done = Mutex(BoundedCache<TokenHash, Bool>(capacity: 16_384))
+
+    /// Records that an action begins; false if it began before.
+    func begin(_ action: TokenHash) -> Bool {
+        done.withLock { done in
+            guard done[action] == nil else { return false }
+            done.put(true, for: action)
+            return true
+        }
+    }
+
+    /// Notes that something was not done after all.
+    func undo(_ deed: TokenHash) { done.withLock { _ = $0.remove(deed) } }
 }

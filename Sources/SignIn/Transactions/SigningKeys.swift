@@ -1,4 +1,6 @@
+import Crypto
 import Logging
+import OpenIDConnect
 import Primitives
 import StorageModel
 import Synchronization
@@ -178,5 +180,120 @@ private struct StoredKey: Sendable {
         scheduled = SigningKeySchedule.Key(
             id: record.id, signsFrom: record.signsFrom, isUsable: signing != nil,
             isProtectedAsWanted: protection.isCurrent(record.privateKey, of: record.id))
+    }
+}
+
+/// The public key of a receipt's signature: a P-256 point, for ES256.
+package struct PublicSigningKey: Sendable, Hashable {
+    /// The thumbprint of RFC 7638, so that two keys never share it by chance.
+    package let id: String
+    /// The coordinates in base64url, as in a JSON Web Key (RFC 7518 section 6.2.1).
+    package let x: String
+    package let y: String
+
+    private let point: [UInt8]
+
+    /// - Parameter point: 64 bytes.
+    init(id: String, point: [UInt8]) {
+        self.id = id
+        self.point = point
+        x = Base64URL.encode(point.prefix(32))
+        y = Base64URL.encode(point.dropFirst(32))
+    }
+
+    /// Whether a signature of 64 bytes (RFC 7518 section 3.4) is valid for the signed bytes.
+    func verifies(_ signature: [UInt8], for signed: [UInt8]) -> Bool {
+        guard let key = try? P256.Signing.PublicKey(rawRepresentation: point),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
+        else { return false }
+        return key.isValidSignature(signature, for: SHA256.hash(data: signed))
+    }
+}
+
+/// A key that signs receipts, and seals of the audit log.
+struct SigningKey: Sendable {
+    let id: String
+    private let privateKey: P256.Signing.PrivateKey
+
+    /// A new key.
+    init() { self.init(P256.Signing.PrivateKey()) }
+
+    /// The key from its 32 bytes; nil if they are invalid.
+    init?(rawRepresentation bytes: [UInt8]) {
+        guard let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes) else { return nil }
+        self.init(key)
+    }
+
+    /// A stored key; nil if the protection does not open it, or if it is another one than the row says. Besides the
+    /// private key, a row has nothing that is encrypted.
+    init?(of record: SigningKeyRecord, _ protection: KeyProtection) {
+        guard let bytes = protection.open(record.privateKey, of: record.id), let key = Self(rawRepresentation: bytes),
+            key.id == record.id
+        else { return nil }
+        self = key
+    }
+
+    private init(_ key: P256.Signing.PrivateKey) {
+        privateKey = key
+        id = PublicJWK(key.publicKey).thumbprint
+    }
+
+    /// Secret.
+    var rawRepresentation: [UInt8] { Array(privateKey.rawRepresentation) }
+
+    var publicJWK: PublicJWK { PublicJWK(privateKey.publicKey) }
+
+    /// 64 bytes.
+    var publicPoint: [UInt8] { Array(privateKey.publicKey.rawRepresentation) }
+
+    func sign(_ bytes: [UInt8]) throws -> [UInt8] {
+        Array(try privateKey.signature(for: SHA256.hash(data: bytes)).rawRepresentation)
+    }
+}
+
+/// Decides when signing keys are added, sign and are removed, so that a verifier with a cached key set never meets a
+/// signature of an unpublished key.
+///
+/// A key is published for ``overlap`` before it signs, and as long after its successor begins to sign. Pure: it takes
+/// the keys and the time as arguments.
+struct SigningKeySchedule: Sendable {
+    /// The seconds from a key's publication to its first signature, and from its last signature to its removal: a day,
+    /// far more than the hour that key sets may be cached and the hour that receipts may last.
+    static let overlap: Int64 = 86_400
+    /// The seconds by which a key needed at once is backdated, for processes whose clocks are behind.
+    private static let clockTolerance: Int64 = 300
+
+    /// How long a key signs, in seconds; two days or more.
+    let lifetime: Int64
+
+    struct Key: Sendable, Hashable {
+        let id: String
+        let signsFrom: Timestamp
+        /// Whether this process can sign with it.
+        let isUsable: Bool
+        /// Whether it is stored in the configured form.
+        let isProtectedAsWanted: Bool
+    }
+
+    /// The key to sign with, among keys in the order of their addition; nil if a new one is needed at once.
+    func signer(among keys: [Key], at now: Timestamp) -> Key? {
+        keys.last { $0.isUsable && $0.signsFrom <= now }
+    }
+
+    /// When a key added now would begin to sign; nil if none is due.
+    func startOfNext(after keys: [Key], at now: Timestamp) -> Timestamp? {
+        guard signer(among: keys, at: now) != nil else { return now.advanced(bySeconds: -Self.clockTolerance) }
+        // At most one key waits to sign, so that processes with different configurations add one a day, not one a
+        // minute.
+        guard let newest = keys.last, newest.signsFrom <= now else { return nil }
+        let end = newest.signsFrom.advanced(bySeconds: lifetime - Self.overlap)
+        guard end <= now || !newest.isUsable || !newest.isProtectedAsWanted else { return nil }
+        return now.advanced(bySeconds: Self.overlap)
+    }
+
+    /// The keys that signed nothing that is still valid.
+    func outdated(among keys: [Key], at now: Timestamp) -> [Key] {
+        let successor = keys.lastIndex { $0.isUsable && $0.signsFrom.advanced(bySeconds: Self.overlap) <= now }
+        return successor.map { Array(keys[..<$0]) } ?? []
     }
 }

@@ -19,10 +19,10 @@ package struct SignInRecord: Sendable {
     /// verified.
     package var provenPhoneNumber: String?
     package let session: NewSession
-    package let newcomers: Newcomers
+    package var newcomers: Newcomers
     /// Former identities of the user, in the order of their port tokens; the first stored one loses its account to
     /// ``identity``, unless that has an account already.
-    package let portedFrom: [PortedIdentity]
+    package var portedFrom: [PortedIdentity]
     /// For the audit event.
     package let requestID: String?
     /// The provider's tokens, if they are stored.

@@ -176,11 +176,11 @@ import Testing
         let app = try TestApp()
         var start = Self.start
         start.network = MCCMNC("310410")
-        start.scopes = ["openid", "email", "phone"]
-        start.acrValues = ["a3", "a2"]
-        start.context = "Pay \u{20AC}10 to \u{1F600}"
-        start.prompt = [.login, .consent]
-        start.maximumAge = 300
+        start.demand.scopes = ["openid", "email", "phone"]
+        start.demand.acrValues = ["a3", "a2"]
+        start.demand.context = "Pay \u{20AC}10 to \u{1F600}"
+        start.demand.prompt = [.login, .consent]
+        start.demand.maximumAge = 300
         start.codeChallenge = Base64URL.encode(Array(repeating: 7 as UInt8, count: 32))
         start.trackingID = "track 1"
         let step = try await app.useCases.redirectSignIn.start(start, browser: nil)

@@ -68,13 +68,13 @@ struct BoundTokenTests {
         #expect(PendingRedirect(plain + [0]) == nil, "a key that is none")
         for key in [nil, key] {
             for (maximumAge, since) in [(300, nil), (nil, 1_800_000_000), (0, 1_800_000_000)] as [(Int64?, Int64?)] {
-                let required = RequiredAuthentication(
-                    maximumAge: maximumAge, since: since.map { Timestamp(secondsSinceEpoch: $0) })
                 pending.dpopKey = key
-                pending.authentication = required
+                pending.start.demand.maximumAge = maximumAge
+                pending.start.demand.since = since.map { Timestamp(secondsSinceEpoch: $0) }
                 let bytes = pending.bytes
                 let read = try #require(PendingRedirect(bytes))
-                #expect(read.authentication == required && read.dpopKey == key)
+                #expect(read.start.demand.maximumAge == maximumAge && read.dpopKey == key)
+                #expect(read.start.demand.since?.secondsSinceEpoch == since)
                 #expect(PendingRedirect(bytes + [0]) == nil && PendingRedirect(Array(bytes.dropLast())) == nil)
             }
         }
@@ -97,7 +97,7 @@ struct BoundTokenTests {
             pending.dpopKey = key
             let bytes = pending.bytes
             let read = try #require(PendingRedirect(bytes))
-            #expect(read.start.verification == id && read.dpopKey == key && read.authentication.isEmpty)
+            #expect(read.start.verification == id && read.dpopKey == key && read.start.demand.recency == nil)
             #expect(PendingRedirect(bytes + [0]) == nil && PendingRedirect(Array(bytes.dropLast())) == nil)
         }
     }

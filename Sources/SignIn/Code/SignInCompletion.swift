@@ -1,0 +1,209 @@
+package import OpenIDConnect
+package import Primitives
+package import StorageModel
+
+/// What every sign-in ends with once a provider has vouched for the user: by code, by redirects or on the backchannel.
+///
+/// The use case begins the session, stores it in its own commit, and ends the sign-in with what the store says.
+struct SignInCompletion: UseCase {
+    /// A session that is not stored yet, with the record that stores it.
+    struct Started {
+        let issued: IssuedSession
+        let ticket: SessionCache.Ticket
+        var record: SignInRecord
+    }
+
+    let environment: Environment
+    let sessions: Sessions
+    let migration: AccountMigration
+    let rules: RegistrationRules
+    /// How long the offer of a registration is valid, in seconds.
+    let offerLifetime: Int64
+    let store: any RegistrationStore
+    let vault: TokenVault
+    let claimsVault: ClaimsVault
+    let oneTimeStore: EncryptedOneTimeStore
+
+    /// Whether a user who is unknown must register.
+    var mustRegister: Bool { rules.isRequired }
+
+    /// - Parameters:
+    ///   - provider: Whose tokens are stored.
+    ///   - scopes: What the sign-in asked for.
+    func begin(
+        _ verified: VerifiedSignIn, of provider: String, for clientID: String, on device: String? = nil,
+        asking scopes: @autoclosure () -> [String], _ correlationID: CorrelationID
+    ) -> Started {
+        var issued = sessions.issue(for: clientID, on: device)
+        if let idToken = verified.idToken { issued.keep(idToken) }
+        let ticket = sessions.cache.ticket(at: clock.now())
+        var record = SignInRecord(
+            identity: verified.identity, profile: verified.userInfo?.attributes, session: issued.record,
+            newcomers: mustRegister ? .mustRegister : .welcome(publicID: random.token(bytes: 16)),
+            requestID: correlationID.text,
+            tokens: verified.tokens.map { vault.storing($0, of: provider, for: clientID) })
+        record.verified = verified.userInfo?.verified ?? VerifiedFlags()
+        record.claims = verified.userInfo.map { userInfo in
+            claimsVault.update(
+                with: ClientClaims(userInfo.claims, for: clientID, from: verified.identity.issuer), asked: scopes())
+        }
+        record.provenPhoneNumber = verified.provenPhoneNumber
+        record.operatorTokenUse = verified.operatorTokenUse
+        record.providerSession = verified.providerSession
+        return Started(issued: issued, ticket: ticket, record: record)
+    }
+
+    /// - Parameters:
+    ///   - signedIn: The user as stored with the session.
+    ///   - isRepeated: Whether the same sign-in ended before.
+    func end(
+        _ started: Started, by signedIn: SignedInUser, _ correlationID: CorrelationID, isRepeated: Bool = false
+    ) -> SignedIn {
+        // The user's other sessions are read again, with the changed profile.
+        if signedIn.isChanged { sessions.cache.remove(signedIn.user.id) }
+        for holder in signedIn.formerHolders { sessions.cache.remove(holder) }
+        sessions.remember(started.issued, of: signedIn.user, started.ticket)
+        return SignedIn(
+            tokens: started.issued.tokens, userID: signedIn.user.id, isNew: signedIn.isNew,
+            correlationID: correlationID, isRepeated: isRepeated)
+    }
+
+    /// Offers registration to a user who is unknown: stores the identity under a new handle, and the provider's tokens
+    /// until the user registers.
+    /// - Parameter codeChallenge: The challenge of a redirect's start. The app gets the handle in a URL that others may
+    ///   read, so the handle needs the verifier then.
+    /// Not inlined: its variables would have their place in the memory of every sign-in.
+    @inline(never)
+    func offer(
+        _ user: VerifiedSignIn, of provider: String, for clientID: String, _ correlationID: CorrelationID,
+        codeChallenge: String? = nil
+    ) async throws(SignInError) -> RegistrationOffer {
+        let handle = Secret(random.token())
+        var pending = PendingRegistration(
+            handle: PendingRegistration.handle(handle, codeChallenge), identity: user.identity, clientID: clientID,
+            profile: user.userInfo?.attributes ?? Profile(), expiresAt: clock.now().advanced(bySeconds: offerLifetime))
+        pending.verified = user.userInfo?.verified ?? VerifiedFlags()
+        let claims = user.userInfo?.claims ?? ConsentedClaims()
+        pending.claims = claimsVault.stored(claims, of: pending.handle)
+        pending.providerSession = user.providerSession
+        pending.phoneNumberProof = user.provenPhoneNumber.map {
+            PhoneNumberProof(of: $0, at: clock.now(), requestID: correlationID.text)
+        }
+        // The users who lose the verified number to this one.
+        for holder in try await stored(await store.addPendingRegistration(pending)) { sessions.cache.remove(holder) }
+        if let waiting = WaitingTokens(user, of: provider) {
+            try await oneTimeStore.keep(waiting.bytes, for: .waitingTokens, under: handle, seconds: offerLifetime)
+        }
+        return RegistrationOffer(
+            handle: handle, codeChallenge: codeChallenge, profile: pending.profile, claims: claims,
+            missing: rules.missing(in: pending.profile), expiresIn: offerLifetime, correlationID: correlationID)
+    }
+}
+
+/// The user that a provider vouches for, and the attributes it gives.
+///
+/// A class, so that the idempotency table holds it in one word.
+final class VerifiedSignIn: Sendable {
+    let identity: Identity
+    /// The port tokens in the ID token, not yet verified.
+    let portTokens: [Secret]
+    /// The user's attributes; nil if none were asked for.
+    let userInfo: UserInfo?
+    /// The provider's tokens; nil unless they are stored.
+    let tokens: ProviderTokens?
+    /// The provider's own session (`sid`), if the ID token names one.
+    let providerSession: ProviderSessionHash?
+    /// The ID token, if it is kept for the logout at the provider.
+    let idToken: IDTokenHint?
+    /// The phone number that the mobile network has proven to be the user's; nil if none did.
+    let provenPhoneNumber: String?
+    /// Marks the operator token as used; nil if there is none. Each use case that accepts the
+    /// number must store it.
+    let operatorTokenUse: OneTimeRecord?
+
+    /// A user with what the provider tells.
+    init(
+        _ identity: Identity, _ userInfo: UserInfo?, portTokens: [Secret] = [], tokens: ProviderTokens? = nil,
+        providerSession: ProviderSessionHash? = nil, idToken: IDTokenHint? = nil, provenPhoneNumber: String? = nil,
+        operatorTokenUse: OneTimeRecord? = nil
+    ) {
+        self.identity = identity
+        self.portTokens = portTokens
+        self.userInfo = userInfo
+        self.tokens = tokens
+        self.providerSession = providerSession
+        self.idToken = idToken
+        self.provenPhoneNumber = provenPhoneNumber
+        self.operatorTokenUse = operatorTokenUse
+    }
+
+    /// - Parameter user: From a provider without ID tokens, which says whose access token it gave us.
+    convenience init(_ user: ProviderUser, _ tokens: ProviderTokens?) {
+        self.init(Identity(issuer: user.issuer, subject: user.subject), user.attributes, tokens: tokens)
+    }
+
+    /// - Parameter hint: The ID token in compact form, if it is kept.
+    convenience init(
+        _ idToken: VerifiedIDToken, _ userInfo: UserInfo?, _ tokens: ProviderTokens?, hint: IDTokenHint? = nil
+    ) {
+        self.init(
+            Identity(issuer: idToken.issuer, subject: idToken.subject), userInfo, portTokens: idToken.portTokens,
+            tokens: tokens,
+            providerSession: idToken.sessionID.map {
+                ProviderSessionHash(ProviderSession(issuer: idToken.issuer, id: $0))
+            }, idToken: hint)
+    }
+}
+
+extension UserInfo {
+    /// Which of the attributes the provider verified.
+    var verified: VerifiedFlags { VerifiedFlags(email: emailVerified, phoneNumber: phoneNumberVerified) }
+}
+
+/// The outcome of a sign-in that was not refused.
+package enum SignInOutcome: Sendable {
+    case signedIn(SignedIn)
+    /// The carrier vouches for a user who is unknown here and must register first.
+    case mustRegister(RegistrationOffer)
+}
+
+/// A user has a new session.
+package struct SignedIn: Sendable {
+    package let tokens: SessionTokens
+    package let userID: UserID
+    /// Whether this sign-in created the user. A repeated one says the same as the first.
+    package let isNew: Bool
+    package let correlationID: CorrelationID
+    /// Whether the same sign-in ended before: then the user is counted already.
+    var isRepeated = false
+}
+
+/// What an unknown user needs to register.
+package struct RegistrationOffer: Sendable {
+    /// Represents the verified identity; works once.
+    package let handle: Secret
+    /// The `code_challenge` of the redirect's start, without whose verifier the handle is unknown.
+    package let codeChallenge: String?
+    /// The user's attributes from the carrier.
+    package let profile: Profile
+    /// The further claims that the user consented to share.
+    package let claims: ConsentedClaims
+    /// The attributes that a registration needs and the carrier did not send.
+    package let missing: [RegistrationRules.Attribute]
+    /// Seconds until the handle expires.
+    package let expiresIn: Int64
+    package let correlationID: CorrelationID
+
+    package init(
+        handle: Secret, codeChallenge: String? = nil, profile: Profile, claims: ConsentedClaims = ConsentedClaims(),
+        missing: [RegistrationRules.Attribute], expiresIn: Int64, correlationID: CorrelationID
+    ) {
+        self.handle = handle
+        self.codeChallenge = codeChallenge
+        self.profile = profile
+        self.claims = claims
+        self.missing = missing
+        self.expiresIn = expiresIn
+        self.correlationID = correlationID
+    }
+}

@@ -1,0 +1,229 @@
+import Logging
+import OpenIDConnect
+import Primitives
+
+/// One run of a request with a code or an operator token: its client and provider, its steps at the provider, and its
+/// log line. Each step throws the API's error.
+///
+/// A class, because it is large: each function that waits would have copies of it in its frame. One task has it.
+final class SignInRun: UserVerification {
+    let request: SignInRequest
+    let correlationID: CorrelationID
+    let client: SignInConfiguration.Client
+    let target: SignInTarget
+    let pause: PollPauses
+    let clock: WallClock
+    /// What the log line, the report and the capsule of a failure say.
+    var log: SignInLog
+
+    /// - Throws: `not_found` for an unknown provider; `invalid_request` for a request that this client may not make.
+    init(
+        _ request: SignInRequest, _ log: SignInLog, in environment: Environment
+    ) throws(SignInError) {
+        let target = try environment.providers.find(request.provider)
+        guard let client = target.server.clients[request.clientID] else { throw .unknownClient }
+        guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
+            throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
+        }
+        guard target.mobileOperator == nil || request.wasStartedHere || request.isOperatorToken else {
+            throw .codeNotForNumbers
+        }
+        guard target.mobileOperator != nil || !request.isOperatorToken else { throw .noOperatorTokens }
+        guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
+        guard client.pkce == .optional || request.codeVerifier != nil || request.isOperatorToken else {
+            throw .codeVerifierMissing
+        }
+        guard client.nonce == .client || request.nonce != nil else { throw .nonceMissing }
+        self.request = request
+        self.client = client
+        self.target = target
+        pause = environment.pause
+        clock = environment.clock
+        self.log = log
+        correlationID = log.correlationID
+        // Until now, the request could name anything.
+        self.log.providerIsKnown = true
+    }
+
+    var relyingParty: RelyingParty { target.relyingParty }
+    var demand: AuthenticationDemand { request.demand }
+
+    func begin(_ step: SignInReport.Step) { log.times.begin(step) }
+
+    /// The mobile operator that is asked for the number; nil for other providers.
+    var mobileOperator: MobileOperator.Settings? { target.mobileOperator?.settings }
+
+    /// Whether the provider's tokens are stored for later use.
+    private var storesTokens: Bool { target.server.storesTokens }
+
+    /// Whether the ID token may be kept for the logout at the provider. Only a browser that was sent to the provider
+    /// has a session there.
+    private var keepsIDToken: Bool { request.wasStartedHere && target.provider.openID?.keepsIDTokens ?? false }
+
+    /// Whether ``NonceIssuer`` must have issued the request's nonce.
+    var usesIssuedNonce: Bool { client.nonce == .issued && !request.wasStartedHere }
+
+    func discoverProvider() async throws(SignInError) -> ProviderMetadata {
+        begin(.discovery)
+        return try await target.discover(request.network, for: client.id, correlationID)
+    }
+
+    /// Posts the code. It is spent then, unless the error says that it was not sent.
+    /// - Parameter scopes: What an operator token is exchanged for; by default what the operator is asked for.
+    func exchangeCode(
+        at provider: ProviderMetadata, for scopes: [String]? = nil
+    ) async throws(SignInError) -> TokenResponse {
+        begin(.token)
+        if let mobileOperator, request.isOperatorToken {
+            return try await exchangeOperatorToken(for: scopes ?? mobileOperator.scopes, at: provider)
+        }
+        guard mobileOperator == nil else { return try await askedForTokens(await redeemCode(at: provider)) }
+        return try await asked(await redeemCode(at: provider))
+    }
+
+    private func redeemCode(at provider: ProviderMetadata) async throws(OIDCError) -> TokenResponse {
+        try await relyingParty.exchange(
+            code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
+            client: client.credentials,
+            boundTo: request.dpopKey, provider: provider, correlationID: correlationID)
+    }
+
+    /// - Parameter maximumAge: How long ago the user may have authenticated, in seconds; nil if the request alone says
+    ///   that.
+    func validate(
+        _ tokens: TokenResponse, from provider: ProviderMetadata, maximumAge: Int64? = nil
+    ) async throws(SignInError) -> VerifiedIDToken {
+        guard let idToken = tokens.idToken else { throw .nothingConfirms }
+        var expectation = expectation(nonce: request.nonce, accessToken: tokens.accessToken)
+        if let maximumAge { expectation.maximumAuthenticationAge = maximumAge }
+        return try await asked(await validate(idToken, expectation, from: provider), codeWasPosted: true)
+    }
+
+    /// The ID token to keep for the logout at a provider; nil if the provider has no end-session endpoint.
+    private func idTokenHint(in tokens: TokenResponse, from provider: ProviderMetadata) -> IDTokenHint? {
+        guard keepsIDToken, provider.endSessionEndpoint != nil, let idToken = tokens.idToken else { return nil }
+        return IDTokenHint(issuer: provider.issuer, token: idToken)
+    }
+
+    /// Asks a provider without ID tokens who the user is.
+    private func fetchUser(
+        with tokens: TokenResponse, from provider: ProviderMetadata
+    ) async throws(SignInError) -> ProviderUser {
+        begin(.userinfo)
+        var user = try await asked(
+            await relyingParty.user(
+                accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, client: client.credentials,
+                provider: provider, correlationID: correlationID),
+            codeWasPosted: true)
+        user.attributes = requested(user.attributes)
+        return user
+    }
+
+    /// Who the user is: validates the ID token, and fetches the user's attributes if they are asked for.
+    func verifyUser(
+        _ tokens: TokenResponse, from provider: ProviderMetadata
+    ) async throws(SignInError) -> VerifiedSignIn {
+        let now = clock.now()
+        guard provider.userEndpoint == nil else {
+            let kept = storesTokens ? ProviderTokens(tokens, at: now) : nil
+            return VerifiedSignIn(try await fetchUser(with: tokens, from: provider), kept)
+        }
+        let idToken = try await validate(tokens, from: provider)
+        let kept = storesTokens ? ProviderTokens(tokens, idToken, at: now) : nil
+        let hint = idTokenHint(in: tokens, from: provider)
+        guard wantsAttributes else { return VerifiedSignIn(idToken, nil, kept, hint: hint) }
+        let userInfo = try await asked(
+            await fetchAttributes(about: idToken, with: tokens.accessToken, tokens.accessTokenKey, from: provider),
+            codeWasPosted: true)
+        return VerifiedSignIn(idToken, userInfo, kept, hint: hint)
+    }
+}
+
+/// What asks a provider who its user is: a run with a code, or a backchannel authentication.
+protocol UserVerification {
+    var client: SignInConfiguration.Client { get }
+    var relyingParty: RelyingParty { get }
+    var correlationID: CorrelationID { get }
+    var demand: AuthenticationDemand { get }
+
+    /// Starts the time of a step, and ends the step before.
+    func begin(_ step: SignInReport.Step)
+}
+
+extension UserVerification {
+    /// What is asked for, and what the client always asks for.
+    var scopes: [String] { demand.scopes + client.scopes }
+
+    /// Whether the user's attributes are asked for.
+    var wantsAttributes: Bool {
+        demand.scopes.contains { $0 != "openid" } || client.scopes.contains { $0 != "openid" }
+    }
+
+    /// What the ID token must say.
+    func expectation(nonce: Secret?, accessToken: Secret?) -> IDTokenExpectation {
+        var expectation = IDTokenExpectation(
+            clientID: client.id, nonce: nonce?.exposed, acrValues: demand.acrValues,
+            maximumAuthenticationAge: demand.maximumAge, context: demand.context, accessToken: accessToken)
+        expectation.authenticatedSince = demand.since
+        expectation.signingAlgorithms = client.signingAlgorithms
+        return expectation
+    }
+
+    func validate(
+        _ idToken: Secret, _ expectation: IDTokenExpectation, from provider: ProviderMetadata
+    ) async throws(OIDCError) -> VerifiedIDToken {
+        begin(.validate)
+        return try await relyingParty.validate(
+            idToken: idToken, expecting: expectation, provider: provider, correlationID: correlationID
+        ) { begin($0 == .began ? .keys : .validate) }
+    }
+
+    /// Fetches the user's attributes. They were asked for, so that a failure fails the sign-in.
+    /// - Parameter key: The key that the access token is bound to; nil for a Bearer token.
+    func fetchAttributes(
+        about idToken: VerifiedIDToken, with accessToken: Secret, _ key: DPoPKey?, from provider: ProviderMetadata
+    ) async throws(OIDCError) -> UserInfo {
+        begin(.userinfo)
+        return requested(
+            try await relyingParty.userInfo(
+                accessToken: accessToken, boundTo: key, about: idToken,
+                signedWith: client.userInfoSigningAlgorithm, orAnyOf: client.usualSigningAlgorithms,
+                client: client.credentials, provider: provider, correlationID: correlationID))
+    }
+
+    /// The provider's userinfo, without claims that neither the request nor the client has asked for.
+    func requested(_ userInfo: UserInfo) -> UserInfo {
+        guard !userInfo.claims.isEmpty else { return userInfo }
+        var requested = userInfo
+        requested.claims = userInfo.claims.requested(by: scopes)
+        return requested
+    }
+}
+
+extension UseCase {
+    /// Runs a request with a code or an operator token: a sign-in, a link or a transaction. Each has a correlation id,
+    /// which its error names; one log line, one report, and a capsule if it fails.
+    /// - Parameter body: Returns the outcome for the log, too.
+    /// - Throws: What `body` throws; the errors of a request that its client may not make.
+    func run<Value>(
+        _ request: SignInRequest, as kind: SignInReport.Kind,
+        _ body: (SignInRun) async throws(SignInError) -> (Value, SignInReport.Outcome)
+    ) async throws(SignInError) -> Value {
+        var log = SignInLog(request, request.correlationID ?? .random(from: random), kind, in: environment)
+        var run: SignInRun?
+        return try await capsules.recording(as: log.correlationID, request.sentNames) { () async throws(SignInError) in
+            let started = try SignInRun(request, log, in: environment)
+            run = started
+            let (value, outcome) = try await body(started)
+            started.log.write(outcome)
+            return value
+        } failed: { error in
+            guard let run else {
+                log.write(error)
+                return nil
+            }
+            run.log.write(error)
+            return CapsuleSubject(run)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import OpenIDConnect
+import Primitives
+import StorageModel
+import Synchronization
+
+/// The number of a user's device, from the mobile operator.
+extension SignInRun {
+    /// What the operator says of the device: the ID token, if it issues one, then the number and its SIM. The access
+    /// token is for the one call that asks for the number. Telco Finder is asked whose number it is.
+    /// - Parameter asked: The number that is compared with that of the device; nil to be told the number.
+    /// - Returns: Nil if the device has another number than `asked`.
+    func number(
+        _ asked: MSISDN? = nil, from mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
+        at provider: ProviderMetadata, _ operators: OperatorDirectory
+    ) async throws(SignInError) -> (MSISDN, VerifiedIDToken?)? {
+        let idToken = tokens.idToken == nil ? nil : try await validate(tokens, from: provider)
+        begin(.number)
+        let number: MSISDN
+        if let asked {
+            guard try await isDeviceNumber(asked, at: mobileOperator, with: tokens, at: provider) else { return nil }
+            number = asked
+        } else {
+            number = try await fetchNumber(from: mobileOperator, with: tokens, at: provider)
+        }
+        if target.provider.finder != nil { begin(.telcoFinder) }
+        log.operatorFinding = try await operators.check(number, reportedBy: target, correlationID)
+        begin(.simSwap)
+        log.simSwap = try await checkSIM(of: number, by: mobileOperator, at: provider)
+        return (number, idToken)
+    }
+
+    /// Asks the operator for the number, with an access token that is used for this one call.
+    private func fetchNumber(
+        from mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
+        at provider: ProviderMetadata
+    ) async throws(SignInError) -> MSISDN {
+        try await asked(
+            await relyingParty.devicePhoneNumber(
+                at: mobileOperator.apis, with: tokens, provider: provider, correlationID: correlationID),
+            codeWasPosted: true)
+    }
+
+    /// Asks the operator whether a number is that of the device, with an access token that is used for this one call.
+    private func isDeviceNumber(
+        _ number: MSISDN, at mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
+        at provider: ProviderMetadata
+    ) async throws(SignInError) -> Bool {
+        try await asked(
+            await relyingParty.isDevicePhoneNumber(
+                number, hashed: mobileOperator.takesHashes, at: mobileOperator.apis, with: tokens, provider: provider,
+                correlationID: correlationID), codeWasPosted: true)
+    }
+
+    /// Asks the operator whether the SIM of the number was changed, if the policy says so. The answer is for this
+    /// number at this moment: it is not kept.
+    /// - Throws: `sim_swapped` if the policy refuses; the operator's failure if the policy refuses what is not known.
+    private func checkSIM(
+        of number: MSISDN, by mobileOperator: MobileOperator.Settings, at provider: ProviderMetadata
+    ) async throws(SignInError) -> SIMSwapFinding? {
+        let policy = mobileOperator.simSwap
+        guard policy.ifSwapped != .off else { return nil }
+        do throws(OIDCError) {
+            let isSwapped = try await relyingParty.isSIMSwapped(
+                of: number, withinHours: policy.maximumAge, for: mobileOperator.purpose, at: mobileOperator.apis,
+                client: client.credentials, provider: provider, correlationID: correlationID)
+            guard isSwapped else { return .unchanged }
+        } catch {
+            guard policy.ifUnknown == .accept else { throw .refusedTokens(error, codeWasPosted: true) }
+            return .unknown
+        }
+        guard policy.ifSwapped == .report else { throw .simSwapped(withinHours: policy.maximumAge) }
+        return .swapped
+    }
+}
+
+extension VerifiedSignIn {
+    /// A user whom a mobile operator knows by the number of the device.
+    ///
+    /// - Parameters:
+    ///   - idToken: Names the user. Without one the number does: it may become another person's one day.
+    ///   - issuer: The operator's.
+    ///   - use: Marks the operator token as used.
+    convenience init(_ number: MSISDN, _ idToken: VerifiedIDToken?, issuer: String, _ use: OneTimeRecord?) {
+        var userInfo = UserInfo()
+        userInfo.attributes[.phoneNumber] = number.text
+        userInfo.phoneNumberVerified = true
+        // No ID token can have this subject: it has a space (``IDTokenCheck/subject``).
+        let subject = idToken?.subject ?? "number " + number.text
+        self.init(
+            Identity(issuer: issuer, subject: subject), userInfo, provenPhoneNumber: number.text, operatorTokenUse: use)
+    }
+}
+
+/// What is known of the SIM of a number at a sign-in. The raw value is its name in the log.
+package enum SIMSwapFinding: String, Sendable, Hashable {
+    /// The SIM is the same for as long as the policy asks.
+    case unchanged
+    /// The SIM was changed.
+    case swapped
+    /// The operator did not tell.
+    case unknown
+}
+
+/// Tokens for a TS.43 temporary token, which works over any network.
+extension SignInRun {
+    /// How long the operator may take to authenticate the device, in seconds: an app waits for it.
+    static let patience: Int64 = 20
+
+    /// Exchanges the operator token, in the way that the operator's metadata says. It is spent then.
+    /// - Parameter scopes: With exactly one purpose.
+    func exchangeOperatorToken(
+        for scopes: [String], at provider: ProviderMetadata
+    ) async throws(SignInError) -> TokenResponse {
+        guard provider.takesOperatorTokensByBackchannel else {
+            return try await askedForTokens(
+                await relyingParty.exchange(
+                    operatorToken: request.code, scopes: scopes, client: client.credentials,
+                    provider: provider, correlationID: correlationID))
+        }
+        let started = try await askedForTokens(
+            await relyingParty.authenticate(
+                operatorToken: request.code, scopes: scopes, client: client.credentials,
+                signedWith: client.signingKey, provider: provider, correlationID: correlationID), codeWasPosted: true)
+        return try await poll(started, at: provider)
+    }
+
+    /// Asks for the tokens until they are there, never faster than the operator allows (CIBA Core section 7.3). The
+    /// first time at once: usually the SIM has said all there is to say.
+    private func poll(
+        _ started: BackchannelAuthenticationResponse, at provider: ProviderMetadata
+    ) async throws(SignInError) -> TokenResponse {
+        var interval = started.interval
+        let end = clock.now().advanced(bySeconds: min(started.expiresIn, Self.patience))
+        while true {
+            let response = try await askedForTokens(
+                await relyingParty.poll(
+                    started.requestID, client: client.credentials, requiresIDToken: false, provider: provider,
+                    correlationID: correlationID), codeWasPosted: true)
+            switch response {
+            case .tokens(let tokens): return tokens
+            case .pending: break
+            case .slowDown: interval += BackchannelTokenResponse.slowDownSeconds
+            }
+            guard clock.now().advanced(bySeconds: interval) < end,
+                await pause(.seconds(interval), at: request.provider.text)
+            else { throw .deviceNotAuthenticated }
+        }
+    }
+}
+
+/// Asks an operator for tokens; its failure becomes the use case's own error.
+func askedForTokens<Value>(
+    _ call: @autoclosure () async throws(OIDCError) -> Value, codeWasPosted: Bool = false
+) async throws(SignInError) -> Value {
+    do throws(OIDCError) {
+        return try await call()
+    } catch {
+        throw .refusedTokens(error, codeWasPosted: codeWasPosted)
+    }
+}
+
+/// The pauses between two polls of a mobile operator, of a limited number of sign-ins at each operator.
+///
+/// A sign-in goes on when its client closes the connection, so that no limit of connections bounds those that wait: an
+/// operator that keeps every token pending would collect them.
+package final class PollPauses: Sendable {
+    /// By the keys of the operators.
+    private let waiting = Mutex<[String: Int]>([:])
+    private let limit: Int
+    private let sleep: @Sendable (Duration) async -> Bool
+
+    /// For attempts that never poll.
+    static let none = PollPauses(limit: 0)
+
+    /// - Parameters:
+    ///   - limit: The most sign-ins that may wait at one operator.
+    ///   - sleep: Waits; false if the task was cancelled.
+    package init(
+        limit: Int = 256,
+        sleep: @escaping @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil }
+    ) {
+        self.limit = limit
+        self.sleep = sleep
+    }
+
+    /// Waits.
+    /// - Parameter key: The operator's.
+    /// - Returns: False if the task was cancelled, or at once if too many sign-ins wait at the operator.
+    func callAsFunction(_ duration: Duration, at key: String) async -> Bool {
+        let isAdmitted = waiting.withLock { waiting in
+            let count = waiting[key] ?? 0
+            guard count < limit else { return false }
+            waiting[key] = count + 1
+            return true
+        }
+        guard isAdmitted else { return false }
+        defer {
+            waiting.withLock { waiting in
+                let count = (waiting[key] ?? 1) - 1
+                waiting[key] = count > 0 ? count : nil
+            }
+        }
+        return await sleep(duration)
+    }
+}
