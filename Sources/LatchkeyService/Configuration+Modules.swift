@@ -153,7 +153,7 @@ extension Configuration {
     }
 
     /// The relying party of a Telco Finder, which only gives tokens to this server itself.
-    func relyingParty(of finder: TelcoFinder) -> RelyingParty.Configuration {
+    func relyingParty(of finder: TelcoFinderRules) -> RelyingParty.Configuration {
         var configuration = completed(RelyingParty.Configuration(issuer: finder.issuer))
         configuration.prefersBoundTokens = true
         return configuration
@@ -209,7 +209,7 @@ extension Configuration {
         for (path, operators) in operators {
             let finder = telcoFinders[path].map { finder in
                 let name = ProviderReference.telcoFinder(of: path).text
-                return OperatorFinder(finder.rules, party(relyingParty(of: finder), name, MemoryIssuerBindings()))
+                return OperatorFinder(finder, party(relyingParty(of: finder), name, MemoryIssuerBindings()))
             }
             let title = providers.first { $0.path == path }?.name ?? path
             all.append(.init(name: path, title: title, kind: .mobileOperators(operators, finder)))

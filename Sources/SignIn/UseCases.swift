@@ -49,14 +49,10 @@ package struct UseCases: Sendable {
         verificationObserver: @escaping PhoneVerificationObserver = { _ in }
     ) {
         self.providers = providers
-        let refusals = LogSamplers(clock: clock)
-        self.refusals = refusals
+        refusals = LogSamplers(clock: clock)
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
-            store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
-            lifetimes: SessionLifetimes(configuration.lifetimes, providers), registration: configuration.registration,
-            clientsWithIDTokens: providers.clientsWithIDTokens, areAudited: configuration.auditsSignIns,
-            clock: clock, random: random)
+            configuration, providers, store: store, idempotency: idempotency, clock: clock, random: random)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         self.claimsVault = claimsVault
         let registrationOffers = RegistrationOffers(
@@ -73,18 +69,17 @@ package struct UseCases: Sendable {
         signIn = SignInWithCode(
             providers: providers, configuration: configuration, store: store, sessions: sessions,
             idempotency: idempotency, registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault,
-            oneTimeStore: oneTimeStore,
-            clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, operators: operators,
-            pause: pause, capsules: capsules)
+            oneTimeStore: oneTimeStore, clock: clock, random: random, logger: logger, refusals: refusals,
+            observer: observer, operators: operators, pause: pause, capsules: capsules)
         verifyPhoneNumber = VerifyPhoneNumber(
-            providers: providers, operators: operators, store: store,
-            oneTimeStore: oneTimeStore, cache: sessions.cache, pause: pause, clock: clock, random: random,
-            logger: logger, observer: verificationObserver, capsules: capsules)
+            providers: providers, operators: operators, store: store, oneTimeStore: oneTimeStore,
+            cache: sessions.cache, pause: pause, clock: clock, random: random, logger: logger,
+            observer: verificationObserver, capsules: capsules)
         backchannelAuthentication = BackchannelAuthentication(
             providers: providers, configuration: configuration, store: store, sessions: sessions,
             registrationOffers: registrationOffers, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
-            pace: PollPace(uptime: uptime),
-            clock: clock, random: random, logger: logger, refusals: refusals, observer: observer, capsules: capsules)
+            pace: PollPace(uptime: uptime), clock: clock, random: random, logger: logger, refusals: refusals,
+            observer: observer, capsules: capsules)
         registration = Registration(
             rules: configuration.registration, store: store, sessions: sessions, vault: vault,
             claimsVault: claimsVault, oneTimeStore: oneTimeStore, clock: clock, random: random, logger: logger,
@@ -104,17 +99,29 @@ package struct UseCases: Sendable {
             refreshes: TokenRefreshes(random: random), clock: clock, uptime: uptime, random: random, logger: logger)
         oneTimeSessionCode = OneTimeSessionCode(oneTimeStore: oneTimeStore, random: random)
         backchannelLogout = BackchannelLogout(
-            providers: providers, sessions: sessions, store: store,
-            clock: clock, logger: logger, refusals: refusals, capsules: capsules)
+            providers: providers, sessions: sessions, store: store, clock: clock, logger: logger, refusals: refusals,
+            capsules: capsules)
         providerSignOut = ProviderSignOut(
             providers: providers, store: store, oneTimeStore: oneTimeStore,
             clock: clock, random: random, logger: logger)
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
-            providers: providers, signIn: signIn,
-            linkIdentity: linkIdentity, verifyPhoneNumber: verifyPhoneNumber, oneTimeStore: oneTimeStore,
-            sessionCode: oneTimeSessionCode,
+            providers: providers, signIn: signIn, linkIdentity: linkIdentity, verifyPhoneNumber: verifyPhoneNumber,
+            oneTimeStore: oneTimeStore, sessionCode: oneTimeSessionCode,
             pendingStarts: configuration.redirectQuota(uptime), answeredCodes: configuration.redirectQuota(uptime),
+            clock: clock, random: random)
+    }
+}
+
+extension Sessions {
+    fileprivate init(
+        _ configuration: SignInConfiguration, _ providers: Providers, store: any Store, idempotency: Idempotency,
+        clock: WallClock, random: RandomSource
+    ) {
+        self.init(
+            store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
+            lifetimes: SessionLifetimes(configuration.lifetimes, providers), registration: configuration.registration,
+            clientsWithIDTokens: providers.clientsWithIDTokens, areAudited: configuration.auditsSignIns,
             clock: clock, random: random)
     }
 }

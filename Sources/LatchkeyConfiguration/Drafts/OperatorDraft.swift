@@ -88,7 +88,7 @@ struct OperatorDraft: Sendable {
     /// The operator's client with what the provider says of its apps; nil after reporting what is missing.
     /// - Parameter shared: The redirect URIs and the like.
     func finished(
-        of provider: String, for purpose: Purpose, _ shared: ClientDraft, _ context: inout ReadingContext
+        for purpose: Purpose, _ shared: ClientDraft, _ context: inout ReadingContext
     ) -> (operator: MobileOperator.Settings, issuer: EndpointURL, client: Configuration.Client)? {
         guard !isBroken else { return nil }
         let missing = [
@@ -103,7 +103,7 @@ struct OperatorDraft: Sendable {
             return nil
         }
         var mobileOperator = MobileOperator.Settings(
-            provider: provider, name: name, networks: Set(networks), apis: apis, purpose: purpose)
+            name: name, networks: Set(networks), apis: apis, purpose: purpose)
         mobileOperator.takesHashes = takesHashes
         mobileOperator.finderID = finderID ?? name
         var draft = client

@@ -7,8 +7,8 @@ struct SIMSwapDraft: Sendable {
     typealias Policy = SIMSwapPolicy
 
     var maximumAge: Int?
-    var ifSwapped: Policy.Swapped?
-    var ifUnknown: Policy.Unknown?
+    var ifSwapped: NumberContradiction?
+    var ifUnknown: NumberUncertainty?
 
     var isEmpty: Bool { maximumAge == nil && ifSwapped == nil && ifUnknown == nil }
 
@@ -102,12 +102,13 @@ extension ProviderDraft {
         shared.requiresCodeChallenge = requiresCodeChallenge ?? false
         shared.allowedOrigins = allowedOrigins ?? []
         return operators.enumerated().compactMap { index, draft in
-            let found = context.beneath(".operators[\(index)]") { draft.finished(of: id, for: purpose, shared, &$0) }
+            let found = context.beneath(".operators[\(index)]") { draft.finished(for: purpose, shared, &$0) }
             guard let (found, issuer, client) = found else { return nil }
             var mobileOperator = found
             mobileOperator.simSwap = simSwap.policy
             var provider = Configuration.Provider(
-                id: mobileOperator.key, kind: .camara, name: name ?? id, issuer: issuer, clients: [client])
+                id: ProviderReference(provider: id, operatorName: mobileOperator.name).text, kind: .camara,
+                name: name ?? id, issuer: issuer, clients: [client])
             provider.mobileOperator = mobileOperator
             provider.telcoFinder = finder
             provider.requiresIssuer = requiresIssuer

@@ -12,8 +12,8 @@ struct TelcoFinderDraft: Sendable {
     var client = ClientDraft()
     var scopes: [String]?
     var portabilitySearch: TelcoFinder.PortabilitySearch?
-    var ifOtherOperator: Rules.OtherOperator?
-    var ifUnknown: Rules.Unknown?
+    var ifOtherOperator: NumberContradiction?
+    var ifUnknown: NumberUncertainty?
 
     var isEmpty: Bool {
         issuer == nil && apiRoot == nil && client.id == nil && client.privateKey == nil && client.privateKeyID == nil
@@ -68,7 +68,7 @@ struct TelcoFinderDraft: Sendable {
     /// The Telco Finder; nil if none is given, and after reporting what is missing.
     func finished(
         _ origin: ConfigurationOrigin, _ context: inout ReadingContext
-    ) -> Configuration.TelcoFinder? {
+    ) -> TelcoFinderRules? {
         guard !isEmpty else { return nil }
         let missing = [
             ("issuer", issuer == nil), ("api_root", apiRoot == nil), ("client_id", client.id == nil),
@@ -84,9 +84,9 @@ struct TelcoFinderDraft: Sendable {
         var draft = client
         draft.origin = origin
         guard let client = draft.finished(&context, assertionAudience: .endpoint) else { return nil }
-        var rules = Rules(finder: finder, client: client)
+        var rules = Rules(issuer: issuer, finder: finder, client: client)
         rules.ifOtherOperator = ifOtherOperator ?? rules.ifOtherOperator
         rules.ifUnknown = ifUnknown ?? rules.ifUnknown
-        return Configuration.TelcoFinder(issuer: issuer, apiRoot: apiRoot, rules: rules)
+        return rules
     }
 }

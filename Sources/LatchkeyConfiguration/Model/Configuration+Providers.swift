@@ -9,32 +9,15 @@ extension Configuration {
     public var allClients: [Client] { zenkey.clients + providers.flatMap(\.clients) }
 
     /// The Telco Finders of providers of verified phone numbers, by their name in paths.
-    public var telcoFinders: [String: TelcoFinder] {
+    public var telcoFinders: [String: TelcoFinderRules] {
         Dictionary(
             providers.compactMap { provider in provider.telcoFinder.map { (provider.path, $0) } },
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// GSMA's Telco Finder, as a provider of verified phone numbers uses it.
-    public struct TelcoFinder: Sendable {
-        /// Its issuer, as its metadata has it.
-        public var issuer: EndpointURL
-        /// What the path of its API follows.
-        public var apiRoot: EndpointURL
-        /// How it is used.
-        public var rules: TelcoFinderRules
-
-        /// All three are needed.
-        public init(issuer: EndpointURL, apiRoot: EndpointURL, rules: TelcoFinderRules) {
-            self.issuer = issuer
-            self.apiRoot = apiRoot
-            self.rules = rules
-        }
-    }
-
     /// All clients whose keys are published: those of sign-ins, and this server at each Telco Finder.
     public var keyHolders: [Client] {
-        allClients + telcoFinders.sorted { $0.key < $1.key }.map(\.value.rules.client)
+        allClients + telcoFinders.sorted { $0.key < $1.key }.map(\.value.client)
     }
 
     /// The keys whose public halves are published, each once.
@@ -164,10 +147,10 @@ extension Configuration {
         public var mobileOperator: MobileOperator.Settings?
 
         /// The Telco Finder of its provider; for ``Kind/camara`` only.
-        public var telcoFinder: TelcoFinder?
+        public var telcoFinder: TelcoFinderRules?
 
-        /// Its name in paths.
-        public var path: String { mobileOperator?.provider ?? id }
+        /// Its name in paths. That of an operator ends before the slash in ``id``.
+        public var path: String { ProviderReference(text: id).provider }
 
         /// - Parameter name: By default the id.
         public init(id: String, kind: Kind = .oidc, name: String? = nil, issuer: EndpointURL, clients: [Client]) {

@@ -27,8 +27,8 @@ package struct ClientMetadata: Sendable {
         if let finder = configuration.telcoFinders.first(where: {
             ProviderReference.telcoFinder(of: $0.key).text == provider
         })?.value {
-            let client = try Self.client(clientID, among: [finder.rules.client], of: provider)
-            members = Self.clientCredentials(of: client, scopes: finder.rules.finder.scopes, publicURL)
+            let client = try Self.client(clientID, among: [finder.client], of: provider)
+            members = Self.clientCredentials(of: client, scopes: finder.finder.scopes, publicURL)
             return
         }
         let settings = try Settings(of: provider, in: configuration)

@@ -129,17 +129,17 @@ extension Doctor {
 
     /// The metadata of a Telco Finder, and whether its hosts respond. It is not asked for a number.
     private func examine(
-        _ finder: Configuration.TelcoFinder, _ subject: String, _ recorder: ExchangeRecorder
+        _ finder: TelcoFinderRules, _ subject: String, _ recorder: ExchangeRecorder
     ) async -> [Finding] {
         let settings = configuration.relyingParty(of: finder)
         let relyingParty = RelyingParty(configuration: settings, http: recorder, clock: clock)
-        let client = finder.rules.client
+        let client = finder.client
         do throws(OIDCError) {
             let provider = try await relyingParty.provider(
                 for: nil, clientID: client.id, correlationID: .random(from: .system))
             var findings = [Finding.ok(.metadata, subject, "the issuer is \(provider.issuer)")]
             findings += examineAuthentication(of: client, at: provider, subject, key: nil)
-            return findings + (await reachEndpoints(of: provider, and: finder.apiRoot, subject, recorder))
+            return findings + (await reachEndpoints(of: provider, and: finder.finder.apis.root, subject, recorder))
         } catch {
             return [Self.finding(error, at: .provider, subject, recorder.exchanges.last)]
         }

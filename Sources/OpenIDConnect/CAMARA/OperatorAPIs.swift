@@ -4,7 +4,7 @@ public import Primitives
 /// The CAMARA APIs of one mobile operator, below its `apiRoot`.
 public struct OperatorAPIs: Sendable, Hashable {
     /// The URL that the paths of the APIs follow, without a query.
-    public let root: EndpointURL
+    public package(set) var root: EndpointURL
 
     /// The APIs below a root; nil if the root has a query.
     public init?(root: EndpointURL) {

@@ -75,10 +75,10 @@ struct NumberConfigurationTests {
             (", sim_swap: {if_swapped: report}", 240, .report, .refuse),
             (", sim_swap: {if_unknown: accept}", 240, .refuse, .accept),
             (", sim_swap: {max_age_hours: 2400, if_swapped: off, if_unknown: refuse}", 2400, .off, .refuse),
-        ] as [(String, Int, SIMSwapPolicy.Swapped, SIMSwapPolicy.Unknown)])
+        ] as [(String, Int, NumberContradiction, NumberUncertainty)])
     func simSwap(
-        _ text: String, _ hours: Int, _ swapped: SIMSwapPolicy.Swapped,
-        _ unknown: SIMSwapPolicy.Unknown
+        _ text: String, _ hours: Int, _ swapped: NumberContradiction,
+        _ unknown: NumberUncertainty
     ) throws {
         let loaded = try load("providers: {\(Self.provider([Self.northwind()], text))}", files: Self.files)
         let policy = try #require(loaded.configuration.providers.first?.mobileOperator?.simSwap)
@@ -102,20 +102,20 @@ struct NumberConfigurationTests {
         #expect(configuration.providers.compactMap(\.mobileOperator?.finderID) == ["NW.1", "southwind"])
         let finder = try #require(configuration.telcoFinders["number"])
         #expect(finder.issuer.text == "https://auth.finder.example")
-        #expect(finder.apiRoot.text == "https://api.finder.example")
-        #expect(finder.rules.client.id.text == "us")
-        guard case .privateKeyJWT(_, .endpoint) = finder.rules.client.authentication else {
+        #expect(finder.finder.apis.root.text == "https://api.finder.example")
+        #expect(finder.client.id.text == "us")
+        guard case .privateKeyJWT(_, .endpoint) = finder.client.authentication else {
             Issue.record("another method or audience")
             return
         }
-        #expect(finder.rules.finder.scopes == ["telcofinder"] && finder.rules.finder.portabilitySearch == .deep)
-        #expect(finder.rules.ifOtherOperator == .refuse && finder.rules.ifUnknown == .refuse)
+        #expect(finder.finder.scopes == ["telcofinder"] && finder.finder.portabilitySearch == .deep)
+        #expect(finder.ifOtherOperator == .refuse && finder.ifUnknown == .refuse)
         let changed = Self.finder(
             ", assertion_audience: issuer, scopes: [a, b], portability_search: shallow, if_other_operator: report, "
                 + "if_unknown: accept")
         let rules = try #require(
             try load("providers: {\(Self.provider([Self.northwind()], changed))}", files: Self.files).configuration
-                .telcoFinders["number"]?.rules)
+                .telcoFinders["number"])
         #expect(rules.finder.scopes == ["a", "b"] && rules.finder.portabilitySearch == .shallow)
         #expect(rules.ifOtherOperator == .report && rules.ifUnknown == .accept)
         #expect(try load("providers: {\(Self.provider())}", files: Self.files).configuration.telcoFinders.isEmpty)

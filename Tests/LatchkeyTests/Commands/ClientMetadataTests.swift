@@ -255,7 +255,7 @@ struct ClientMetadataTests {
             id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(try Self.signingKey()))
         client.signingKey = try Self.signingKey()
         configuration.providers[0].telcoFinder = .init(
-            issuer: root, apiRoot: root, rules: .init(finder: finder, client: client))
+            issuer: root, finder: finder, client: client)
         #expect(
             try Self.members(configuration, at: "acme/telco_finder") == [
                 "client_id": #""latchkey""#, "response_types": "[]", "grant_types": #"["client_credentials"]"#,
