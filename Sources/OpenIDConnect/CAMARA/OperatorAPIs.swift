@@ -6,6 +6,11 @@ public struct OperatorAPIs: Sendable, Hashable {
     /// The URL that the paths of the APIs follow, without a query.
     public package(set) var root: EndpointURL
 
+    /// Stands for APIs until their root is read.
+    package static let unset = OperatorAPIs()
+
+    private init() { root = .unset }
+
     /// The APIs below a root; nil if the root has a query.
     public init?(root: EndpointURL) {
         guard !root.text.utf8.contains(UInt8(ascii: "?")) else { return nil }

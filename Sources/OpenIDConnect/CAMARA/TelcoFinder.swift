@@ -24,6 +24,9 @@ public struct TelcoFinder: Sendable, Hashable {
     /// The scopes of its access tokens.
     public var scopes = [usualScope]
 
+    /// The Telco Finder among some APIs.
+    public init(apis: OperatorAPIs) { self.apis = apis }
+
     /// The Telco Finder below an API root; nil if the root has a query.
     public init?(root: EndpointURL) {
         guard let apis = OperatorAPIs(root: root) else { return nil }

@@ -180,26 +180,29 @@ struct NumberConfigurationTests {
             ),
             (
                 "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b'\(finder())}",
-                "has telco_finder, which is for providers of kind camara"
+                "telco_finder: is a setting of kind camara;"
             ),
             (provider([northwind()], ", sim_swap: {if_swapped: maybe}"), "is not one of its words"),
-            (provider([northwind()], ", issuer: 'https://a.example'"), "has issuer"),
-            (provider([northwind()], ", clients: 'a:b'"), "has clients"),
-            (provider([northwind()], ", store_tokens: true"), "has store_tokens"),
-            (provider([northwind()], ", response_mode: jwt"), "has response_mode"),
-            (provider([northwind()], ", profile: fapi2"), "has profile"),
-            (provider([northwind()], ", initiate_login_client: a"), "has initiate_login_client"),
+            (provider([northwind()], ", issuer: 'https://a.example'"), "issuer: is a setting of kind oidc or oauth2;"),
+            (provider([northwind()], ", clients: 'a:b'"), "clients: is a setting of kind oidc or oauth2;"),
+            (provider([northwind()], ", store_tokens: true"), "store_tokens: is a setting of kind oidc or oauth2;"),
+            (provider([northwind()], ", response_mode: jwt"), "response_mode: is a setting of kind oidc or oauth2;"),
+            (provider([northwind()], ", profile: fapi2"), "profile: is a setting of kind oidc;"),
+            (
+                provider([northwind()], ", initiate_login_client: a"),
+                "initiate_login_client: is a setting of kind oidc;"
+            ),
             (
                 "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', purpose: dpv:X}",
-                "is for providers of kind camara"
+                "is a setting of kind camara;"
             ),
             (
                 "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', sim_swap: {if_swapped: off}}",
-                "is for providers of kind camara"
+                "is a setting of kind camara;"
             ),
             (
                 "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', redirect_uris: ['a.b:/c']}",
-                "is for providers of kind camara"
+                "is a setting of kind camara;"
             ),
         ])
     func wrong(_ text: String, _ reason: String) {

@@ -1,9 +1,10 @@
-import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
 import TestSupport
 import Testing
+
+@testable import LatchkeyConfiguration
 
 @Suite("The configuration of providers that are not carriers")
 struct ProviderConfigurationTests {
@@ -94,6 +95,17 @@ struct ProviderConfigurationTests {
         #expect(found.first?.contains("providers") == true, "\(found)")
     }
 
+    @Test(
+        "A setting of other kinds of provider is refused with their names",
+        arguments: [ProviderKind.oidc, .oauth2, .camara])
+    func otherKinds(_ kind: ProviderKind) {
+        for setting in ProviderDraft.settings where !setting.kinds.contains(kind) {
+            let key = setting.name.prefix { $0 != "." }
+            let found = found("acme: {kind: \(kind.rawValue), \(key): x}")
+            #expect(found.contains { $0.contains("acme.\(key): is a setting of kind") }, "\(key): \(found)")
+        }
+    }
+
     private static let oauth2 =
         "kind: oauth2, issuer: 'https://zoom.us', authorization_endpoint: 'https://zoom.us/oauth/authorize', "
         + "token_endpoint: 'https://zoom.us/oauth/token', user_endpoint: 'https://api.zoom.us/v2/users/me', subject: id"
@@ -122,7 +134,10 @@ struct ProviderConfigurationTests {
             ("zoom: {\(oauth2), clients: [{id: a, secret: s, nonce: issued}]}", "has nonce: issued"),
             ("zoom: {\(oauth2), clients: 'a:b', attributes: {shoe_size: x}}", "there is no such attribute"),
             ("zoom: {\(oauth2), clients: 'a:b', attributes: {name: 'a..b'}}", "is not the name of a member"),
-            ("acme: {\(acme), token_endpoint: 'https://acme.example/token'}", "has token_endpoint"),
+            (
+                "acme: {\(acme), token_endpoint: 'https://acme.example/token'}",
+                "token_endpoint: is a setting of kind oauth2;"
+            ),
             ("acme: {\(acme), response_mode: fragment}", "is not one of its words"),
             (
                 "zoom: {\(oauth2), clients: 'a:b'}, other: {kind: oidc, issuer: 'https://zoom.us', clients: 'a:b'}",
@@ -185,9 +200,12 @@ struct ProviderConfigurationTests {
         arguments: [
             ("zenkey: {par: sometimes}", "is not one of its words"),
             ("providers: {acme: {\(acme), par: true}}", "is not one of its words"),
-            ("providers: {zoom: {\(oauth2), clients: 'a:b', par: auto}}", "has par"),
+            ("providers: {zoom: {\(oauth2), clients: 'a:b', par: auto}}", "par: is a setting of kind oidc or camara;"),
             ("zenkey: {dpop: sometimes}", "is not one of its words"),
-            ("providers: {zoom: {\(oauth2), clients: 'a:b', dpop: auto}}", "has dpop"),
+            (
+                "providers: {zoom: {\(oauth2), clients: 'a:b', dpop: auto}}",
+                "dpop: is a setting of kind oidc or camara;"
+            ),
             (
                 "zenkey: {par: always, authorization_url: 'https://discoveryui.myzenkey.com/v1/auth'}",
                 "zenkey.authorization_url"
@@ -221,7 +239,10 @@ struct ProviderConfigurationTests {
             ("zenkey: {request_object: sometimes}", "is not one of its words"),
             ("zenkey: {request_object: always}", "has no private_key to sign with"),
             ("providers: {acme: {\(acme), request_object: always}}", "has no private_key to sign with"),
-            ("providers: {zoom: {\(oauth2), clients: 'a:b', request_object: auto}}", "has request_object"),
+            (
+                "providers: {zoom: {\(oauth2), clients: 'a:b', request_object: auto}}",
+                "request_object: is a setting of kind oidc or camara;"
+            ),
             (
                 "zenkey: {request_object: always, authorization_url: 'https://discoveryui.myzenkey.com/v1/auth', "
                     + "clients: [{id: a, private_key_file: key}]}", "zenkey.authorization_url"
@@ -260,7 +281,7 @@ struct ProviderConfigurationTests {
             (text(oidc, "'https://web.example/'", "b"), "it has no client b"),
             (text(oidc, "'com.example.app:/in'"), "a has no redirect URI for web"),
             (text(oidc, ""), "a has no redirect URI for web"),
-            (text(Self.oauth2, "'https://web.example/'"), "only an OpenID provider initiates sign-ins"),
+            (text(Self.oauth2, "'https://web.example/'"), "initiate_login_client: is a setting of kind oidc;"),
         ] {
             let found = problems(text)
             #expect(found.count == 1, "\(found)")
@@ -319,7 +340,10 @@ struct ProviderConfigurationTests {
             ("zenkey: {id_token_types: [logout+jwt]}", "is not one of its words"),
             ("zenkey: {id_token_types: [jwt]}", "did you mean JWT?"), ("zenkey: {id_token_types: []}", "is empty"),
             ("providers: {acme: {\(acme), id_token_types: []}}", "is empty"),
-            ("providers: {zoom: {\(oauth2), clients: 'a:b', id_token_types: [JWT]}}", "has id_token_types"),
+            (
+                "providers: {zoom: {\(oauth2), clients: 'a:b', id_token_types: [JWT]}}",
+                "id_token_types: is a setting of kind oidc or camara;"
+            ),
         ])
     func wrongIDTokenTypes(_ text: String, _ reason: String) {
         let found = problems(text)
@@ -350,7 +374,7 @@ struct ProviderConfigurationTests {
             ("kind: oidc, issuer: 'https://acme.example'", "HS256", "is not one of its words"),
             ("kind: oidc, issuer: 'https://acme.example'", "none", "is not one of its words"),
             ("kind: oidc, issuer: 'https://acme.example'", "rs256", "did you mean RS256?"),
-            (oauth2, "RS256", "has no ID tokens"),
+            (oauth2, "RS256", "is a setting of kind zenkey or oidc;"),
         ])
     func wrongSigningAlgorithm(_ provider: String, _ algorithm: String, _ reason: String) {
         let client = "{id: a, secret: s, redirect_uris: ['a.b:/c'], id_token_signed_response_alg: \(algorithm)}"

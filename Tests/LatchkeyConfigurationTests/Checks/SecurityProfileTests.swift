@@ -198,6 +198,6 @@ struct SecurityProfileTests {
               user_endpoint: 'https://zoom.us/u', clients: 'a:b'}}
             """)
         #expect(found.count == 1, "\(found)")
-        #expect(found.first?.contains("has profile: fapi2, which is for OpenID providers") == true, "\(found)")
+        #expect(found.first?.contains("profile: is a setting of kind oidc;") == true, "\(found)")
     }
 }
