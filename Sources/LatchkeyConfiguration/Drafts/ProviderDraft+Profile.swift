@@ -9,15 +9,16 @@ extension ProviderDraft {
     /// Sets what a profile demands of the provider and its clients, after reporting every setting that contradicts it.
     mutating func meet(_ profile: SecurityProfile, _ context: inout ReadingContext) {
         var demands = ProfileDemands(profile: profile, place: place)
-        demands.set("par", &provider.pushedAuthorizationRequests, to: .always, &context)
+        demands.set("par", &provider.relyingParty.pushedAuthorizationRequests, to: .always, &context)
         // Either binds the tokens (section 5.3.3.1).
-        if provider.mutualTLS != .always {
+        if provider.relyingParty.mutualTLS != .always {
             demands.check(
-                "dpop", &provider.dpop, isOneOf: [.always], usually: .always, orElse: "mtls: always", &context)
+                "dpop", &provider.relyingParty.dpop, isOneOf: [.always], usually: .always, orElse: "mtls: always",
+                &context)
         }
         demands.set("require_iss", &provider.requiresIssuer, to: true, &context)
         if profile.signsMessages {
-            demands.set("request_object", &provider.signedRequestObjects, to: .always, &context)
+            demands.set("request_object", &provider.relyingParty.signedRequestObjects, to: .always, &context)
             let signed = AuthorizationResponseMode.allCases.filter(\.isSigned)
             demands.check("response_mode", &provider.responseMode, isOneOf: signed, usually: .jwt, &context)
         }

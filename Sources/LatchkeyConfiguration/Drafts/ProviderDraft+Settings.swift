@@ -59,24 +59,24 @@ extension ProviderDraft {
                 + "default nobody may. For oidc only."
         ).of(.oidc),
         Setting(
-            "par", .choice, \.provider.pushedAuthorizationRequests,
+            "par", .choice, \.provider.relyingParty.pushedAuthorizationRequests,
             "Pushed authorization requests (RFC 9126). auto: if the provider's metadata requires them; always: also if "
                 + "it does not; never: not even then. The default is auto. For oidc only."
         ).withoutDefault().of(.oidc, .camara),
         Setting(
-            "dpop", .choice, \.provider.dpop,
+            "dpop", .choice, \.provider.relyingParty.dpop,
             "Access tokens that are bound to a key of this server (DPoP, RFC 9449). auto: if the provider's metadata "
                 + "demands them, or supports them and store_tokens is set or the kind is camara; always: a token that "
                 + "is not bound is refused; never: not even then. The default is auto. For oidc and camara."
         ).withoutDefault().of(.oidc, .camara),
         Setting(
-            "mtls", .choice, \.provider.mutualTLS,
+            "mtls", .choice, \.provider.relyingParty.mutualTLS,
             "Mutual TLS (RFC 8705) with the certificate_file of the client. auto: where the client authenticates with "
                 + "it, or the provider's metadata says that tokens can be bound to it; always: a provider whose "
                 + "metadata does not say so is refused; never: not even then. The default is auto. For oidc only."
         ).withoutDefault().of(.oidc),
         Setting(
-            "request_object", .choice, \.provider.signedRequestObjects,
+            "request_object", .choice, \.provider.relyingParty.signedRequestObjects,
             "Signed authorization requests (RFC 9101), with the private_key of the client. auto: if the provider's "
                 + "metadata requires them; always: also if it does not; never: not even then. The default is auto. For "
                 + "oidc only."
@@ -105,7 +105,7 @@ extension ProviderDraft {
             "Whether logout at the provider sends the ID token of the sign-in, which is stored with the session, "
                 + "encrypted; for oidc only."),
         Setting(
-            "id_token_types", .list(of: .choice, "a list of types"), \.provider.idTokenTypes,
+            "id_token_types", .list(of: .choice, "a list of types"), \.provider.relyingParty.idTokenRules.types,
             "The values of typ that the provider's ID tokens may have; absent is an ID token without typ. The default "
                 + "is JWT and absent. For oidc only."
         ).withoutDefault().of(.oidc, .camara),

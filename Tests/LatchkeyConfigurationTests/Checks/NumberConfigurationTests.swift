@@ -43,9 +43,9 @@ struct NumberConfigurationTests {
         #expect(providers.map(\.issuer.text) == ["https://auth.northwind.example", "https://id.southwind.example"])
         for provider in providers {
             #expect(provider.kind == .camara)
-            #expect(provider.pushedAuthorizationRequests == .always)
-            #expect(provider.dpop == .always)
-            #expect(provider.signedRequestObjects == .always)
+            #expect(provider.relyingParty.pushedAuthorizationRequests == .always)
+            #expect(provider.relyingParty.dpop == .always)
+            #expect(provider.relyingParty.signedRequestObjects == .always)
             #expect(provider.requiresIssuer == true)
             #expect(!provider.storesTokens && !provider.backchannelLogout && !provider.idTokenHint)
             let client = try #require(provider.clients.first)
@@ -100,7 +100,7 @@ struct NumberConfigurationTests {
         let text = Self.provider([Self.northwind(", operator_id: NW.1"), southwind], Self.finder())
         let configuration = try load("providers: {\(text)}", files: Self.files).configuration
         #expect(configuration.providers.compactMap(\.mobileOperator?.finderID) == ["NW.1", "southwind"])
-        let finder = try #require(configuration.telcoFinders["number"])
+        let finder = try #require(configuration.servers.first(where: \.isTelcoFinder)?.telcoFinder)
         #expect(finder.issuer.text == "https://auth.finder.example")
         #expect(finder.finder.apis.root.text == "https://api.finder.example")
         #expect(finder.client.id.text == "us")
@@ -115,10 +115,12 @@ struct NumberConfigurationTests {
                 + "if_unknown: accept")
         let rules = try #require(
             try load("providers: {\(Self.provider([Self.northwind()], changed))}", files: Self.files).configuration
-                .telcoFinders["number"])
+                .servers.first(where: \.isTelcoFinder)?.telcoFinder)
         #expect(rules.finder.scopes == ["a", "b"] && rules.finder.portabilitySearch == .shallow)
         #expect(rules.ifOtherOperator == .report && rules.ifUnknown == .accept)
-        #expect(try load("providers: {\(Self.provider())}", files: Self.files).configuration.telcoFinders.isEmpty)
+        let without = try load("providers: {\(Self.provider())}", files: Self.files).configuration
+        let finders = without.servers.filter(\.isTelcoFinder)
+        #expect(finders.isEmpty)
     }
 
     @Test(

@@ -156,15 +156,18 @@ struct ProviderConfigurationTests {
     @Test("The types of ID tokens can be configured for the carriers and for each OpenID provider")
     func idTokenTypes() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.idTokenTypes == [.jwt, .absent, .accessToken])
-        #expect(standard.providers[0].idTokenTypes == [.jwt, .absent])
+        #expect(standard.zenkey.relyingParty.idTokenRules.types == [.jwt, .absent, .accessToken])
+        #expect(standard.providers[0].relyingParty.idTokenRules.types == [.jwt, .absent])
         let text =
             "zenkey: {id_token_types: [JWT]}\nproviders: {acme: {\(Self.acme), id_token_types: [absent, at+jwt]}}"
         let loaded = try load(text)
-        #expect(loaded.configuration.zenkey.idTokenTypes == [.jwt])
-        #expect(loaded.configuration.providers[0].idTokenTypes == [.absent, .accessToken])
+        #expect(loaded.configuration.zenkey.relyingParty.idTokenRules.types == [.jwt])
+        #expect(loaded.configuration.providers[0].relyingParty.idTokenRules.types == [.absent, .accessToken])
         let environment = needed.with("LATCHKEY_ZENKEY_ID_TOKEN_TYPES", "JWT, at+jwt")
-        #expect(try load(environment: environment).configuration.zenkey.idTokenTypes == [.jwt, .accessToken])
+        #expect(
+            try load(environment: environment).configuration.zenkey.relyingParty.idTokenRules.types == [
+                .jwt, .accessToken,
+            ])
         let warnings = loaded.warnings.filter { $0.key.hasSuffix("id_token_types") }
         #expect(warnings.map(\.key) == ["providers.acme.id_token_types"])
         let ofZenKey = try load("zenkey: {id_token_types: [at+jwt]}").warnings
@@ -174,25 +177,26 @@ struct ProviderConfigurationTests {
     @Test("Pushed authorization requests are a setting of the carriers and of each OpenID provider")
     func pushedRequests() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.pushedAuthorizationRequests == .auto)
-        #expect(standard.providers[0].pushedAuthorizationRequests == .auto)
+        #expect(standard.zenkey.relyingParty.pushedAuthorizationRequests == .auto)
+        #expect(standard.providers[0].relyingParty.pushedAuthorizationRequests == .auto)
         let set = try load("zenkey: {par: never}\nproviders: {acme: {\(Self.acme), par: always}}").configuration
-        #expect(set.zenkey.pushedAuthorizationRequests == .never)
-        #expect(set.providers[0].pushedAuthorizationRequests == .always)
+        #expect(set.zenkey.relyingParty.pushedAuthorizationRequests == .never)
+        #expect(set.providers[0].relyingParty.pushedAuthorizationRequests == .always)
         let environment = needed.with("LATCHKEY_ZENKEY_PAR", "always")
-        #expect(try load(environment: environment).configuration.zenkey.pushedAuthorizationRequests == .always)
+        #expect(
+            try load(environment: environment).configuration.zenkey.relyingParty.pushedAuthorizationRequests == .always)
     }
 
     @Test("Tokens bound to a key are a setting of the carriers and of each OpenID provider")
     func dpop() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.dpop == .auto)
-        #expect(standard.providers[0].dpop == .auto)
+        #expect(standard.zenkey.relyingParty.dpop == .auto)
+        #expect(standard.providers[0].relyingParty.dpop == .auto)
         let set = try load("zenkey: {dpop: never}\nproviders: {acme: {\(Self.acme), dpop: always}}").configuration
-        #expect(set.zenkey.dpop == .never)
-        #expect(set.providers[0].dpop == .always)
+        #expect(set.zenkey.relyingParty.dpop == .never)
+        #expect(set.providers[0].relyingParty.dpop == .always)
         let environment = needed.with("LATCHKEY_ZENKEY_DPOP", "always")
-        #expect(try load(environment: environment).configuration.zenkey.dpop == .always)
+        #expect(try load(environment: environment).configuration.zenkey.relyingParty.dpop == .always)
     }
 
     @Test(
@@ -220,8 +224,8 @@ struct ProviderConfigurationTests {
     @Test("Requests are signed if the metadata requires it, unless the setting says otherwise")
     func signedRequests() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.signedRequestObjects == .auto)
-        #expect(standard.providers[0].signedRequestObjects == .auto)
+        #expect(standard.zenkey.relyingParty.signedRequestObjects == .auto)
+        #expect(standard.providers[0].relyingParty.signedRequestObjects == .auto)
         let text = """
             zenkey: {request_object: always, clients: [{id: a, private_key_file: key}]}
             providers:
@@ -229,8 +233,8 @@ struct ProviderConfigurationTests {
             """
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
         let set = try load(text, environment: environment, files: ["key": Self.key]).configuration
-        #expect(set.zenkey.signedRequestObjects == .always)
-        #expect(set.providers[0].signedRequestObjects == .never)
+        #expect(set.zenkey.relyingParty.signedRequestObjects == .always)
+        #expect(set.providers[0].relyingParty.signedRequestObjects == .never)
     }
 
     @Test(
@@ -432,12 +436,12 @@ struct ProviderConfigurationTests {
 
     @Test("Port tokens must have their type unless configured otherwise, which causes a warning")
     func portTokenTypes() throws {
-        #expect(try load().configuration.zenkey.requiresPortTokenType)
+        #expect(try load().configuration.zenkey.relyingParty.portTokenRules.requiresType)
         let loaded = try load("zenkey: {port_tokens: {require_type: false}}")
-        #expect(!loaded.configuration.zenkey.requiresPortTokenType)
+        #expect(!loaded.configuration.zenkey.relyingParty.portTokenRules.requiresType)
         #expect(loaded.warnings.contains { $0.key == "zenkey.port_tokens.require_type" })
         let environment = needed.with("LATCHKEY_ZENKEY_PORT_TOKENS_REQUIRE_TYPE", "false")
-        #expect(try !load(environment: environment).configuration.zenkey.requiresPortTokenType)
+        #expect(try !load(environment: environment).configuration.zenkey.relyingParty.portTokenRules.requiresType)
     }
 
     /// A P-256 key made for this test and used nowhere else.
