@@ -11,8 +11,8 @@ public enum ConfigurationReference {
         case ClientDraft.setting.name: return [key] + items(ClientDraft.settings, ClientDraft())
         case "api_keys": return [key] + items(APIKeyDraft.settings, APIKeyDraft())
         case ProviderDraft.setting.name:
-            let operators = OperatorDraft.settings.map {
-                ConfigurationKey($0, in: "\(setting.name)[].operators", defaults: OperatorDraft())
+            let operators = ProviderDraft.operatorSettings.map {
+                ConfigurationKey($0, in: "\(setting.name)[].operators", defaults: ProviderDraft())
             }
             return [key] + items(ProviderDraft.settings, ProviderDraft()) + operators
         default: return [key]

@@ -22,7 +22,7 @@ public enum ConfigurationSchema {
                     ("api_key", group(of: APIKeyDraft.settings, defaults: APIKeyDraft(), isText: true).json),
                     ("client", group(of: ClientDraft.settings, defaults: ClientDraft(), isText: true).json),
                     ("provider", group(of: ProviderDraft.settings, defaults: ProviderDraft()).json),
-                    ("operator", group(of: OperatorDraft.settings, defaults: OperatorDraft()).json),
+                    ("operator", group(of: ProviderDraft.operatorSettings, defaults: ProviderDraft()).json),
                 ])
             ))
         return .object(of: members)

@@ -31,12 +31,13 @@ extension CarrierSimulator {
         else { return nil }
         let networks = Set((carrier.operatorProfile?.mccmncs ?? []).compactMap(MCCMNC.init))
         var mobileOperator = MobileOperator.Settings(
-            provider: Self.numberProvider, name: name, networks: networks, apis: apis, purpose: purpose)
+            name: name, networks: networks, apis: apis, purpose: purpose)
         (mobileOperator.simSwap.maximumAge, mobileOperator.simSwap.ifSwapped) = (72, .refuse)
         var client = client
         client.scopes = mobileOperator.scopes
         var provider = Configuration.Provider(
-            id: mobileOperator.key, kind: .camara, name: "Phone number", issuer: issuer, clients: [client])
+            id: "\(Self.numberProvider)/\(name)", kind: .camara, name: "Phone number", issuer: issuer, clients: [client]
+        )
         provider.mobileOperator = mobileOperator
         return provider
     }

@@ -104,72 +104,35 @@ extension Configuration {
         }
     }
 
-    /// The relying party of the mobile carriers.
-    func relyingParty(discoveryURL: EndpointURL) -> RelyingParty.Configuration {
-        var carriers = completed(RelyingParty.Configuration(discoveryURL: discoveryURL))
-        carriers.idTokenRules.types = zenkey.idTokenTypes
-        carriers.portTokenRules.requiresType = zenkey.requiresPortTokenType
-        carriers.trustedHosts = zenkey.trustedHosts
-        carriers.pushedAuthorizationRequests = zenkey.pushedAuthorizationRequests
-        carriers.dpop = zenkey.dpop
-        carriers.mutualTLS = zenkey.mutualTLS
-        carriers.signedRequestObjects = zenkey.signedRequestObjects
-        carriers.pinnedIssuers = zenkey.issuers.mapValues(\.text)
-        carriers.signingAlgorithms = Self.signingAlgorithms(of: zenkey.clients)
-        return carriers
-    }
-
+    /// The relying party of one of ``servers``.
     func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
-        guard let endpoints = provider.endpoints else {
-            var configuration = completed(RelyingParty.Configuration(issuer: provider.issuer))
-            configuration.idTokenRules.types = provider.idTokenTypes
-            configuration.pushedAuthorizationRequests = provider.pushedAuthorizationRequests
-            configuration.dpop = provider.dpop
-            configuration.mutualTLS = provider.mutualTLS
+        var party = provider.relyingParty
+        switch provider.kind {
+        case .zenkey: party.discovery = .byNetwork(provider.issuer)
+        case .oidc, .oauth2, .camara:
+            party.discovery = provider.discovery
             // Operators agree with each client whether it must use DPoP (CAMARA Security and Interoperability Profile
             // r4.2, section "Sender-Constrained Tokens"). Their metadata tells only that they support it.
-            configuration.prefersBoundTokens = provider.storesTokens || provider.mobileOperator != nil
-            configuration.signedRequestObjects = provider.signedRequestObjects
+            party.prefersBoundTokens = provider.storesTokens || provider.kind == .camara
             // The operator's API names the user, too.
-            configuration.requiresIDTokens = provider.mobileOperator == nil
-            configuration.signedBackchannelRequests =
-                provider.mustSignBackchannelRequests ? .always : provider.signedRequestObjects
-            configuration.signingAlgorithms = Self.signingAlgorithms(of: provider.clients)
-            return configuration
+            party.requiresIDTokens = provider.kind != .camara
+            party.signedBackchannelRequests =
+                provider.mustSignBackchannelRequests ? .always : party.signedRequestObjects
         }
-        return completed(
-            RelyingParty.Configuration(
-                issuer: provider.issuer, authorizationEndpoint: endpoints.authorization, tokenEndpoint: endpoints.token,
-                userEndpoint: endpoints.user))
+        party.urlPolicy = endpointPolicy
+        let types = party.idTokenRules.types
+        party.idTokenRules = idToken
+        party.idTokenRules.types = types
+        party.signingAlgorithms = provider.clients.reduce(into: []) { $0.formUnion($1.signingAlgorithms) }
+        party.bulkhead = outbound.bulkhead
+        party.limits = outbound.limits
+        return party
     }
 
     /// What the token of a capsule is judged by at a provider, which the capsule names.
     func replaySettings(of provider: String) -> ReplaySettings {
-        if provider == ZenKey.name, let discoveryURL = zenkey.discoveryURL {
-            return ReplaySettings(zenkey.clients, relyingParty(discoveryURL: discoveryURL))
-        }
-        let known = providers.first { $0.id == provider }
+        let known = servers.first { $0.id == provider && !$0.isTelcoFinder }
         return ReplaySettings(known?.clients, known.map { relyingParty(of: $0) })
-    }
-
-    /// The relying party of a Telco Finder, which only gives tokens to this server itself.
-    func relyingParty(of finder: TelcoFinder) -> RelyingParty.Configuration {
-        var configuration = completed(RelyingParty.Configuration(issuer: finder.issuer))
-        configuration.prefersBoundTokens = true
-        return configuration
-    }
-
-    private static func signingAlgorithms(of clients: [Client]) -> Set<SigningAlgorithm> {
-        clients.reduce(into: []) { $0.formUnion($1.signingAlgorithms) }
-    }
-
-    private func completed(_ base: RelyingParty.Configuration) -> RelyingParty.Configuration {
-        var configuration = base
-        configuration.urlPolicy = endpointPolicy
-        configuration.idTokenRules = idToken
-        configuration.bulkhead = outbound.bulkhead
-        configuration.limits = outbound.limits
-        return configuration
     }
 
     /// The providers of sign-ins, each with its relying party.
@@ -177,44 +140,45 @@ extension Configuration {
         http: any HTTPClient, store: any IssuerBindingStore, clock: WallClock, metrics: CarrierMetrics,
         stories: SignInStories?, logger: Logger
     ) -> Providers {
-        func party(
-            _ settings: RelyingParty.Configuration, _ name: String, _ bindings: any IssuerBindings
-        ) -> RelyingParty {
-            RelyingParty(
-                configuration: settings, http: http, bindings: bindings, clock: clock,
+        func party(_ provider: Provider) -> RelyingParty {
+            let settings = relyingParty(of: provider)
+            return RelyingParty(
+                configuration: settings, http: http,
+                bindings: settings.usesNetworkDiscovery
+                    ? StoredIssuerBindings(store: store, clock: clock) : MemoryIssuerBindings(),
+                clock: clock,
                 observer: metrics.observer(
-                    of: name, usesNetworkDiscovery: settings.usesNetworkDiscovery, stories: stories, clock: clock,
-                    logger: logger))
+                    of: provider.id, usesNetworkDiscovery: settings.usesNetworkDiscovery, stories: stories,
+                    clock: clock, logger: logger))
         }
-        var all: [SignIn.Provider] = []
-        if let discoveryURL = zenkey.discoveryURL {
-            let bindings = StoredIssuerBindings(store: store, clock: clock)
-            let server = AuthorizationServer(
-                party(relyingParty(discoveryURL: discoveryURL), ZenKey.name, bindings), clients: zenkey.clients)
-            let carriers = SignIn.Provider.Carriers(
-                discoveryUI: zenkey.discoveryUIURL, authorizationURL: zenkey.authorizationURL)
-            all.append(.init(name: ZenKey.name, title: "ZenKey", kind: .carriers(carriers, server)))
+        func server(_ provider: Provider) -> AuthorizationServer {
+            var server = AuthorizationServer(party(provider), clients: provider.clients)
+            server.responseMode = provider.responseMode
+            server.requiresIssuer = provider.requiresIssuer
+            server.storesTokens = provider.storesTokens
+            server.resources = provider.resources
+            return server
         }
-        var operators: [String: [MobileOperator]] = [:]
-        for provider in providers {
-            let server = provider.server(party(relyingParty(of: provider), provider.id, MemoryIssuerBindings()))
-            if let settings = provider.mobileOperator {
-                operators[provider.path, default: []].append(MobileOperator(settings, server))
-            } else {
+        return Providers(
+            Dictionary(grouping: servers, by: \.path).compactMap { path, servers in
+                guard let provider = servers.first else { return nil }
                 let kind: SignIn.Provider.Kind =
-                    provider.kind == .oauth2 ? .oauth2(server) : .openID(provider.openID, server)
-                all.append(.init(name: provider.id, title: provider.name, kind: kind))
-            }
-        }
-        for (path, operators) in operators {
-            let finder = telcoFinders[path].map { finder in
-                let name = ProviderReference.telcoFinder(of: path).text
-                return OperatorFinder(finder.rules, party(relyingParty(of: finder), name, MemoryIssuerBindings()))
-            }
-            let title = providers.first { $0.path == path }?.name ?? path
-            all.append(.init(name: path, title: title, kind: .mobileOperators(operators, finder)))
-        }
-        return Providers(all)
+                    switch provider.kind {
+                    case .zenkey:
+                        .carriers(
+                            .init(discoveryUI: zenkey.discoveryUIURL, authorizationURL: zenkey.authorizationURL),
+                            server(provider))
+                    case .oidc: .openID(provider.openID, server(provider))
+                    case .oauth2: .oauth2(server(provider))
+                    case .camara:
+                        .mobileOperators(
+                            servers.compactMap { one in one.mobileOperator.map { MobileOperator($0, server(one)) } },
+                            servers.first(where: \.isTelcoFinder).flatMap { finder in
+                                finder.telcoFinder.map { OperatorFinder($0, party(finder)) }
+                            })
+                    }
+                return SignIn.Provider(name: path, title: provider.name, kind: kind)
+            })
     }
 
     var signIn: SignInConfiguration {
@@ -233,14 +197,13 @@ extension Configuration {
 }
 
 extension Configuration.Provider {
-    /// What signs users in there.
-    fileprivate func server(_ relyingParty: RelyingParty) -> AuthorizationServer {
-        var server = AuthorizationServer(relyingParty, clients: clients)
-        server.responseMode = responseMode
-        server.requiresIssuer = requiresIssuer
-        server.storesTokens = storesTokens
-        server.resources = resources
-        return server
+    /// How its metadata is found; that of a provider without ID tokens is configured.
+    fileprivate var discovery: RelyingParty.Configuration.Discovery {
+        guard let endpoints else { return .ofIssuer(issuer) }
+        return RelyingParty.Configuration(
+            issuer: issuer, authorizationEndpoint: endpoints.authorization, tokenEndpoint: endpoints.token,
+            userEndpoint: endpoints.user
+        ).discovery
     }
 
     /// What only an OpenID provider has.

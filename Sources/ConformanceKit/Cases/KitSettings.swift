@@ -5,23 +5,24 @@ import SignIn
 /// The settings that decide about a case, as the operator has them.
 package struct KitSettings: Sendable {
     let configuration: Configuration
-    /// The provider; nil for the mobile carriers.
-    let provider: Configuration.Provider?
+    /// The mobile carriers, or another provider.
+    let provider: Configuration.Provider
     let client: Configuration.Client
 
     var clockSkew: Int64 { configuration.idToken.clockSkewSeconds }
     var maximumAge: Int64 { configuration.idToken.maximumAgeSeconds }
-    var idTokenTypes: [IDTokenType] { provider?.idTokenTypes ?? configuration.zenkey.idTokenTypes }
+    var isOfCarriers: Bool { provider.kind == .zenkey }
+    var idTokenTypes: [IDTokenType] { provider.relyingParty.idTokenRules.types }
     var algorithms: Set<SigningAlgorithm> { client.signingAlgorithms }
-    var responseMode: AuthorizationResponseMode { provider?.responseMode ?? .query }
+    var responseMode: AuthorizationResponseMode { provider.responseMode }
     var isSignedResponse: Bool { responseMode.isSigned }
-    var dpop: FeatureUse { provider?.dpop ?? configuration.zenkey.dpop }
-    var requiresIssuer: Bool? { provider?.requiresIssuer }
+    var dpop: FeatureUse { provider.relyingParty.dpop }
+    var requiresIssuer: Bool? { provider.requiresIssuer }
 
     // The words of reports.
 
     /// The settings of the provider, as the documents name them.
-    private var providerKey: String { provider == nil ? "zenkey" : "providers[]" }
+    private var providerKey: String { isOfCarriers ? "zenkey" : "providers[]" }
     private var clientKey: String { "\(providerKey).clients[]" }
 
     func skew(over seconds: Int64) -> String? {
@@ -55,7 +56,7 @@ package struct KitSettings: Sendable {
     }
     var optionalIssuer: String? {
         guard requiresIssuer == nil else { return ignoredIssuer }
-        return provider == nil
+        return isOfCarriers
             ? "no setting: for carriers, the metadata alone tells whether iss must be there"
             : "\(providerKey).require_iss is not set"
     }

@@ -49,7 +49,7 @@ struct KitBrowser: Sendable {
         let verifier = RandomSource.system.token()
         let client = target.settings.client.id.text
         let code = try simulator.issueCode(
-            mccmnc: target.settings.provider == nil ? KitTarget.network : KitTarget.providerName, clientID: client,
+            mccmnc: target.settings.isOfCarriers ? KitTarget.network : KitTarget.providerName, clientID: client,
             redirectURI: redirectURI,
             codeChallenge: Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8)))), nonce: nonce,
             scope: scope, acr: acr)
@@ -57,13 +57,13 @@ struct KitBrowser: Sendable {
             ("client_id", client), ("code", code), ("redirect_uri", redirectURI), ("code_verifier", verifier),
             ("nonce", nonce), ("scope", scope),
         ]
-        if target.settings.provider == nil { fields.append(("mccmnc", KitTarget.network)) }
+        if target.settings.isOfCarriers { fields.append(("mccmnc", KitTarget.network)) }
         if let acr { fields.append(("acr_values", acr)) }
         return fields
     }
 
     /// The scopes of a sign-in that also requests the user's claims.
-    private var scope: String { target.settings.provider == nil ? "openid name email" : "openid profile email" }
+    private var scope: String { target.settings.isOfCarriers ? "openid name email" : "openid profile email" }
 
     /// A nonce, from the server where the client's must be.
     func nonce() async throws -> String {
@@ -90,7 +90,7 @@ struct KitBrowser: Sendable {
             (name: "client_type", value: type), (name: "client_id", value: target.settings.client.id.text),
             (name: "redirect_uri", value: redirectURI), (name: "scope", value: scope),
         ]
-        if target.settings.provider == nil { items.append(("mccmnc", KitTarget.network)) }
+        if target.settings.isOfCarriers { items.append(("mccmnc", KitTarget.network)) }
         return try await get("/auth/\(target.provider)/start?" + Self.form(items))
     }
 

@@ -87,7 +87,7 @@ package enum KitExamination {
         }
         return KitReport(
             time: time, configuration: target.settings.configuration.fingerprint,
-            provider: target.provider, kind: (target.settings.provider?.kind ?? .zenkey).rawValue,
+            provider: target.provider, kind: target.settings.provider.kind.rawValue,
             client: target.settings.client.id.text, rows: results,
             refusedRequests: refusals.count.withLock { $0 })
     }

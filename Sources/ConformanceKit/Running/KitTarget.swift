@@ -31,7 +31,7 @@ struct KitTarget: Sendable {
     /// - Throws: ``KitFailure`` if there is no such provider or client, or the simulator cannot play it.
     init(_ configuration: Configuration, provider name: String, client clientID: String?) throws(KitFailure) {
         let provider = try Self.provider(name, of: configuration)
-        let clients = provider?.clients ?? configuration.zenkey.clients
+        let clients = provider.clients
         guard let client = clientID.map({ id in clients.first { $0.id.text == id } }) ?? clients.first else {
             let known = clients.map(\.id.text).joined(separator: ", ")
             throw KitFailure(
@@ -46,8 +46,7 @@ struct KitTarget: Sendable {
                 "the simulator signs ID tokens with RS256, ES256 and PS256, and the client \(client.id.text) "
                     + "accepts none of them; name another client with --client")
         }
-        let mutualTLS = provider?.mutualTLS ?? configuration.zenkey.mutualTLS
-        guard mutualTLS != .always else {
+        guard provider.relyingParty.mutualTLS != .always else {
             throw KitFailure(
                 .usage,
                 "mtls is always, and the simulator of this command has no TLS; examine the configuration "
@@ -62,16 +61,15 @@ struct KitTarget: Sendable {
 
     private static func provider(
         _ name: String, of configuration: Configuration
-    ) throws(KitFailure) -> Configuration.Provider? {
-        if configuration.zenkey.names.contains(name) { return nil }
-        guard let provider = configuration.providers.first(where: { $0.path == name }) else {
-            let known = configuration.zenkey.names + Set(configuration.providers.map(\.path)).sorted()
+    ) throws(KitFailure) -> Configuration.Provider {
+        guard let provider = configuration.servers.first(where: { $0.path == name }) else {
+            let known = configuration.paths
             throw KitFailure(
                 .usage,
                 "no provider has the name \(name); the configuration has "
                     + (known.isEmpty ? "none" : known.joined(separator: ", ")))
         }
-        guard provider.kind == .oidc else {
+        guard [.zenkey, .oidc].contains(provider.kind) else {
             throw KitFailure(
                 .usage,
                 "the provider \(name) is of the kind \(provider.kind.rawValue); the kinds zenkey and oidc can "
@@ -108,7 +106,7 @@ struct KitTarget: Sendable {
 
     /// The simulated provider of a case.
     func carrier(of row: KitCase) -> CarrierSimulator.Carrier {
-        let isCarrier = settings.provider == nil
+        let isCarrier = settings.isOfCarriers
         var carrier = CarrierSimulator.Carrier(
             mccmnc: isCarrier ? Self.network : Self.providerName, name: "Conformance", isCarrier: isCarrier)
         carrier.includesAccessTokenHash = true
@@ -171,12 +169,12 @@ struct KitTarget: Sendable {
         configuration.outbound.additionalAuthorities = nil
         configuration.allowsLoopbackHTTP = true
         let client = try client()
-        if let provider = settings.provider {
-            configuration.providers = [try Self.moved(provider, to: simulator, client)]
-            configuration.zenkey = .init()
-        } else {
-            configuration.providers = []
+        configuration.providers = []
+        if settings.isOfCarriers {
             try Self.move(&configuration.zenkey, to: simulator, client)
+        } else {
+            configuration.zenkey = .init()
+            configuration.providers = [try Self.moved(settings.provider, to: simulator, client)]
         }
         return configuration
     }

@@ -101,7 +101,7 @@ extension ConfigurationCheck {
     }
 
     mutating func warnOfPortTokens() {
-        guard !configuration.zenkey.requiresPortTokenType else { return }
+        guard !configuration.zenkey.relyingParty.portTokenRules.requiresType else { return }
         warn(
             "zenkey.port_tokens.require_type",
             "a signed token of a carrier without typ may move an account, and its claims alone show what it is for",
@@ -126,8 +126,7 @@ extension ConfigurationCheck {
     /// Keys and origins are limited to clients by id, and clients of two providers may have the same id.
     mutating func warnOfSharedClients() {
         var holders: [ClientID: [String]] = [:]
-        for client in configuration.zenkey.clients { holders[client.id, default: []].append("zenkey") }
-        for provider in configuration.providers {
+        for provider in configuration.allProviders {
             for client in provider.clients { holders[client.id, default: []].append(provider.id) }
         }
         let shared = holders.filter { $0.value.count > 1 }

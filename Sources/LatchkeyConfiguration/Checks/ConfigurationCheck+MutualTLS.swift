@@ -4,20 +4,16 @@ internal import SignIn
 
 // The certificates of clients (RFC 8705).
 extension ConfigurationCheck {
-    /// The settings of mutual TLS, each with its place and its clients.
-    private var mutualTLS: [(name: String, clientsKey: String, setting: FeatureUse, clients: [Configuration.Client])] {
-        [("zenkey", "zenkey.clients", configuration.zenkey.mutualTLS, configuration.zenkey.clients)]
-            + configuration.providers.map { ("providers.\($0.id)", "providers", $0.mutualTLS, $0.clients) }
-    }
-
     mutating func refuseUnusableMutualTLS() {
-        for (name, _, setting, clients) in mutualTLS {
-            if setting == .always, let client = clients.first(where: { $0.clientTLS == nil }) {
+        for provider in configuration.allProviders {
+            let (name, setting) = (provider.keys.settings, provider.relyingParty.mutualTLS)
+            if setting == .always, let client = provider.clients.first(where: { $0.clientTLS == nil }) {
                 refuse(
                     name + ".mtls", "is always, but the client \(client.id.text) has no certificate_file",
                     "give the client a certificate_file and a certificate_key_file, or make it auto")
             }
-            if setting == .never, let client = clients.first(where: { $0.authentication.method.usesMutualTLS }) {
+            if setting == .never, let client = provider.clients.first(where: { $0.authentication.method.usesMutualTLS })
+            {
                 refuse(
                     name + ".mtls", "is never, but the client \(client.id.text) authenticates with its certificate",
                     "make it auto, or give the client another way to authenticate")
@@ -30,10 +26,11 @@ extension ConfigurationCheck {
 
     /// Only warnings: an expired certificate keeps its own users from signing in, and no others.
     mutating func warnOfClientCertificates(at now: Timestamp = WallClock.system.now()) {
-        for (name, key, setting, clients) in mutualTLS {
-            for client in clients {
+        for provider in configuration.allProviders {
+            let (name, key) = provider.keys
+            for client in provider.clients {
                 guard let certificate = client.clientTLS?.certificate else { continue }
-                if setting == .never {
+                if provider.relyingParty.mutualTLS == .never {
                     warn(
                         key,
                         "the certificate_file of the client \(client.id.text) has no effect while \(name).mtls is "

@@ -10,18 +10,16 @@ extension ConfigurationCheck {
         + ConsentedClaim.allCases.map(\.rawValue).filter { $0 != "address" }
 
     mutating func warnOfScopes() {
-        for client in configuration.zenkey.clients {
-            let name = "the client \(client.id.text)"
-            warnOfUnknownScopes(of: client, "zenkey.clients", name, areAllKnown: true)
-            warnOfUnstoredScopes(of: client, "zenkey.clients", name)
-        }
-        for provider in configuration.providers {
+        for provider in configuration.allProviders {
+            let (key, isZenKey) = (provider.keys.clients, provider.kind == .zenkey)
             for client in provider.clients {
-                let name = "the client \(client.id.text) of \(provider.id)"
+                let name = "the client \(client.id.text)" + (isZenKey ? "" : " of \(provider.id)")
                 // OAuth 2 providers have scopes of their own, such as GitHub's read:user. Those of mobile operators are
                 // not configured.
-                if provider.kind == .oidc { warnOfUnknownScopes(of: client, "providers", name, areAllKnown: false) }
-                warnOfUnstoredScopes(of: client, "providers", name)
+                if isZenKey || provider.kind == .oidc {
+                    warnOfUnknownScopes(of: client, key, name, areAllKnown: isZenKey)
+                }
+                warnOfUnstoredScopes(of: client, key, name)
             }
         }
     }

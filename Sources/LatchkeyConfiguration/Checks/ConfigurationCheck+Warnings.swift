@@ -104,10 +104,10 @@ extension ConfigurationCheck {
     }
 
     private mutating func warnOfClients() {
-        let ofProviders = configuration.providers.flatMap { provider in
-            provider.clients.map { (name: "providers", client: $0) }
+        let clients = configuration.allProviders.flatMap { provider in
+            provider.clients.map { (name: provider.keys.clients, client: $0) }
         }
-        for (name, client) in configuration.zenkey.clients.map({ (name: "zenkey.clients", client: $0) }) + ofProviders {
+        for (name, client) in clients {
             if client.redirectURIs.isEmpty {
                 warn(
                     name,

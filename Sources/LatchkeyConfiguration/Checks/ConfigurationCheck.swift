@@ -76,7 +76,9 @@ struct ConfigurationCheck {
         }
         refuseSharedPorts()
         refuseBadScopes()
-        if configuration.zenkey.pushedAuthorizationRequests == .always, configuration.zenkey.authorizationURL != nil {
+        if configuration.zenkey.relyingParty.pushedAuthorizationRequests == .always,
+            configuration.zenkey.authorizationURL != nil
+        {
             refuse(
                 "zenkey.par",
                 "is always, but zenkey.authorization_url takes requests before the carrier is known that they would be "
@@ -107,19 +109,17 @@ struct ConfigurationCheck {
 
     private mutating func refuseUnsignedRequests() {
         let zenkey = configuration.zenkey
-        if zenkey.signedRequestObjects == .always, zenkey.authorizationURL != nil {
+        if zenkey.relyingParty.signedRequestObjects == .always, zenkey.authorizationURL != nil {
             refuse(
                 "zenkey.request_object",
                 "is always, but zenkey.authorization_url takes requests before the carrier is known that they would be "
                     + "signed for", "make it auto, or remove zenkey.authorization_url")
         }
-        let all =
-            [("zenkey", zenkey.signedRequestObjects, zenkey.clients)]
-            + configuration.providers.map { ("providers.\($0.id)", $0.signedRequestObjects, $0.clients) }
-        for (name, requests, clients) in all where requests == .always {
-            guard let client = clients.first(where: { $0.signingKey == nil }) else { continue }
+        for provider in configuration.allProviders where provider.relyingParty.signedRequestObjects == .always {
+            guard let client = provider.clients.first(where: { $0.signingKey == nil }) else { continue }
             refuse(
-                name + ".request_object", "is always, but the client \(client.id.text) has no private_key to sign with",
+                provider.keys.settings + ".request_object",
+                "is always, but the client \(client.id.text) has no private_key to sign with",
                 "give the client a private_key_file, or make it auto")
         }
         for provider in configuration.providers where provider.mustSignBackchannelRequests {
@@ -133,10 +133,9 @@ struct ConfigurationCheck {
 
     /// The accepted types of ID tokens, with the keys that list them.
     var idTokenTypes: [(key: String, types: [IDTokenType])] {
-        [("zenkey.id_token_types", configuration.zenkey.idTokenTypes)]
-            + configuration.providers.filter { $0.kind == .oidc }.map {
-                ("providers.\($0.id).id_token_types", $0.idTokenTypes)
-            }
+        configuration.allProviders.filter { [.zenkey, .oidc].contains($0.kind) }.map {
+            ($0.keys.settings + ".id_token_types", $0.relyingParty.idTokenRules.types)
+        }
     }
 
     private mutating func refuseBadScopes() {

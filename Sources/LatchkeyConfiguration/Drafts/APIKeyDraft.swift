@@ -1,26 +1,27 @@
 internal import OpenIDConnect
+internal import Primitives
 internal import SignIn
 
 /// An item of `api_keys` that is a group of keys, while it is read.
-struct APIKeyDraft: Sendable {
+struct APIKeyDraft: GroupDraft {
     var proof: APIKey.Proof?
-    var name: String?
-    var clients: [ClientID] = []
-    var origins: [Origin] = []
-    var isOperator = false
+    /// With another proof, until it is read.
+    var key = APIKey(.plain(Secret("")))
+    var place = GroupPlace()
 
     static let settings: [Setting<APIKeyDraft>] = [
-        Setting("name", .optional(.apiKeyName), \.name, "The key's name in logs and the audit log."),
+        Setting("name", .optional(.apiKeyName), \.key.name, "The key's name in logs and the audit log."),
         Setting(
-            "key", .optional(.apiKeyProof), \.proof, isSecret: true, "The key in plain text, or sha256: and its hash."),
+            "key", .optional(.apiKeyProof), \.proof, isSecret: true, "The key in plain text, or sha256: and its hash."
+        ).required("give key or key_file"),
         Setting(
-            "clients", .list(of: .clientID, "a list of client ids"), \.clients,
+            "clients", .list(of: .clientID, "a list of client ids"), \.key.clients,
             "The clients whose users and sessions the key gives access to; by default all."),
         Setting(
-            "origins", .list(of: .origin, "a list of origins"), \.origins,
+            "origins", .list(of: .origin, "a list of origins"), \.key.origins,
             "The origins that requests with the key must come from; by default any."),
         Setting(
-            "operator", .flag(), \.isOperator,
+            "operator", .flag(), \.key.isOperator,
             "Whether the key also gives access to the operator's status page, /status."),
     ]
 
@@ -30,23 +31,17 @@ struct APIKeyDraft: Sendable {
         guard case .mapping(let entries) = node.value else {
             return ValueType<APIKey.Proof>.apiKeyProof.read(node, &context).map { APIKey($0) }
         }
-        let before = context.problems.count
         let known = Set(settings.flatMap { $0.isSecret ? [$0.name, $0.name + Setting<Self>.fileSuffix] : [$0.name] })
         for entry in entries where !known.contains(entry.name) {
             context.refuse(entry.origin, "has an unknown key", "give key, and name, clients, origins and operator")
         }
+        let hasUnknown = entries.contains { !known.contains($0.name) }
         var draft = APIKeyDraft()
-        SettingsReader.read(entries.filter { known.contains($0.name) }, settings, into: &draft, &context)
-        guard let proof = draft.proof else {
-            if context.problems.count == before { context.refuse(node.origin, "has no key", "give key or key_file") }
-            return nil
-        }
-        guard context.problems.count == before else { return nil }
-        var key = APIKey(proof)
-        key.name = draft.name
-        key.clients = draft.clients
-        key.origins = draft.origins
-        key.isOperator = draft.isOperator
-        return key
+        SettingsReader.read(
+            entries.filter { known.contains($0.name) }, at: node.origin, settings, requiring: !hasUnknown, into: &draft,
+            &context)
+        guard let proof = draft.proof, !hasUnknown, !draft.place.isBroken else { return nil }
+        draft.key.proof = proof
+        return draft.key
     }
 }

@@ -1,65 +1,164 @@
+internal import HTTPCore
 internal import OpenIDConnect
 internal import Primitives
+internal import SignIn
 
-/// The private keys of a client.
-extension ClientDraft {
-    /// The private key with its `kid` and its algorithm at the carriers. `hasFittingAlgorithms` has checked the latter.
-    var namedKey: ClientKey? { Self.key(privateKey, privateKeyID, privateKeyAlgorithm) }
+/// A private key to sign with, while it is read.
+struct SigningKeyDraft: Sendable {
+    var key: ClientKey?
+    var id: String?
+    var algorithm: SigningAlgorithm?
 
-    var otherNamedKey: ClientKey? { Self.key(otherPrivateKey, otherPrivateKeyID, otherPrivateKeyAlgorithm) }
-
-    private static func key(_ key: ClientKey?, _ id: String?, _ algorithm: SigningAlgorithm?) -> ClientKey? {
+    /// The key with its `kid` and its algorithm, which fits it.
+    var named: ClientKey? {
         guard let key else { return nil }
         let signing = algorithm.flatMap { key.signing(with: $0) } ?? key
         return id.map(signing.named) ?? signing
     }
+}
 
-    /// Whether the algorithms of the private keys fit their types.
-    func hasFittingAlgorithms(_ context: inout ReadingContext) -> Bool {
-        for (name, key, algorithm) in [
-            ("private_key", privateKey, privateKeyAlgorithm),
-            ("other_private_key", otherPrivateKey, otherPrivateKeyAlgorithm),
-        ] {
-            guard let algorithm else { continue }
-            guard let key else {
-                context.refuse(origin, "has \(name)_alg, but no \(name)", "give it or \(name)_file")
-                return false
+/// A private key to decrypt with, while it is read.
+struct DecryptionKeyDraft: Sendable {
+    var key: DecryptionKey?
+    var id: String?
+
+    /// The key with its `kid`.
+    var named: DecryptionKey? {
+        guard let key, let id else { return key }
+        return key.named(id)
+    }
+}
+
+/// How one kind of response is encrypted, while it is read.
+struct EncryptionDraft: Sendable {
+    var algorithm: KeyManagementAlgorithm?
+    var encryption: ContentEncryption?
+}
+
+/// The keys of a client, which must fit its other settings.
+extension ClientDraft {
+    /// The algorithms of the private keys must fit their types.
+    func checkAlgorithms() throws(ValueRefusal) {
+        for (name, draft) in [("private_key", privateKey), ("other_private_key", otherPrivateKey)] {
+            guard let algorithm = draft.algorithm else { continue }
+            guard let key = draft.key else {
+                throw ValueRefusal("has \(name)_alg, but no \(name)", "give it or \(name)_file")
             }
             guard key.signing(with: algorithm) != nil else {
-                context.refuse(
-                    origin, "has \(name)_alg: \(algorithm.rawValue), which its \(name) cannot sign with",
+                throw ValueRefusal(
+                    "has \(name)_alg: \(algorithm.rawValue), which its \(name) cannot sign with",
                     "remove it, or give a key of its type")
-                return false
             }
         }
-        return true
     }
 
-    /// Whether `other_private_key` fits the client's own key.
-    func hasFittingKeys(_ authentication: ClientAuthentication, _ context: inout ReadingContext) -> Bool {
-        guard let other = otherNamedKey else {
-            guard otherPrivateKeyID == nil else {
-                context.refuse(
-                    origin, "has other_private_key_id, but no other_private_key", "give it or other_private_key_file")
-                return false
+    /// `other_private_key` must fit the client's own key.
+    func checkOtherKey() throws(ValueRefusal) {
+        guard let other = otherPrivateKey.named else {
+            guard otherPrivateKey.id == nil else {
+                throw ValueRefusal(
+                    "has other_private_key_id, but no other_private_key", "give it or other_private_key_file")
+            }
+            return
+        }
+        if case .signedClientSecret = client.authentication {
+            throw ValueRefusal("has other_private_key, but the key of a signed_secret is not published", "remove it")
+        }
+        guard let key = privateKey.named else {
+            throw ValueRefusal("has other_private_key, but no private_key", "rename it to private_key")
+        }
+        guard key.keyID != other.keyID else {
+            throw ValueRefusal(
+                "has one kid for private_key and other_private_key", "give two different keys, each with its own kid")
+        }
+    }
+
+    /// How one kind of response is encrypted; nil if it is not.
+    func decryption(_ draft: EncryptionDraft) -> ResponseDecryption? {
+        guard draft.algorithm != nil, let key = decryptionKey.named else { return nil }
+        return ResponseDecryption(
+            key: key, otherKey: otherDecryptionKey.named, encryption: draft.encryption ?? .a256GCM)
+    }
+
+    /// The settings of encrypted responses must fit each other.
+    func checkDecryption() throws(ValueRefusal) {
+        let kinds = [("id_token_encrypted_response", idTokens), ("userinfo_encrypted_response", userInfo)]
+        let names = kinds.flatMap { ["\($0.0)_alg", "\($0.0)_enc"] }
+        let keyNames = ["decryption_key", "decryption_key_id", "other_decryption_key", "other_decryption_key_id"]
+        guard let given = (names + keyNames).first(where: { place.given[$0] != nil }) else { return }
+        if let half = kinds.first(where: { $0.1.algorithm == nil && $0.1.encryption != nil })?.0 {
+            throw ValueRefusal(
+                "has \(half)_enc, but no \(half)_alg", "give it as the client is registered, or remove the other")
+        }
+        let algorithms = kinds.compactMap { name, draft in draft.algorithm.map { (name: "\(name)_alg", $0) } }
+        guard let first = algorithms.first else {
+            throw ValueRefusal(
+                "has \(given), but no \(kinds.map { "\($0.0)_alg" }.joined(separator: " or "))",
+                "give it as the client is registered, or remove the settings of encryption")
+        }
+        guard decryptionKey.key != nil else {
+            throw ValueRefusal(
+                "has \(first.name), but no decryption_key", "give it or decryption_key_file, or remove the algorithm")
+        }
+        guard otherDecryptionKey.key != nil || otherDecryptionKey.id == nil else {
+            throw ValueRefusal(
+                "has other_decryption_key_id, but no other_decryption_key", "give it or other_decryption_key_file")
+        }
+        for (name, algorithm) in algorithms {
+            for (keyName, draft) in [("decryption_key", decryptionKey), ("other_decryption_key", otherDecryptionKey)] {
+                guard let key = draft.key, key.algorithm != algorithm else { continue }
+                throw ValueRefusal(
+                    "has \(name): \(algorithm.rawValue), which its \(keyName) is not for",
+                    "make it \(key.algorithm.rawValue), or give a key of its type")
+            }
+        }
+        guard decryptionKey.named?.keyID != otherDecryptionKey.named?.keyID else {
+            throw ValueRefusal(
+                "has one kid for decryption_key and other_decryption_key",
+                "give two different keys, each with its own kid")
+        }
+    }
+
+    /// Reads ``certificateFile``, which must be usable with ``certificateKey``; false after reporting what is wrong with
+    /// the file.
+    mutating func readCertificate(_ context: inout ReadingContext) throws(ValueRefusal) -> Bool {
+        guard let path = certificateFile else {
+            guard certificateKey == nil else {
+                throw ValueRefusal("has certificate_key, but no certificate_file", "give it")
             }
             return true
         }
-        if case .signedClientSecret = authentication {
-            context.refuse(
-                origin, "has other_private_key, but the key of a signed_secret is not published", "remove it")
-            return false
+        guard let key = certificateKey else {
+            throw ValueRefusal(
+                "has certificate_file, but no certificate_key", "give certificate_key_file, the key's file")
         }
-        guard let key = namedKey else {
-            context.refuse(origin, "has other_private_key, but no private_key", "rename it to private_key")
-            return false
+        let problem: ValueRefusal
+        do throws(FileReader.Failure) {
+            let chain = try context.files.contents(of: path, limit: Self.maximumChainBytes).bytes
+            do throws(TLSError) {
+                client.clientTLS = ClientTLS(try Self.certificate(chain, key))
+                return true
+            } catch {
+                let isOfKey = [.keyUnreadable, .keyEncrypted].contains(error.code)
+                problem = ValueRefusal(isOfKey ? "certificate_key \(error)" : "\(error)", error.remedy)
+            }
+        } catch {
+            problem = ValueRefusal(
+                "the file \(Printable.line(path)) \(error.reason)", "give the path of a readable PEM file")
         }
-        guard key.keyID != other.keyID else {
-            context.refuse(
-                origin, "has one kid for private_key and other_private_key",
-                "give two different keys, each with its own kid")
-            return false
-        }
-        return true
+        context.beneath(".certificate_file") { $0.refuse(place.origin, problem.reason, problem.remedy ?? "") }
+        return false
+    }
+
+    private static let maximumChainBytes = 64 * 1024
+
+    private static func certificate(_ chain: [UInt8], _ key: Secret) throws(TLSError) -> TLSClientCertificate {
+        let tls = try TLSContext(presenting: chain, privateKey: key, trustingAs: nil)
+        guard
+            let certificate = TLSClientCertificate(
+                chain: chain, privateKey: key, subject: tls.subject ?? "", validity: tls.validity,
+                isSelfIssued: tls.isSelfIssued)
+        else { throw TLSError(code: .certificateUnreadable, detail: "") }
+        return certificate
     }
 }

@@ -5,7 +5,7 @@ internal import SignIn
 /// The keys of a client.
 extension ClientDraft {
     static let settings: [Setting<ClientDraft>] = [
-        Setting("id", .optional(.clientID), \.id, "The client_id of the app at the carriers."),
+        Setting("id", .clientID, \.client.id, "The client_id of the app at the carriers."),
         Setting(
             "secret", .optional(.clientSecret), \.secret, isSecret: true,
             "The client secret; LATCHKEY_ZENKEY_CLIENTS may give it instead."),
@@ -30,29 +30,29 @@ extension ClientDraft {
             "The private key of the certificate, in PEM without a passphrase."
         ).reloaded(.value),
         Setting(
-            "private_key", .optional(.clientKey), \.privateKey, isSecret: true,
+            "private_key", .optional(.clientKey), \.privateKey.key, isSecret: true,
             "The private key for private_key_jwt, signed authorization requests and backchannel authentication, in "
                 + "PEM or as a JSON Web Key: RSA of at least 2048 bits (RS256 or PS256), P-256 (ES256), or Ed25519 "
                 + "(EdDSA)."),
         Setting(
-            "private_key_id", .optional(.keyID), \.privateKeyID,
+            "private_key_id", .optional(.keyID), \.privateKey.id,
             "The kid of the private key at the carriers; a JSON Web Key may have its own. Otherwise it is the key's "
                 + "thumbprint (RFC 7638)."),
         Setting(
-            "private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.privateKeyAlgorithm,
+            "private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.privateKey.algorithm,
             "What the private key signs with; a JSON Web Key may have its own. The default is RS256 for RSA and EdDSA "
                 + "for Ed25519."),
         Setting(
-            "other_private_key", .optional(.clientKey), \.otherPrivateKey, isSecret: true,
+            "other_private_key", .optional(.clientKey), \.otherPrivateKey.key, isSecret: true,
             "A second private key, which signs nothing: /.well-known/jwks.json has its public half before it replaces "
                 + "private_key, and after it was replaced."
         ).reloaded(.value),
         Setting(
-            "other_private_key_id", .optional(.keyID), \.otherPrivateKeyID,
+            "other_private_key_id", .optional(.keyID), \.otherPrivateKey.id,
             "The kid of other_private_key, as private_key_id."
         ).reloaded(.value),
         Setting(
-            "other_private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.otherPrivateKeyAlgorithm,
+            "other_private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.otherPrivateKey.algorithm,
             "What other_private_key signs with, as private_key_alg."
         ).reloaded(.value),
         Setting(
@@ -67,78 +67,89 @@ extension ClientDraft {
             "signed_secret.audience", .optional(.carrierURL), \.secretAudience,
             "The aud of such a client secret; for Sign in with Apple https://appleid.apple.com."),
         Setting(
-            "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.redirectURIs,
+            "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.client.redirectURIs,
             "The redirect URIs that a sign-in may name. Without any, a sign-in with a code may name each one, and no "
                 + "sign-in by redirect can start."),
         Setting(
-            "client_types", .clientTypes, \.clientTypes,
+            "client_types", .clientTypes, \.client.clientTypes,
             "The kinds of frontend that a redirect URI is for, by redirect URI; by default ios and android for an "
                 + "app's own scheme, web and popup for https, and all but spa for http on this machine."),
         Setting(
-            "require_code_challenge", .flag(), \.requiresCodeChallenge,
+            "require_code_challenge", .flag(), \.client.requiresCodeChallenge,
             "Whether a sign-in by redirects needs a code_challenge, unless its session is in a cookie (web)."),
-        Setting("scopes", .list(of: .scope, "a list of scopes"), \.scopes, "The scopes that the app requests."),
+        Setting("scopes", .list(of: .scope, "a list of scopes"), \.client.scopes, "The scopes that the app requests."),
         Setting(
-            "allowed_origins", .list(of: .origin, "a list of origins"), \.allowedOrigins,
+            "allowed_origins", .list(of: .origin, "a list of origins"), \.client.allowedOrigins,
             "The origins of the app's web frontends, which may call the API from a browser without an API key, for "
                 + "this client only."),
         Setting(
-            "pkce", .choice, \.pkce,
+            "pkce", .choice, \.client.pkce,
             "required: a sign-in must have a code verifier; optional: it may have one, and has no retry without."
         ),
         Setting(
-            "nonce", .choice, \.nonce,
+            "nonce", .choice, \.client.nonce,
             "client: the app makes its own nonce; issued: only a nonce that this server has issued is accepted, once."),
         Setting(
-            "id_token_signed_response_alg", .optional(.choice), \.idTokenSigningAlgorithm,
+            "id_token_signed_response_alg", .optional(.choice), \.client.idTokenSigningAlgorithm,
             "The only algorithm that the client's ID tokens and logout tokens may be signed with. By default RS256 and "
-                + "ES256 are accepted, as far as the provider's metadata lists them."),
+                + "ES256 are accepted, as far as the provider's metadata lists them."
+        ).of(.zenkey, .oidc),
         Setting(
-            "id_token_encrypted_response_alg", .optional(.choice), \.idTokenKeyManagement,
+            "id_token_encrypted_response_alg", .optional(.choice), \.idTokens.algorithm,
             "How the client's ID tokens are encrypted: RSA-OAEP-256 with an RSA decryption_key, ECDH-ES with one of "
-                + "P-256. Then no other is accepted. By default none is encrypted."),
+                + "P-256. Then no other is accepted. By default none is encrypted."
+        ).of(.zenkey, .oidc),
         Setting(
-            "id_token_encrypted_response_enc", .optional(.choice), \.idTokenEncryption,
-            "How the content of encrypted ID tokens is encrypted. The default is A256GCM."),
+            "id_token_encrypted_response_enc", .optional(.choice), \.idTokens.encryption,
+            "How the content of encrypted ID tokens is encrypted. The default is A256GCM."
+        ).of(.zenkey, .oidc),
         Setting(
-            "decryption_key", .optional(.decryptionKey), \.decryptionKey, isSecret: true,
+            "decryption_key", .optional(.decryptionKey), \.decryptionKey.key, isSecret: true,
             "The private key that decrypts ID tokens and userinfo, in PEM or as a JSON Web Key: RSA of at least 2048 "
-                + "bits, or P-256. /.well-known/jwks.json has its public half."),
+                + "bits, or P-256. /.well-known/jwks.json has its public half."
+        ).of(.zenkey, .oidc),
         Setting(
-            "decryption_key_id", .optional(.keyID), \.decryptionKeyID,
-            "The kid of decryption_key, as private_key_id."),
+            "decryption_key_id", .optional(.keyID), \.decryptionKey.id,
+            "The kid of decryption_key, as private_key_id."
+        ).of(.zenkey, .oidc),
         Setting(
-            "other_decryption_key", .optional(.decryptionKey), \.otherDecryptionKey, isSecret: true,
-            "A second key that decrypts, too, and is not published: the next decryption_key, or the one before."),
+            "other_decryption_key", .optional(.decryptionKey), \.otherDecryptionKey.key, isSecret: true,
+            "A second key that decrypts, too, and is not published: the next decryption_key, or the one before."
+        ).of(.zenkey, .oidc),
         Setting(
-            "other_decryption_key_id", .optional(.keyID), \.otherDecryptionKeyID,
-            "The kid of other_decryption_key, as private_key_id."),
+            "other_decryption_key_id", .optional(.keyID), \.otherDecryptionKey.id,
+            "The kid of other_decryption_key, as private_key_id."
+        ).of(.zenkey, .oidc),
         Setting(
-            "userinfo_signed_response_alg", .optional(.choice), \.userInfoSigningAlgorithm,
+            "userinfo_signed_response_alg", .optional(.choice), \.client.userInfoSigningAlgorithm,
             "The algorithm that userinfo responses must be signed with. By default a response may be plain JSON, or "
-                + "signed with RS256 or ES256."),
+                + "signed with RS256 or ES256."
+        ).of(.zenkey, .oidc),
         Setting(
-            "userinfo_encrypted_response_alg", .optional(.choice), \.userInfoKeyManagement,
+            "userinfo_encrypted_response_alg", .optional(.choice), \.userInfo.algorithm,
             "How userinfo responses are encrypted for the client, as id_token_encrypted_response_alg. Then no other is "
-                + "accepted. By default none is encrypted."),
+                + "accepted. By default none is encrypted."
+        ).of(.zenkey, .oidc),
         Setting(
-            "userinfo_encrypted_response_enc", .optional(.choice), \.userInfoEncryption,
-            "How the content of encrypted userinfo responses is encrypted. The default is A256GCM."),
+            "userinfo_encrypted_response_enc", .optional(.choice), \.userInfo.encryption,
+            "How the content of encrypted userinfo responses is encrypted. The default is A256GCM."
+        ).of(.zenkey, .oidc),
         Setting(
-            "authorization_signed_response_alg", .optional(.choice), \.responseSigningAlgorithm,
+            "authorization_signed_response_alg", .choice, \.client.responseSigningAlgorithm,
             "The algorithm that authorization responses must be signed with, where the provider's response_mode is a "
-                + "jwt. The default is RS256."),
+                + "jwt. The default is RS256."
+        ).withoutDefault().of(.zenkey, .oidc),
         Setting(
-            "sessions.access_lifetime", .optional(.seconds(1...31_536_000)), \.sessions.access,
+            "sessions.access_lifetime", .optional(.seconds(1...31_536_000)), \.client.sessions.access,
             "Replaces the general value for this client's sessions."),
         Setting(
-            "sessions.refresh_lifetime", .optional(.seconds(1...315_360_000)), \.sessions.refresh,
+            "sessions.refresh_lifetime", .optional(.seconds(1...315_360_000)), \.client.sessions.refresh,
             "Replaces the general value for this client's sessions."),
         Setting(
-            "sessions.idle_timeout", .optional(.seconds(60...315_360_000)), \.sessions.idle,
+            "sessions.idle_timeout", .optional(.seconds(60...315_360_000)), \.client.sessions.idle,
             "Replaces the general value for this client's sessions."),
         Setting(
-            "sessions.absolute_timeout", .optional(.seconds(60...315_360_000)), \.sessions.absolute,
+            "sessions.absolute_timeout", .optional(.seconds(60...315_360_000)), \.client.sessions.absolute,
             "Replaces the general value for this client's sessions."),
     ]
 }

@@ -4,144 +4,141 @@ internal import SignIn
 
 /// A client of `zenkey.clients`, or of a provider, while it is read. The file may leave the secret of the former to the
 /// environment.
-struct ClientDraft: Sendable {
-    var id: ClientID?
+struct ClientDraft: GroupDraft {
+    /// What is not made of several settings.
+    var client = Configuration.Client(id: .unset, authentication: .publicClient)
     var secret: Secret?
     var method: ClientAuthenticationMethod?
     var basicEncoding: BasicCredentialsEncoding?
-    var privateKey: ClientKey?
-    var privateKeyID: String?
-    var privateKeyAlgorithm: SigningAlgorithm?
+    var privateKey = SigningKeyDraft()
+    var otherPrivateKey = SigningKeyDraft()
     var certificateFile: String?
     var certificateKey: Secret?
-    /// What ``finished`` has read from these two.
-    var clientTLS: ClientTLS?
-    var otherPrivateKey: ClientKey?
-    var otherPrivateKeyID: String?
-    var otherPrivateKeyAlgorithm: SigningAlgorithm?
     var assertionAudience: ClientAssertionAudience?
     var secretIssuer: String?
     var secretAudience: EndpointURL?
-    var redirectURIs: [String] = []
-    var clientTypes: [String: Set<ClientType>] = [:]
-    var requiresCodeChallenge = false
-    var scopes = ["openid"]
-    var allowedOrigins: [Origin] = []
-    /// The place of `scopes`, if it is given.
-    var scopesOrigin: ConfigurationOrigin?
-    var pkce = Configuration.Client.PKCE.required
-    var nonce = Configuration.Client.Nonce.client
-    var idTokenSigningAlgorithm: SigningAlgorithm?
-    var userInfoSigningAlgorithm: SigningAlgorithm?
-    var idTokenKeyManagement: KeyManagementAlgorithm?
-    var idTokenEncryption: ContentEncryption?
-    var userInfoKeyManagement: KeyManagementAlgorithm?
-    var userInfoEncryption: ContentEncryption?
-    var decryptionKey: DecryptionKey?
-    var decryptionKeyID: String?
-    var otherDecryptionKey: DecryptionKey?
-    var otherDecryptionKeyID: String?
-    var responseSigningAlgorithm: SigningAlgorithm?
-    /// What ID tokens may be signed with if the client's algorithm is not given.
-    var usualSigningAlgorithms = SigningAlgorithm.standard
-    var sessions = SignInConfiguration.SessionTimes()
-    /// The place of the client's entry.
-    var origin = ConfigurationOrigin.none
-    /// Whether a problem with it was reported.
-    var isBroken = false
+    var idTokens = EncryptionDraft()
+    var userInfo = EncryptionDraft()
+    var decryptionKey = DecryptionKeyDraft()
+    var otherDecryptionKey = DecryptionKeyDraft()
+    var place = GroupPlace()
 
-    /// The client, or nil after reporting that its id or its credentials are missing.
+    /// The client, or nil after reporting what is wrong with it.
+    /// - Parameter audience: That of its assertions, unless a setting says otherwise.
     mutating func finished(
         _ context: inout ReadingContext, secretRemedy: String = "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS",
         hasIDTokens: Bool = true, assertionAudience audience: ClientAssertionAudience = .tokenEndpoint
     ) -> Configuration.Client? {
-        guard !isBroken else { return nil }
-        guard let id else {
-            context.refuse(origin, "has no id", "give it")
+        guard !place.isBroken else { return nil }
+        do throws(ValueRefusal) {
+            guard client.id != .unset else { throw ValueRefusal("has no id", "give it") }
+            if hasIDTokens, !client.scopes.contains("openid") {
+                context.beneath(".scopes") {
+                    $0.refuse(place.given["scopes"] ?? .none, "openid is missing", "add openid")
+                }
+                return nil
+            }
+            guard hasIDTokens || client.nonce == .client else {
+                throw ValueRefusal("has nonce: issued, but there is no ID token that could carry it", "remove nonce")
+            }
+            try checkClientTypes()
+            try checkAlgorithms()
+            guard try readCertificate(&context) else { return nil }
+            client.authentication = try authentication(
+                secretRemedy, hasIDTokens: hasIDTokens, assertionAudience: audience, &context)
+            try checkEncoding()
+            try checkOtherKey()
+            try checkDecryption()
+        } catch {
+            context.refuse(place.origin, error.reason, error.remedy ?? "")
             return nil
         }
-        guard hasFittingTokens(&context, hasIDTokens: hasIDTokens) else { return nil }
-        guard hasFittingClientTypes(&context), hasFittingAlgorithms(&context), readCertificate(&context) else {
-            return nil
-        }
-        guard
-            let authentication = authentication(
-                &context, secretRemedy, hasIDTokens: hasIDTokens, assertionAudience: audience)
-        else { return nil }
-        guard hasFittingEncoding(id, authentication, &context) else { return nil }
-        guard hasFittingKeys(authentication, &context) else { return nil }
-        guard hasFittingDecryption(&context, hasIDTokens: hasIDTokens) else { return nil }
-        return client(id, authentication, hasIDTokens: hasIDTokens)
-    }
-
-    private func client(
-        _ id: ClientID, _ authentication: ClientAuthentication, hasIDTokens: Bool
-    ) -> Configuration.Client {
-        var client = Configuration.Client(id: id, authentication: authentication)
-        client.idTokenDecryption = decryption(idTokenKeyManagement, idTokenEncryption)
-        client.userInfoDecryption = decryption(userInfoKeyManagement, userInfoEncryption)
-        client.clientTLS = clientTLS
-        client.redirectURIs = redirectURIs
-        client.clientTypes = clientTypes
-        client.requiresCodeChallenge = requiresCodeChallenge
-        client.scopes = hasIDTokens || scopesOrigin != nil ? scopes : []
-        client.allowedOrigins = allowedOrigins
-        client.pkce = pkce
-        client.nonce = nonce
-        client.idTokenSigningAlgorithm = idTokenSigningAlgorithm
-        client.usualSigningAlgorithms = usualSigningAlgorithms
-        client.userInfoSigningAlgorithm = userInfoSigningAlgorithm
-        client.responseSigningAlgorithm = responseSigningAlgorithm ?? client.responseSigningAlgorithm
-        client.sessions = sessions
-        client.signingKey = namedKey
-        client.otherKey = otherNamedKey
+        if !hasIDTokens, place.given["scopes"] == nil { client.scopes = [] }
+        client.idTokenDecryption = decryption(idTokens)
+        client.userInfoDecryption = decryption(userInfo)
+        client.signingKey = privateKey.named
+        client.otherKey = otherPrivateKey.named
         return client
     }
 
-    /// Whether the client requests of ID tokens what its provider can give.
-    private func hasFittingTokens(_ context: inout ReadingContext, hasIDTokens: Bool) -> Bool {
-        guard !hasIDTokens else {
-            guard scopes.contains("openid") else {
-                context.beneath(".scopes") { $0.refuse(scopesOrigin ?? .none, "openid is missing", "add openid") }
-                return false
-            }
-            return true
-        }
-        guard nonce == .client else {
-            context.refuse(
-                origin, "has nonce: issued, but there is no ID token that could carry it", "remove nonce")
-            return false
-        }
-        let algorithms = [
-            ("id_token_signed_response_alg", idTokenSigningAlgorithm),
-            ("userinfo_signed_response_alg", userInfoSigningAlgorithm),
-            ("authorization_signed_response_alg", responseSigningAlgorithm),
-        ]
-        guard let name = algorithms.first(where: { $0.1 != nil })?.0 else { return true }
-        context.refuse(origin, "has \(name), but its provider has no ID tokens", "remove it")
-        return false
-    }
-
-    /// Whether `client_types` fits `redirect_uris`.
-    private func hasFittingClientTypes(_ context: inout ReadingContext) -> Bool {
-        for (uri, types) in clientTypes.sorted(by: { $0.key < $1.key }) {
-            guard redirectURIs.contains(uri) else {
-                context.refuse(
-                    origin, "has client_types for a redirect URI that its redirect_uris do not list",
+    /// `client_types` must fit `redirect_uris`.
+    private func checkClientTypes() throws(ValueRefusal) {
+        for (uri, types) in client.clientTypes.sorted(by: { $0.key < $1.key }) {
+            guard client.redirectURIs.contains(uri) else {
+                throw ValueRefusal(
+                    "has client_types for a redirect URI that its redirect_uris do not list",
                     "add \(uri) to redirect_uris, or remove it from client_types")
-                return false
             }
             guard !types.isEmpty else {
-                context.refuse(origin, "has no client_types for \(uri)", "list at least one, or remove the entry")
-                return false
+                throw ValueRefusal("has no client_types for \(uri)", "list at least one, or remove the entry")
             }
             guard !types.contains(.popup) || AppRedirectURI.origin(of: uri) != nil else {
-                context.refuse(
-                    origin, "has the client type popup for \(uri), which has no origin to post to",
+                throw ValueRefusal(
+                    "has the client type popup for \(uri), which has no origin to post to",
                     "remove popup, or use an https redirect URI")
-                return false
             }
         }
-        return true
+    }
+}
+
+/// Where clients are in a configuration.
+extension ClientDraft {
+    /// The key that holds the clients of the carriers.
+    static let setting = Setting<Configuration>(
+        "zenkey.clients", "a list of clients, or id:secret,id2:secret2", schema: .list(of: .definition("client")),
+        isSecret: true, isMerged: true,
+        "The apps registered with the carriers. If the environment gives it too, only the clients named there are "
+            + "used, with the secrets given there and the file's other values.",
+        set: { node, _, context in
+            if let drafts = read(node, of: .zenkey, known: context.clients, &context) { context.clients = drafts }
+        }, show: { $0.zenkey.clients.map { "\($0.id.text):‹redacted›" }.joined(separator: ",") })
+
+    /// Reads a list of clients, or `id:secret` pairs, which replace the secrets of the known clients. Nil after
+    /// reporting that it is neither.
+    static func read(
+        _ node: ConfigurationNode, of kind: ProviderKind, known: [ClientDraft] = [], _ context: inout ReadingContext
+    ) -> [ClientDraft]? {
+        guard let items = ListText.items(of: node, "a list of clients, or id:secret,id2:secret2", &context) else {
+            return nil
+        }
+        var ids: Set<ClientID> = []
+        return items.enumerated().map { index, item in
+            context.beneath("[\(index)]") { context in
+                let before = context.problems.count
+                var draft = ClientDraft()
+                switch item.value {
+                case .mapping(let entries):
+                    SettingsReader.read(entries, at: item.origin, settings, of: kind, into: &draft, &context)
+                case .text(let text): draft = readPair(text, item, known, &context)
+                case .list, .empty:
+                    context.refuse(item.origin, "is \(item.kind)", "give id, secret and the client's other keys")
+                }
+                draft.place.origin = item.origin
+                draft.place.isBroken = context.problems.count != before
+                if draft.client.id != .unset, !ids.insert(draft.client.id).inserted {
+                    context.refuse(item.origin, "has the id of another client", "keep one of them")
+                }
+                return draft
+            }
+        }
+    }
+
+    /// Reads `id:secret`; the rest comes from the known client of that id.
+    private static func readPair(
+        _ text: String, _ item: ConfigurationNode, _ known: [ClientDraft], _ context: inout ReadingContext
+    ) -> ClientDraft {
+        guard let colon = text.firstIndex(of: ":") else {
+            context.refuse(item.origin, "has no colon", "write id:secret")
+            return ClientDraft()
+        }
+        var (idNode, secretNode) = (item, item)
+        idNode.value = .text(String(text[..<colon]))
+        secretNode.value = .text(String(text[text.index(after: colon)...]))
+        let id = context.beneath(".id") { ValueType<ClientID>.clientID.read(idNode, &$0) }
+        let secret = context.beneath(".secret") { ValueType<Secret>.clientSecret.read(secretNode, &$0) }
+        var draft = known.first { $0.client.id == id } ?? ClientDraft()
+        draft.client.id = id ?? .unset
+        draft.secret = secret
+        return draft
     }
 }

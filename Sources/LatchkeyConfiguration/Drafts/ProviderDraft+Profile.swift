@@ -7,28 +7,23 @@ internal import SignIn
 
 extension ProviderDraft {
     /// Sets what a profile demands of the provider and its clients, after reporting every setting that contradicts it.
-    mutating func meet(_ profile: SecurityProfile, _ origin: ConfigurationOrigin, _ context: inout ReadingContext) {
-        var demands = ProfileDemands(profile: profile, origin: origin)
-        if kind == .oauth2 {
-            context.refuse(
-                origin, "has profile: \(profile.rawValue), which is for OpenID providers",
-                "remove it, or make the kind oidc")
-            return
-        }
-        demands.set("par", &pushedAuthorizationRequests, to: .always, &context)
+    mutating func meet(_ profile: SecurityProfile, _ context: inout ReadingContext) {
+        var demands = ProfileDemands(profile: profile, place: place)
+        demands.set("par", &provider.relyingParty.pushedAuthorizationRequests, to: .always, &context)
         // Either binds the tokens (section 5.3.3.1).
-        if mutualTLS != .always {
+        if provider.relyingParty.mutualTLS != .always {
             demands.check(
-                "dpop", &dpop, isOneOf: [.always], usually: .always, orElse: "mtls: always", &context)
+                "dpop", &provider.relyingParty.dpop, isOneOf: [.always], usually: .always, orElse: "mtls: always",
+                &context)
         }
-        demands.set("require_iss", &requiresIssuer, to: true, &context)
+        demands.set("require_iss", &provider.requiresIssuer, to: true, &context)
         if profile.signsMessages {
-            demands.set("request_object", &signedRequestObjects, to: .always, &context)
+            demands.set("request_object", &provider.relyingParty.signedRequestObjects, to: .always, &context)
             let signed = AuthorizationResponseMode.allCases.filter(\.isSigned)
-            demands.check("response_mode", &responseMode, isOneOf: signed, usually: .jwt, &context)
+            demands.check("response_mode", &provider.responseMode, isOneOf: signed, usually: .jwt, &context)
         }
         for index in clients.indices {
-            demands.origin = clients[index].origin
+            demands.place = clients[index].place
             context.beneath(".clients[\(index)]") { clients[index].meet(demands, &$0) }
         }
     }
@@ -44,69 +39,70 @@ extension ClientDraft {
         demands.check(
             "token_endpoint_auth_method", &method,
             isOneOf: [.privateKeyJWT, .tlsClientAuth, .selfSignedTLSClientAuth],
-            usually: privateKey == nil && certificateFile != nil ? nil : .privateKeyJWT, &context)
+            usually: privateKey.key == nil && certificateFile != nil ? nil : .privateKeyJWT, &context)
         demands.set("assertion_audience", &assertionAudience, to: .issuer, &context)
         let algorithms = ClientKey.algorithms.filter(SecurityProfile.signingAlgorithms.contains)
-        demands.check("private_key", privateKey, &privateKeyAlgorithm, isOneOf: algorithms, &context)
-        demands.check("other_private_key", otherPrivateKey, &otherPrivateKeyAlgorithm, isOneOf: algorithms, &context)
+        demands.check("private_key", &privateKey, isOneOf: algorithms, &context)
+        demands.check("other_private_key", &otherPrivateKey, isOneOf: algorithms, &context)
         let accepted = SigningAlgorithm.allCases.filter(SecurityProfile.signingAlgorithms.contains)
-        usualSigningAlgorithms = SecurityProfile.signingAlgorithms
-        demands.check("id_token_signed_response_alg", &idTokenSigningAlgorithm, isOneOf: accepted, &context)
-        demands.check("userinfo_signed_response_alg", &userInfoSigningAlgorithm, isOneOf: accepted, &context)
+        client.usualSigningAlgorithms = SecurityProfile.signingAlgorithms
+        demands.check("id_token_signed_response_alg", &client.idTokenSigningAlgorithm, isOneOf: accepted, &context)
+        demands.check("userinfo_signed_response_alg", &client.userInfoSigningAlgorithm, isOneOf: accepted, &context)
         demands.check(
-            "authorization_signed_response_alg", &responseSigningAlgorithm, isOneOf: accepted,
+            "authorization_signed_response_alg", &client.responseSigningAlgorithm, isOneOf: accepted,
             usually: .ps256, &context)
-        if pkce == .optional { demands.refuse("pkce: optional", instead: "pkce: required", &context) }
+        if client.pkce == .optional { demands.refuse("pkce: optional", instead: "pkce: required", &context) }
     }
 }
 
 /// What a profile demands, and the place of the settings that must meet it.
 private struct ProfileDemands {
     let profile: SecurityProfile
-    var origin: ConfigurationOrigin
+    var place: GroupPlace
 
     /// Sets a value that is left out, and reports another one.
     func set<Value: Equatable & SendableMetatype>(
-        _ name: String, _ value: inout Value?, to demanded: Value, _ context: inout ReadingContext
+        _ name: String, _ value: inout Value, to demanded: Value, _ context: inout ReadingContext
     ) {
         check(name, &value, isOneOf: [demanded], usually: demanded, &context)
     }
 
-    /// Sets a value that is left out to the usual one, and reports one that is not allowed.
+    /// Sets a value that is left out to the usual one, if there is one, and reports one that is not allowed.
     func check<Value: Equatable & SendableMetatype>(
-        _ name: String, _ value: inout Value?, isOneOf allowed: [Value], usually usual: Value? = nil,
+        _ name: String, _ value: inout Value, isOneOf allowed: [Value], usually usual: Value? = nil,
         orElse alternative: String? = nil, _ context: inout ReadingContext
     ) {
-        guard let given = value else {
-            value = usual
+        guard place.given[name] != nil else {
+            if let usual { value = usual }
             return
         }
-        guard !allowed.contains(given) else { return }
+        guard !allowed.contains(value) else { return }
         let words = allowed.map(Self.word).joined(separator: " or ") + (alternative.map { " or \($0)" } ?? "")
-        refuse("\(name): \(Self.word(given))", instead: "\(name): \(words)", &context)
+        refuse("\(name): \(Self.word(value))", instead: "\(name): \(words)", &context)
     }
 
     /// Sets the algorithm of a private key, and reports one that is not allowed, also where the key itself has it.
     func check(
-        _ name: String, _ key: ClientKey?, _ algorithm: inout SigningAlgorithm?, isOneOf allowed: [SigningAlgorithm],
+        _ name: String, _ draft: inout SigningKeyDraft, isOneOf allowed: [SigningAlgorithm],
         _ context: inout ReadingContext
     ) {
-        if algorithm == nil, let own = key?.statedAlgorithm, !allowed.contains(own) {
+        let own = draft.key?.statedAlgorithm
+        if draft.algorithm == nil, let own, !allowed.contains(own) {
             let words = allowed.map(\.rawValue).joined(separator: " or ")
             return refuse("alg: \(own.rawValue) in the JSON Web Key of \(name)", instead: "alg: \(words)", &context)
         }
-        let usual = key?.statedAlgorithm ?? key?.signing(with: .ps256).map { _ in .ps256 }
-        check("\(name)_alg", &algorithm, isOneOf: allowed, usually: usual, &context)
+        let usual = own ?? draft.key?.signing(with: .ps256).map { _ in .ps256 }
+        check("\(name)_alg", &draft.algorithm, isOneOf: allowed, usually: usual, &context)
     }
 
     func refuse(_ given: String, instead demanded: String, _ context: inout ReadingContext) {
         context.refuse(
-            origin, "has \(given), but profile: \(profile.rawValue) demands \(demanded)",
+            place.origin, "has \(given), but profile: \(profile.rawValue) demands \(demanded)",
             "give that, or remove profile and set its parts one by one")
     }
 
     /// As it is written in the file.
     private static func word(_ value: some Any) -> String {
-        (value as? any RawRepresentable<String>)?.rawValue ?? "\(value)"
+        (value as? any RawRepresentable<String>)?.rawValue ?? (value as? Bool).map { "\($0)" } ?? ""
     }
 }

@@ -2,104 +2,148 @@ internal import OpenIDConnect
 internal import Primitives
 internal import SignIn
 
-/// A provider of `providers`, while it is read.
-struct ProviderDraft: Sendable {
-    var kind: Configuration.Provider.Kind?
-    var name: String?
-    var issuer: EndpointURL?
-    var authorizationEndpoint: EndpointURL?
-    var tokenEndpoint: EndpointURL?
-    var userEndpoint: EndpointURL?
-    var subject: UserEndpoint.Member?
-    var attributes: [UserAttribute: UserEndpoint.Member] = [:]
-    var profile: SecurityProfile?
-    var responseMode: AuthorizationResponseMode?
-    var requiresIssuer: Bool?
-    var loginInitiationClient: ClientID?
-    var pushedAuthorizationRequests: FeatureUse?
-    var dpop: FeatureUse?
-    var mutualTLS: FeatureUse?
-    var signedRequestObjects: FeatureUse?
-    var backchannelTokenDelivery: BackchannelTokenDeliverySetting?
-    var storesTokens = false
-    var resources: [String: EndpointURL] = [:]
-    var backchannelLogout = true
-    var idTokenHint = true
-    var idTokenTypes: [IDTokenType]?
+/// A provider of `providers`, or one of its mobile operators, while it is read. What a kind of provider does not have is
+/// left as it is.
+struct ProviderDraft: GroupDraft {
+    var provider = Configuration.Provider(id: "", issuer: .unset, clients: [])
+    var endpoints = Configuration.Provider.Endpoints(
+        authorization: .unset, token: .unset, user: UserEndpoint(url: .unset, subject: .unset))
     var clients: [ClientDraft] = []
-    var purpose: Purpose?
-    var simSwap = SIMSwapDraft()
-    var telcoFinder = TelcoFinderDraft()
-    var operators: [OperatorDraft] = []
-    var redirectURIs: [String]?
-    var clientTypes: [String: Set<ClientType>]?
-    var requiresCodeChallenge: Bool?
-    var allowedOrigins: [Origin]?
+    var mobileOperator = MobileOperator.Settings(name: "", networks: [], apis: .unset, purpose: .unset)
+    var telcoFinder = TelcoFinderRules(
+        issuer: .unset, finder: TelcoFinder(apis: .unset),
+        client: Configuration.Client(id: .unset, authentication: .publicClient))
+    /// This server at Telco Finder.
+    var finderClient = ClientDraft()
+    /// This server at an operator; of the provider, what it is at each of them.
+    var client = ClientDraft()
+    var operators: [ProviderDraft] = []
+    var place = GroupPlace()
 
-    /// The provider, or nil after reporting what is missing.
-    mutating func finished(
-        id: String, _ origin: ConfigurationOrigin, isBroken: Bool, _ context: inout ReadingContext
-    ) -> Configuration.Provider? {
-        if let profile {
-            let before = context.problems.count
-            meet(profile, origin, &context)
-            guard context.problems.count == before else { return nil }
+    /// The key that holds the providers.
+    static let setting = Setting<Configuration>(
+        "providers", "a group of providers", schema: .group(of: .definition("provider"), isText: true), isSecret: true,
+        "Ways to sign in other than the carriers, each under its name in paths. The variable, or a file of its own, "
+            + "holds YAML or JSON.",
+        set: { node, configuration, context in
+            guard let entries = entries(of: node, &context) else { return }
+            configuration.providers = entries.flatMap { read($0, &context) }
+        }, show: { $0.providers.map { "\($0.id) (\($0.kind.rawValue))" }.joined(separator: ",") })
+
+    /// The providers by name, from the file or from a text that is itself YAML or JSON.
+    private static func entries(of node: ConfigurationNode, _ context: inout ReadingContext) -> [ConfigurationEntry]? {
+        switch node.value {
+        case .mapping(let entries): return entries
+        case .text(let text):
+            do throws(YAMLDocument.Refusal) {
+                return try YAMLDocument.read(Array(text.utf8), path: "\(node.origin)")
+            } catch {
+                context.refuse(node.origin, error.reason, error.remedy)
+            }
+        case .list, .empty:
+            context.refuse(node.origin, "is \(node.kind)", "give a group of providers, each under its name")
         }
-        let clients = finishedClients(&context)
-        guard !isBroken, clients.count == self.clients.count else { return nil }
-        if kind == nil { context.refuse(origin, "has no kind", "give it: oidc, oauth2 or camara") }
-        if issuer == nil { context.refuse(origin, "has no issuer", "give the provider's issuer, an https URL") }
-        if clients.isEmpty { context.refuse(origin, "has no clients", "give the app's client id and secret") }
-        guard let kind, let issuer, !clients.isEmpty else { return nil }
-        var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
-        setValues(of: &provider)
-        if let problem = loginInitiationProblem(kind, clients) {
-            context.refuse(origin, "has initiate_login_client, but \(problem.reason)", problem.remedy)
+        return nil
+    }
+
+    /// The provider, or one for each of its mobile operators; none after reporting what is wrong.
+    private static func read(_ entry: ConfigurationEntry, _ context: inout ReadingContext) -> [Configuration.Provider] {
+        context.beneath("." + (Printable.name(entry.name) ?? "(unnamed)")) { context in
+            let id = entry.name
+            guard (1...32).contains(id.utf8.count), id.consists(of: .lowerCaseAndDigits + "-"), id != "zenkey" else {
+                context.refuse(
+                    entry.origin, "is not the name of a provider",
+                    "use 1 to 32 lower-case letters, digits and hyphens; zenkey is the carriers' name")
+                return []
+            }
+            guard case .mapping(let entries) = entry.node.value else {
+                context.refuse(
+                    entry.origin, "is \(entry.node.kind), but it is a group of keys", "write its keys below it")
+                return []
+            }
+            var draft = ProviderDraft()
+            (draft.provider.id, draft.provider.name) = (id, id)
+            // It decides which other keys there are.
+            let kind = entries.lazy.filter { $0.name == "kind" }.compactMap { ProviderKind($0.node) }.first
+            if let kind { draft.provider.kind = kind }
+            SettingsReader.read(
+                entries, at: entry.origin, settings, of: kind, requiring: kind != nil, into: &draft, &context)
+            if kind == nil, !draft.place.isBroken {
+                context.refuse(entry.origin, "has no kind", "give it: oidc, oauth2 or camara")
+            }
+            guard kind != nil else { return [] }
+            return kind == .camara ? draft.finishedOperators(&context) : draft.finished(&context).map { [$0] } ?? []
         }
-        if !resources.isEmpty, !storesTokens {
-            context.refuse(origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
+    }
+
+    /// The provider, or nil after reporting what is wrong.
+    private mutating func finished(_ context: inout ReadingContext) -> Configuration.Provider? {
+        let before = context.problems.count
+        if let profile = provider.profile { meet(profile, &context) }
+        guard context.problems.count == before else { return nil }
+        finishClients(&context)
+        guard !place.isBroken, context.problems.count == before else { return nil }
+        if let problem = loginInitiationProblem {
+            context.refuse(place.origin, "has initiate_login_client, but \(problem.reason)", problem.remedy)
         }
-        if provider.backchannelTokenDelivery != .off, !clients.contains(where: { $0.authentication != .publicClient }) {
+        if !provider.resources.isEmpty, !provider.storesTokens {
             context.refuse(
-                origin, "has backchannel_token_delivery_mode, but no client that authenticates",
+                place.origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
+        }
+        if provider.backchannelTokenDelivery != .off,
+            provider.clients.allSatisfy({ $0.authentication == .publicClient })
+        {
+            context.refuse(
+                place.origin, "has backchannel_token_delivery_mode, but no client that authenticates",
                 "give a client a secret or a private_key, or set it to off")
         }
-        if kind == .oauth2 { refuseKeysOfOpenID(origin, &context) }
-        refuseEndpoints(of: kind, origin, &context)
-        guard kind == .oauth2 else { return provider }
-        guard let authorizationEndpoint, let tokenEndpoint, let userEndpoint, let subject else { return nil }
-        var user = UserEndpoint(url: userEndpoint, subject: subject)
-        user.attributes = attributes
-        provider.endpoints = .init(authorization: authorizationEndpoint, token: tokenEndpoint, user: user)
+        guard provider.kind == .oauth2 else { return provider }
+        if provider.responseMode.isSigned {
+            context.refuse(
+                place.origin,
+                "has response_mode: \(provider.responseMode.rawValue), but no metadata that names the keys",
+                "make it query or form_post, or make the kind oidc")
+        }
+        provider.endpoints = endpoints
         return provider
     }
 
-    /// Those of its clients that are right, after reporting what is wrong with the others.
-    private func finishedClients(_ context: inout ReadingContext) -> [Configuration.Client] {
-        clients.enumerated().compactMap { index, draft in
-            context.beneath(".clients[\(index)]") { context in
-                var draft = draft
-                return draft.finished(
-                    &context, secretRemedy: "give it, or secret_file, or signed_secret", hasIDTokens: kind != .oauth2,
-                    assertionAudience: kind == .oauth2 ? .tokenEndpoint : .issuer)
+    /// Reports what is wrong with a client.
+    private mutating func finishClients(_ context: inout ReadingContext) {
+        let hasIDTokens = provider.kind != .oauth2
+        for (index, draft) in clients.enumerated() {
+            var draft = draft
+            let client = context.beneath(".clients[\(index)]") {
+                draft.finished(
+                    &$0, secretRemedy: "give it, or secret_file, or signed_secret", hasIDTokens: hasIDTokens,
+                    assertionAudience: hasIDTokens ? .issuer : .tokenEndpoint)
             }
+            if let client { provider.clients.append(client) }
         }
     }
 
-    private func setValues(of provider: inout Configuration.Provider) {
-        provider.profile = profile
-        provider.responseMode = responseMode ?? .query
-        provider.requiresIssuer = requiresIssuer
-        provider.loginInitiationClient = loginInitiationClient
-        provider.storesTokens = storesTokens
-        provider.resources = resources
-        provider.backchannelLogout = backchannelLogout
-        provider.idTokenHint = idTokenHint
-        provider.idTokenTypes = idTokenTypes ?? provider.idTokenTypes
-        provider.pushedAuthorizationRequests = pushedAuthorizationRequests ?? .auto
-        provider.signedRequestObjects = signedRequestObjects ?? .auto
-        provider.backchannelTokenDelivery = backchannelTokenDelivery ?? .off
-        provider.mutualTLS = mutualTLS ?? .auto
-        provider.dpop = dpop ?? .auto
+    /// Why sign-ins of the named client cannot be initiated.
+    private var loginInitiationProblem: (reason: String, remedy: String)? {
+        guard let id = provider.loginInitiationClient else { return nil }
+        guard let client = provider.clients.first(where: { $0.id == id }) else {
+            return ("it has no client \(id.text)", "give the id of one of its clients")
+        }
+        guard client.redirectURIs.contains(where: { client.allows(.web, at: $0) }) else {
+            return (
+                "\(id.text) has no redirect URI for web, where the browser would arrive",
+                "add one to its redirect_uris, or remove initiate_login_client"
+            )
+        }
+        return nil
+    }
+}
+
+extension ProviderKind {
+    /// The kind that a configuration names; nil for none and for the carriers, which are no provider there.
+    fileprivate init?(_ node: ConfigurationNode) {
+        guard case .text(let text) = node.value, let kind = ProviderKind(rawValue: text), kind != .zenkey else {
+            return nil
+        }
+        self = kind
     }
 }

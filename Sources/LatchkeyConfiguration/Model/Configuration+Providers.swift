@@ -5,37 +5,29 @@ extension Configuration {
     /// An app that is registered with carriers or a provider.
     public typealias Client = SignInConfiguration.Client
 
-    /// The clients of the carriers and of all providers. Clients of two providers may have the same id.
-    public var allClients: [Client] { zenkey.clients + providers.flatMap(\.clients) }
+    /// The carriers as one, and the other providers, each mobile operator by itself.
+    public var allProviders: [Provider] { [zenkey.provider] + providers }
 
-    /// The Telco Finders of providers of verified phone numbers, by their name in paths.
-    public var telcoFinders: [String: TelcoFinder] {
-        Dictionary(
-            providers.compactMap { provider in provider.telcoFinder.map { (provider.path, $0) } },
-            uniquingKeysWith: { first, _ in first })
+    /// The clients of the carriers and of all providers. Clients of two providers may have the same id.
+    public var allClients: [Client] { allProviders.flatMap(\.clients) }
+
+    /// The servers that clients are registered with: the carriers as one, if they are configured, the other providers,
+    /// and Telco Finders, which sign nobody in.
+    public var servers: [Provider] {
+        var finders: [String: Provider] = [:]
+        for provider in providers where finders[provider.path] == nil { finders[provider.path] = provider.finder }
+        return allProviders.drop { $0.kind == .zenkey && zenkey.discoveryURL == nil }
+            + finders.values.sorted { $0.id < $1.id }
     }
 
-    /// GSMA's Telco Finder, as a provider of verified phone numbers uses it.
-    public struct TelcoFinder: Sendable {
-        /// Its issuer, as its metadata has it.
-        public var issuer: EndpointURL
-        /// What the path of its API follows.
-        public var apiRoot: EndpointURL
-        /// How it is used.
-        public var rules: TelcoFinderRules
-
-        /// All three are needed.
-        public init(issuer: EndpointURL, apiRoot: EndpointURL, rules: TelcoFinderRules) {
-            self.issuer = issuer
-            self.apiRoot = apiRoot
-            self.rules = rules
-        }
+    /// The names of ``servers`` in paths.
+    package var paths: [String] {
+        var seen: Set<String> = []
+        return servers.map(\.path).filter { seen.insert($0).inserted }
     }
 
     /// All clients whose keys are published: those of sign-ins, and this server at each Telco Finder.
-    public var keyHolders: [Client] {
-        allClients + telcoFinders.sorted { $0.key < $1.key }.map(\.value.rules.client)
-    }
+    public var keyHolders: [Client] { allClients + servers.filter(\.isTelcoFinder).flatMap(\.clients) }
 
     /// The keys whose public halves are published, each once.
     public var publishedKeys: [ClientKey] {
@@ -57,9 +49,6 @@ extension Configuration {
         /// The name of the carriers in paths.
         public static let name = "zenkey"
 
-        /// ``name``, if the carriers are configured.
-        public var names: [String] { discoveryURL == nil ? [] : [Self.name] }
-
         /// Returns the OpenID configuration of a network's carrier. Set in every configuration loaded for serving that
         /// has no other providers.
         public var discoveryURL: EndpointURL?
@@ -71,18 +60,12 @@ extension Configuration {
         public var clients: [Client] = []
         /// Host patterns (`login.example.com`, `*.example.com`) that carriers' issuers and endpoints must match.
         public var trustedIssuers = ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"]
-        /// How the carriers may mark their ID tokens.
-        public var idTokenTypes = IDTokenType.zenKeyCarriers
-        /// Whether the `typ` of port tokens must be `port_token+jwt`; otherwise it may also be absent.
-        public var requiresPortTokenType = true
-        /// Whether authorization requests are pushed to the carriers.
-        public var pushedAuthorizationRequests = FeatureUse.auto
-        /// Whether carriers' tokens are bound to a key.
-        public var dpop = FeatureUse.auto
-        /// Whether carriers' tokens are bound to the client's certificate.
-        public var mutualTLS = FeatureUse.auto
-        /// Whether authorization requests to the carriers are signed.
-        public var signedRequestObjects = FeatureUse.auto
+        /// What is configured of the protocols.
+        public var relyingParty: RelyingParty.Configuration = {
+            var carriers = RelyingParty.Configuration(issuer: .unset)
+            carriers.idTokenRules.types = IDTokenType.zenKeyCarriers
+            return carriers
+        }()
         /// Issuers known in advance, by network.
         public var issuers: [MCCMNC: EndpointURL] = [:]
 
@@ -91,6 +74,16 @@ extension Configuration {
 
         /// ``trustedIssuers`` as a matcher; texts that are no pattern are left out.
         public var trustedHosts: TrustedHosts { TrustedHosts(trustedIssuers.compactMap(TrustedHosts.Pattern.init)) }
+
+        /// The carriers as one provider. Its issuer is the discovery service.
+        public var provider: Provider {
+            var provider = Provider(
+                id: Self.name, kind: .zenkey, name: "ZenKey", issuer: discoveryURL ?? .unset, clients: clients)
+            provider.relyingParty = relyingParty
+            provider.relyingParty.trustedHosts = trustedHosts
+            provider.relyingParty.pinnedIssuers = issuers.mapValues(\.text)
+            return provider
+        }
     }
 
     /// A way to sign in other than the mobile carriers.
@@ -117,7 +110,7 @@ extension Configuration {
 
         /// Its name in paths, `/auth/{id}/start`; for a mobile operator the name of its provider and its own.
         public var id: String
-        /// ``Kind/oidc``, ``Kind/oauth2`` or ``Kind/camara``.
+        /// The carriers are no provider of a configuration, but one of its ``Configuration/servers``.
         public var kind: Kind
         /// The name that users see; by default ``id``.
         public var name: String
@@ -135,14 +128,8 @@ extension Configuration {
         /// The client whose sign-ins a third party may initiate (OpenID Connect Core section 4); nil if nobody may. For
         /// ``Kind/oidc`` only.
         public var loginInitiationClient: ClientID?
-        /// Whether authorization requests are pushed; for ``Kind/oidc`` only.
-        public var pushedAuthorizationRequests = FeatureUse.auto
-        /// Whether tokens are bound to a key; for ``Kind/oidc`` only.
-        public var dpop = FeatureUse.auto
-        /// Whether tokens are bound to the client's certificate; for ``Kind/oidc`` only.
-        public var mutualTLS = FeatureUse.auto
-        /// Whether authorization requests are signed; for ``Kind/oidc`` only.
-        public var signedRequestObjects = FeatureUse.auto
+        /// What is configured of the protocols.
+        public var relyingParty = RelyingParty.Configuration(issuer: .unset)
         /// How the provider delivers the tokens of backchannel authentications (CIBA); for ``Kind/oidc`` only.
         public var backchannelTokenDelivery = BackchannelTokenDeliverySetting.off
         /// Whether backchannel authentication requests must be signed (FAPI-CIBA section 5.2.2).
@@ -152,8 +139,6 @@ extension Configuration {
         /// Whether logout at the provider sends the ID token of the sign-in (OpenID Connect RP-Initiated Logout section
         /// 2), which is stored with the session, encrypted; for ``Kind/oidc`` only.
         public var idTokenHint = true
-        /// How the provider may mark its ID tokens; for ``Kind/oidc`` only.
-        public var idTokenTypes = IDTokenType.standard
         /// The apps registered with the provider.
         public var clients: [Client]
         /// Whether the access and refresh tokens of its sign-ins are stored, encrypted.
@@ -164,10 +149,33 @@ extension Configuration {
         public var mobileOperator: MobileOperator.Settings?
 
         /// The Telco Finder of its provider; for ``Kind/camara`` only.
-        public var telcoFinder: TelcoFinder?
+        public var telcoFinder: TelcoFinderRules?
 
-        /// Its name in paths.
-        public var path: String { mobileOperator?.provider ?? id }
+        /// Its name in paths. That of an operator ends before the slash in ``id``.
+        public var path: String { ProviderReference(text: id).provider }
+
+        /// Its Telco Finder as a server with one client.
+        fileprivate var finder: Provider? {
+            guard let telcoFinder else { return nil }
+            var finder = Provider(
+                id: ProviderReference.telcoFinder(of: path).text, kind: .camara, issuer: telcoFinder.issuer,
+                clients: [telcoFinder.client])
+            finder.telcoFinder = telcoFinder
+            return finder
+        }
+
+        /// Whether it is a Telco Finder, and not a provider that has one.
+        package var isTelcoFinder: Bool { id == ProviderReference.telcoFinder(of: path).text }
+
+        /// The root of its APIs; nil if it has none.
+        package var apiRoot: EndpointURL? {
+            isTelcoFinder ? telcoFinder?.finder.apis.root : mobileOperator?.apis.root
+        }
+
+        /// The key that holds its settings, and the one that holds its clients.
+        package var keys: (settings: String, clients: String) {
+            kind == .zenkey ? ("zenkey", "zenkey.clients") : ("providers.\(id)", "providers")
+        }
 
         /// - Parameter name: By default the id.
         public init(id: String, kind: Kind = .oidc, name: String? = nil, issuer: EndpointURL, clients: [Client]) {

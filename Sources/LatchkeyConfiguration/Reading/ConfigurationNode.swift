@@ -38,7 +38,7 @@ struct ConfigurationNode: Sendable {
         let clients = ClientDraft.settings.filter(\.isSecret).map(\.name)
         let keys = APIKeyDraft.settings.filter(\.isSecret).map(\.name)
         let providers = ProviderDraft.settings.filter(\.isSecret).map(\.name)
-        let operators = OperatorDraft.settings.filter(\.isSecret).map(\.name)
+        let operators = ProviderDraft.operatorSettings.filter(\.isSecret).map(\.name)
         // `telco_finder.private_key` is the key private_key of a group.
         return Set(
             (clients + keys + providers + operators).compactMap { $0.split(separator: ".").last.map(String.init) })

@@ -1,3 +1,5 @@
+internal import SignIn
+
 /// A key: its name, its meaning, and where its value goes.
 struct Setting<Root: Sendable>: Sendable {
     let name: String
@@ -13,11 +15,15 @@ struct Setting<Root: Sendable>: Sendable {
     let isMerged: Bool
     let set: @Sendable (ConfigurationNode, inout Root, inout ReadingContext) -> Void
     /// The value as it would be written in the file; empty if there is none.
-    let show: @Sendable (Root) -> String
+    private(set) var show: @Sendable (Root) -> String
     /// The setting that has taken the place of this one, which is then read with a warning; nil for a present one.
     private(set) var successor: String?
     /// What a reload takes over.
-    var reload = ConfigurationKey.Reload.nothing
+    private(set) var reload = ConfigurationKey.Reload.nothing
+    /// What to do if it is missing; nil for a setting that may be left out.
+    private(set) var demand: String?
+    /// The kinds of provider that have it, and whose clients have it.
+    private(set) var kinds = Set(ProviderKind.allCases)
 
     init<Value>(
         _ name: String, formerly formerName: String? = nil, _ type: ValueType<Value>,
@@ -47,6 +53,28 @@ struct Setting<Root: Sendable>: Sendable {
         self.meaning = meaning
         self.set = set
         self.show = show
+    }
+
+    /// A setting that its group must have; one of a group of its own, such as `telco_finder.issuer`, if anything of that
+    /// group is given.
+    func required(_ demand: String = "give it") -> Setting {
+        var copy = self
+        copy.demand = demand
+        return copy
+    }
+
+    /// A setting of some kinds of provider.
+    func of(_ kinds: ProviderKind...) -> Setting {
+        var copy = self
+        copy.kinds = Set(kinds)
+        return copy
+    }
+
+    /// A setting whose meaning says the default.
+    func withoutDefault() -> Setting {
+        var copy = self
+        copy.show = { _ in "" }
+        return copy
     }
 
     /// A setting of which a reload takes something over.

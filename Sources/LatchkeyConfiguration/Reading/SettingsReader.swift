@@ -1,3 +1,5 @@
+internal import SignIn
+
 /// Finds the values of settings in a mapping of the file, and the keys that are no settings.
 struct SettingsReader<Root: Sendable> {
     /// By name and former name.
@@ -11,8 +13,11 @@ struct SettingsReader<Root: Sendable> {
     private(set) var broken: Set<String> = []
     /// The name under which each setting is given.
     private var givenNames: [String: String] = [:]
+    /// Those that other kinds of provider have.
+    private let others: [Setting<Root>]
 
-    init(_ settings: [Setting<Root>]) {
+    init(_ settings: [Setting<Root>], others: [Setting<Root>] = []) {
+        self.others = others
         self.settings = Dictionary(
             settings.flatMap { setting in setting.names.map { ($0, setting) } }, uniquingKeysWith: { first, _ in first }
         )
@@ -25,21 +30,6 @@ struct SettingsReader<Root: Sendable> {
             }
         }
         self.groups = groups
-    }
-
-    /// Sets the values of a mapping and reports the rest of it.
-    /// - Returns: The nodes that were read, by setting.
-    @discardableResult
-    static func read(
-        _ entries: [ConfigurationEntry], _ settings: [Setting<Root>], into root: inout Root,
-        _ context: inout ReadingContext
-    ) -> [String: ConfigurationNode] {
-        var reader = SettingsReader(settings)
-        reader.collect(entries, &context)
-        for setting in settings {
-            if let node = reader.values[setting.name] { setting.apply(node, to: &root, &context) }
-        }
-        return reader.values
     }
 
     /// Takes the settings' values from a mapping, reads the files of secrets, and reports all other keys. `prefix` is
@@ -104,6 +94,14 @@ struct SettingsReader<Root: Sendable> {
     private func refuseUnknown(_ entry: ConfigurationEntry, _ name: String, _ context: inout ReadingContext) {
         guard !context.problems.isFull else { return context.refuse(entry.origin, "", "") }
         let shown = Printable.name(name) ?? "(unnamed)"
+        if let other = others.first(where: {
+            "\($0.name).".hasPrefix("\(name).") || $0.name + Setting<Root>.fileSuffix == name
+        }) {
+            let kinds = ProviderKind.allCases.filter(other.kinds.contains).map(\.rawValue).joined(separator: " or ")
+            return context.beneath("." + shown) {
+                $0.refuse(entry.origin, "is a setting of kind \(kinds)", "remove it, or change the provider's kind")
+            }
+        }
         let meant = suggestion(for: name).map { "did you mean \($0)?" } ?? "remove it, or see `latchkey check-config`"
         context.beneath("." + shown) { $0.refuse(entry.origin, "there is no such key", meant) }
     }
@@ -118,5 +116,56 @@ struct SettingsReader<Root: Sendable> {
             return sameLast.count == 1 ? last : sameLast.dropLast().joined(separator: ", ") + " or " + last
         }
         return Suggestion.nearest(to: name, among: names)
+    }
+}
+
+/// A group of a list, such as a client, while it is read.
+protocol GroupDraft: Sendable {
+    var place: GroupPlace { get set }
+}
+
+/// Where a group is, and what it has.
+struct GroupPlace: Sendable {
+    /// The place of the group's entry.
+    var origin = ConfigurationOrigin.none
+    /// The places of the settings that it gives.
+    var given: [String: ConfigurationOrigin] = [:]
+    /// Whether a problem with it was reported.
+    var isBroken = false
+}
+
+extension SettingsReader where Root: GroupDraft {
+    /// Sets the values of a group, and reports the rest of it and what it lacks.
+    /// - Parameters:
+    ///   - kind: The kind of the provider that the group is of; nil where all settings are of all kinds.
+    ///   - requiring: Whether missing settings are reported.
+    static func read(
+        _ entries: [ConfigurationEntry], at origin: ConfigurationOrigin, _ settings: [Setting<Root>],
+        of kind: ProviderKind? = nil, requiring: Bool = true, into root: inout Root, _ context: inout ReadingContext
+    ) {
+        let before = context.problems.count
+        let own = settings.filter { kind.map($0.kinds.contains) ?? true }
+        var reader = SettingsReader(own, others: settings)
+        reader.collect(entries, &context)
+        root.place = GroupPlace(origin: origin, given: reader.values.mapValues(\.origin))
+        for setting in own {
+            if let node = reader.values[setting.name] { setting.apply(node, to: &root, &context) }
+        }
+        if context.problems.count == before, requiring {
+            for setting in own where setting.isMissing(in: root) {
+                context.refuse(origin, "has no \(setting.name)", setting.demand ?? "give it")
+            }
+        }
+        root.place.isBroken = context.problems.count != before
+    }
+}
+
+extension Setting where Root: GroupDraft {
+    fileprivate func isMissing(in root: Root) -> Bool {
+        guard demand != nil else { return false }
+        if let dot = name.lastIndex(of: "."), !root.place.given.keys.contains(where: { $0.hasPrefix(name[...dot]) }) {
+            return false
+        }
+        return root.place.given[name] == nil || show(root).isEmpty
     }
 }

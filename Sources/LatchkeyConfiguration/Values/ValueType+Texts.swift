@@ -220,6 +220,13 @@ extension ValueType where Value == ClientID {
     }
 }
 
+extension ValueType where Value == Set<MCCMNC> {
+    static var networks: ValueType<Set<MCCMNC>> {
+        ValueType<[MCCMNC]>.list(of: .network, "a list of mccmnc").mapped(
+            Set.init, back: { $0.sorted { $0.text < $1.text } })
+    }
+}
+
 extension ValueType where Value == MCCMNC {
     static var network: ValueType<MCCMNC> {
         .parsed("an mccmnc", show: { $0.text }, "is not an mccmnc", "give its five or six digits, in quotes") {

@@ -20,29 +20,26 @@ package struct ClientMetadata: Sendable {
     package init(
         of clientID: String?, at name: String?, in configuration: Configuration
     ) throws(OperatorFailure) {
-        let provider = if let name { name } else { try Self.onlyProvider(in: configuration) }
+        let provider = try Self.provider(name, in: configuration)
         guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
             throw OperatorFailure("public_url is not set; set it, because all URLs of a registration begin with it")
         }
-        if let finder = configuration.telcoFinders.first(where: {
-            ProviderReference.telcoFinder(of: $0.key).text == provider
-        })?.value {
-            let client = try Self.client(clientID, among: [finder.rules.client], of: provider)
-            members = Self.clientCredentials(of: client, scopes: finder.rules.finder.scopes, publicURL)
+        let client = try Self.client(clientID, of: provider)
+        guard !provider.isTelcoFinder else {
+            members = Self.clientCredentials(of: client, scopes: provider.telcoFinder?.finder.scopes ?? [], publicURL)
             return
         }
-        let settings = try Settings(of: provider, in: configuration)
-        let client = try Self.client(clientID, among: settings.clients, of: provider)
-        let path = "\(publicURL)/auth/\(settings.path)"
-        let hasIDTokens = settings.kind != .oauth2
+        let settings = provider.relyingParty
+        let path = "\(publicURL)/auth/\(provider.path)"
+        let hasIDTokens = provider.kind != .oauth2
         let general: Members = [
             ("client_id", .string(client.id.text)), ("application_type", "web"),
             (
                 "redirect_uris",
-                .texts([path + "/callback"] + Self.callbacks(of: client, provider, publicURL, configuration))
+                .texts([path + "/callback"] + Self.callbacks(of: client, provider.id, publicURL, configuration))
             ),
             ("response_types", ["code"]),
-            ("grant_types", .texts(settings.grantTypes)),
+            ("grant_types", .texts(provider.grantTypes)),
         ]
         let responses: Members = [
             ("id_token_signed_response_alg", hasIDTokens ? .string(client.registeredAlgorithm.rawValue) : nil),
@@ -63,7 +60,7 @@ package struct ClientMetadata: Sendable {
             ("require_signed_request_object", hasIDTokens && settings.signedRequestObjects == .always ? true : nil),
             (
                 "authorization_signed_response_alg",
-                settings.responseMode.isSigned ? .string(client.responseSigningAlgorithm.rawValue) : nil
+                provider.responseMode.isSigned ? .string(client.responseSigningAlgorithm.rawValue) : nil
             ),
             (
                 "require_pushed_authorization_requests",
@@ -77,8 +74,8 @@ package struct ClientMetadata: Sendable {
         ]
         members =
             general + Self.authentication(of: client, publicURL) + responses
-            + Self.backchannelAuthentication(of: client, settings, publicURL, provider)
-            + Self.pages(of: client, settings, path)
+            + Self.backchannelAuthentication(of: client, provider, publicURL)
+            + Self.pages(of: client, provider, path)
     }
 
     private typealias Members = [(name: String, value: JSONValue?)]
@@ -111,32 +108,35 @@ package struct ClientMetadata: Sendable {
 
     /// OpenID Connect CIBA Core section 4.
     private static func backchannelAuthentication(
-        of client: SignInConfiguration.Client, _ settings: Settings, _ publicURL: String, _ provider: String
+        of client: SignInConfiguration.Client, _ provider: Configuration.Provider, _ publicURL: String
     ) -> Members {
         [
-            ("backchannel_token_delivery_mode", settings.backchannelDelivery.mode.map { .string($0.rawValue) }),
+            ("backchannel_token_delivery_mode", provider.backchannelTokenDelivery.mode.map { .string($0.rawValue) }),
             (
                 "backchannel_client_notification_endpoint",
-                settings.backchannelDelivery == .ping
-                    ? .string(publicURL + BackchannelAuthentication.notificationPath(of: provider)) : nil
+                provider.backchannelTokenDelivery == .ping
+                    ? .string(publicURL + BackchannelAuthentication.notificationPath(of: provider.id)) : nil
             ),
             (
                 "backchannel_authentication_request_signing_alg",
-                settings.signsBackchannelRequests ? client.signingKey.map { .string($0.algorithm.rawValue) } : nil
+                provider.signsBackchannelRequests ? client.signingKey.map { .string($0.algorithm.rawValue) } : nil
             ),
         ]
     }
 
     /// Where a provider begins a sign-in, and where it ends a session.
     private static func pages(
-        of client: SignInConfiguration.Client, _ settings: Settings, _ path: String
+        of client: SignInConfiguration.Client, _ provider: Configuration.Provider, _ path: String
     ) -> Members {
         [
-            ("initiate_login_uri", settings.initiates(client.id) ? .string(path + "/initiate-login") : nil),
-            ("backchannel_logout_uri", settings.endsSessions ? .string(path + "/backchannel-logout") : nil),
+            (
+                "initiate_login_uri",
+                provider.loginInitiationClient == client.id ? .string(path + "/initiate-login") : nil
+            ),
+            ("backchannel_logout_uri", provider.endsSessions ? .string(path + "/backchannel-logout") : nil),
             // A logout token without a sid ends all sessions of its sub.
-            ("backchannel_logout_session_required", settings.endsSessions ? false : nil),
-            ("post_logout_redirect_uris", settings.kind == .oidc ? .texts([path + "/logged-out"]) : nil),
+            ("backchannel_logout_session_required", provider.endsSessions ? false : nil),
+            ("post_logout_redirect_uris", provider.kind == .oidc ? .texts([path + "/logged-out"]) : nil),
         ]
     }
 
@@ -148,29 +148,38 @@ package struct ClientMetadata: Sendable {
         return "{\n" + lines.joined(separator: ",\n") + "\n}\n"
     }
 
-    private static func onlyProvider(in configuration: Configuration) throws(OperatorFailure) -> String {
-        let names = Settings.names(in: configuration)
-        guard let only = names.first, names.count == 1 else {
+    private static func provider(
+        _ name: String?, in configuration: Configuration
+    ) throws(OperatorFailure) -> Configuration.Provider {
+        let names = configuration.servers.map(\.id).joined(separator: ", ")
+        if let name {
+            guard let provider = configuration.servers.first(where: { $0.id == name }) else {
+                throw OperatorFailure("there is no provider \(name); name one of: \(names)")
+            }
+            return provider
+        }
+        guard let only = configuration.servers.first, configuration.servers.count == 1 else {
             throw OperatorFailure(
                 names.isEmpty
                     ? "the configuration has no provider"
-                    : "there are several providers; name one with --provider: \(names.joined(separator: ", "))")
+                    : "there are several providers; name one with --provider: \(names)")
         }
         return only
     }
 
     private static func client(
-        _ id: String?, among clients: [Configuration.Client], of provider: String
+        _ id: String?, of provider: Configuration.Provider
     ) throws(OperatorFailure) -> Configuration.Client {
+        let clients = provider.clients
         guard let id else {
             guard let only = clients.first, clients.count == 1 else {
                 let ids = clients.map(\.id.text).joined(separator: ", ")
-                throw OperatorFailure("\(provider) has the clients \(ids); name one with --client-id")
+                throw OperatorFailure("\(provider.id) has the clients \(ids); name one with --client-id")
             }
             return only
         }
         guard let client = clients.first(where: { $0.id.text.hasSameBytes(as: id) }) else {
-            throw OperatorFailure("\(provider) has no such client; name a configured one with --client-id")
+            throw OperatorFailure("\(provider.id) has no such client; name a configured one with --client-id")
         }
         return client
     }
@@ -189,72 +198,23 @@ package struct ClientMetadata: Sendable {
     }
 }
 
-/// The settings of the carriers or of a provider that concern a registration.
-private struct Settings {
-    let kind: Configuration.Provider.Kind
-    /// The name in paths.
-    let path: String
-    let clients: [Configuration.Client]
-    var responseMode = AuthorizationResponseMode.query
-    let pushedAuthorizationRequests: FeatureUse
-    let signedRequestObjects: FeatureUse
-    let dpop: FeatureUse
-    let mutualTLS: FeatureUse
-    var backchannelDelivery = BackchannelTokenDeliverySetting.off
-    var signsBackchannelRequests = false
-    var storesTokens = false
-    var endsSessions = false
-    private var loginInitiationClient: ClientID?
-
-    init(of name: String, in configuration: Configuration) throws(OperatorFailure) {
-        if let provider = configuration.providers.first(where: { $0.id == name }) {
-            kind = provider.kind
-            path = provider.path
-            clients = provider.clients
-            responseMode = provider.responseMode
-            pushedAuthorizationRequests = provider.pushedAuthorizationRequests
-            signedRequestObjects = provider.signedRequestObjects
-            dpop = provider.dpop
-            mutualTLS = provider.mutualTLS
-            backchannelDelivery = provider.backchannelTokenDelivery
-            signsBackchannelRequests =
-                provider.backchannelTokenDelivery != .off
-                && (provider.signedRequestObjects != .never || provider.profile != nil)
-            storesTokens = provider.storesTokens
-            endsSessions = provider.kind == .oidc && provider.backchannelLogout
-            loginInitiationClient = provider.loginInitiationClient
-        } else if configuration.zenkey.names.contains(name) {
-            kind = .zenkey
-            path = name
-            clients = configuration.zenkey.clients
-            pushedAuthorizationRequests = configuration.zenkey.pushedAuthorizationRequests
-            signedRequestObjects = configuration.zenkey.signedRequestObjects
-            dpop = configuration.zenkey.dpop
-            mutualTLS = configuration.zenkey.mutualTLS
-        } else {
-            let names = Self.names(in: configuration).joined(separator: ", ")
-            throw OperatorFailure("there is no provider \(name); name one of: \(names)")
-        }
+extension Configuration.Provider {
+    /// Whether the client registers for signed backchannel requests.
+    fileprivate var signsBackchannelRequests: Bool {
+        backchannelTokenDelivery != .off && (relyingParty.signedRequestObjects != .never || profile != nil)
     }
 
-    /// The names of all providers that have clients.
-    static func names(in configuration: Configuration) -> [String] {
-        let finders = configuration.telcoFinders.keys.map { ProviderReference.telcoFinder(of: $0).text }.sorted()
-        return configuration.zenkey.names + configuration.providers.map(\.id) + finders
-    }
+    fileprivate var endsSessions: Bool { kind == .oidc && backchannelLogout }
 
     /// What the client asks tokens with: at a mobile operator also for itself, and with the token of an app.
-    var grantTypes: [String] {
+    fileprivate var grantTypes: [String] {
         guard kind != .camara else {
             return [GrantType.authorizationCode, .clientCredentials, .jwtBearer, .backchannelAuthentication]
                 .map(\.rawValue)
         }
         return ["authorization_code"] + (storesTokens ? ["refresh_token"] : [])
-            + (backchannelDelivery == .off ? [] : [GrantType.backchannelAuthentication.rawValue])
+            + (backchannelTokenDelivery == .off ? [] : [GrantType.backchannelAuthentication.rawValue])
     }
-
-    /// Whether a third party may initiate sign-ins of a client.
-    func initiates(_ client: ClientID) -> Bool { loginInitiationClient == client }
 }
 
 extension Configuration.Client {

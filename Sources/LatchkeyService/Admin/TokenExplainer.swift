@@ -56,12 +56,13 @@ package struct TokenExplainer: Sendable {
 
     /// The issuer of a token.
     private struct Source {
-        let relyingParty: RelyingParty.Configuration
+        let provider: Configuration.Provider
+        /// Of a carrier.
         let network: MCCMNC?
-        let clients: [Configuration.Client]
-        /// The configuration key of the clients.
-        let key: String
-        let name: String
+
+        var name: String { provider.kind == .zenkey ? "the carrier" : provider.id }
+        /// Where its clients are configured.
+        var key: String { provider.kind == .zenkey ? provider.keys.clients : "the provider \(provider.id)" }
     }
 
     /// What a token is checked against.
@@ -75,12 +76,13 @@ package struct TokenExplainer: Sendable {
     package func explain(_ token: Secret, _ question: Question) async throws -> TokenReport {
         let kind = question.kind ?? looks(of: token)
         if kind == .logoutToken { try refuseOptionsOfIDTokens(question) }
-        let source = try question.isOfCarrier ? carrier(question) : provider(question)
+        let source = try source(of: question)
         let moment = try moment(question)
         let demand = try demand(question, kind, source)
         let token = kind == .idToken ? try signedToken(in: token, question, source) : token
         let client = try LatchkeyService.makeClient(configuration.outboundHTTP)
-        let relyingParty = RelyingParty(configuration: source.relyingParty, http: client, clock: clock)
+        let relyingParty = RelyingParty(
+            configuration: configuration.relyingParty(of: source.provider), http: client, clock: clock)
         let result: Result<TokenReport, OIDCError>
         do throws(OIDCError) {
             result = .success(
@@ -125,7 +127,8 @@ package struct TokenExplainer: Sendable {
     private func signedToken(in token: Secret, _ question: Question, _ source: Source) throws -> Secret {
         let credentials = try client(question, source).credentials
         do throws(OIDCError) {
-            return try credentials.signedToken(in: token, rules: source.relyingParty.idTokenRules)
+            return try credentials.signedToken(
+                in: token, rules: configuration.relyingParty(of: source.provider).idTokenRules)
         } catch {
             throw Failure(code: .usage, description: "a sign-in refuses the token before any check: \(error.reason)")
         }
@@ -157,40 +160,30 @@ package struct TokenExplainer: Sendable {
         }
     }
 
-    private func carrier(_ question: Question) throws -> Source {
-        guard let discoveryURL = configuration.zenkey.discoveryURL else { throw unknownProvider(question) }
-        guard let network = question.network.flatMap(MCCMNC.init) else {
-            let text = "--mccmnc is not five or six digits; a carrier's token needs its network"
+    private func source(of question: Question) throws(Failure) -> Source {
+        let known = configuration.servers.filter { !$0.isTelcoFinder }
+        guard let provider = known.first(where: { $0.id == question.provider }) else {
+            let names = known.filter { $0.kind != .oauth2 }.map(\.id)
+            let text =
+                names.isEmpty
+                ? "no provider with ID tokens is configured"
+                : "there is no provider of that name; --provider is one of: " + names.joined(separator: ", ")
             throw Failure(code: .usage, description: text)
         }
-        return Source(
-            relyingParty: configuration.relyingParty(discoveryURL: discoveryURL), network: network,
-            clients: configuration.zenkey.clients, key: "zenkey.clients", name: "the carrier")
-    }
-
-    private func provider(_ question: Question) throws -> Source {
-        guard let known = configuration.providers.first(where: { $0.id == question.provider }) else {
-            throw unknownProvider(question)
+        switch (provider.kind, question.network.flatMap(MCCMNC.init)) {
+        case (.oauth2, _):
+            throw Failure(code: .usage, description: "\(provider.id) is of kind oauth2, which has no ID tokens")
+        case (.zenkey, nil):
+            let text = "--mccmnc is not five or six digits; a carrier's token needs its network"
+            throw Failure(code: .usage, description: text)
+        case (.zenkey, let network): return Source(provider: provider, network: network)
+        case (.oidc, _), (.camara, _):
+            guard question.network == nil else {
+                throw Failure(
+                    code: .usage, description: "--mccmnc is for carriers; leave it out for \(provider.id)")
+            }
+            return Source(provider: provider, network: nil)
         }
-        guard known.endpoints == nil else {
-            throw Failure(code: .usage, description: "\(known.id) is of kind oauth2, which has no ID tokens")
-        }
-        guard question.network == nil else {
-            throw Failure(code: .usage, description: "--mccmnc is for carriers; leave it out for \(known.id)")
-        }
-        return Source(
-            relyingParty: configuration.relyingParty(of: known), network: nil, clients: known.clients,
-            key: "the provider \(known.id)", name: known.id)
-    }
-
-    private func unknownProvider(_ question: Question) -> Failure {
-        let names =
-            configuration.zenkey.names + configuration.providers.filter { $0.endpoints == nil }.map(\.id)
-        let text =
-            names.isEmpty
-            ? "no provider with ID tokens is configured"
-            : "there is no provider of that name; --provider is one of: " + names.joined(separator: ", ")
-        return Failure(code: .usage, description: text)
     }
 
     private func moment(_ question: Question) throws -> Timestamp {
@@ -210,7 +203,7 @@ package struct TokenExplainer: Sendable {
                 try expectation(question, source), isEncrypted: try client(question, source).idTokenDecryption != nil)
         // A provider may send it for any client.
         case .logoutToken:
-            let clients = question.clientID == nil ? source.clients : [try client(question, source)]
+            let clients = question.clientID == nil ? source.provider.clients : [try client(question, source)]
             return .logoutToken(
                 of: Dictionary(clients.map { ($0.id, $0.signingAlgorithms) }, uniquingKeysWith: { first, _ in first }))
         }
@@ -229,7 +222,7 @@ package struct TokenExplainer: Sendable {
     }
 
     private func client(_ question: Question, _ source: Source) throws -> Configuration.Client {
-        let known = source.clients
+        let known = source.provider.clients
         if let named = question.clientID {
             guard let client = known.first(where: { $0.id.text == named }) else {
                 throw Failure(code: .usage, description: "--client-id names none of the clients of \(source.key)")

@@ -26,6 +26,7 @@ extension Doctor {
             return [.problem(.discovery, "zenkey.discovery_url is not set", fix: "set it")]
         }
         let recorder = ExchangeRecorder(http, clock: clock)
+        let carriers = configuration.relyingParty(of: configuration.zenkey.provider)
         var findings: [Finding] = []
         if networks.isEmpty { findings += await reachDiscovery(discoveryURL, recorder) }
         let known = try? database.get().issuers
@@ -34,8 +35,8 @@ extension Doctor {
         for question in questions {
             // One relying party per question: it caches the network, and would not ask again for another client.
             let relyingParty = RelyingParty(
-                configuration: configuration.relyingParty(discoveryURL: discoveryURL), http: recorder,
-                bindings: MemoryIssuerBindings(known ?? KnownIssuers()), clock: clock)
+                configuration: carriers, http: recorder, bindings: MemoryIssuerBindings(known ?? KnownIssuers()),
+                clock: clock)
             do throws(OIDCError) {
                 let provider = try await relyingParty.provider(
                     for: question.network, clientID: question.clientID, correlationID: .random(from: .system))
@@ -45,8 +46,7 @@ extension Doctor {
                 guard seen.insert(provider).inserted else { continue }
                 findings.append(.ok(.metadata, question.network.text, "the issuer is \(provider.issuer)"))
                 findings += examineDemands(
-                    of: provider, question.network.text, configuration.relyingParty(discoveryURL: discoveryURL),
-                    of: configuration.zenkey.clients,
+                    of: provider, question.network.text, carriers, of: configuration.zenkey.clients,
                     responseMode: .query, key: "zenkey")
                 findings += await examineKeys(
                     of: provider, at: .carrier, for: configuration.zenkey.clients, question.network.text, relyingParty,
@@ -84,13 +84,13 @@ extension Doctor {
             + networks.dropFirst().map { Question(network: $0, clientID: firstClient) }
     }
 
-    /// The metadata and keys of the other providers.
+    /// The metadata and keys of the other providers. A Telco Finder is not asked for a number.
     func examineProviders() async -> [Finding] {
         let recorder = ExchangeRecorder(http, clock: clock)
         var findings: [Finding] = []
-        for known in configuration.providers {
-            let relyingParty = RelyingParty(
-                configuration: configuration.relyingParty(of: known), http: recorder, clock: clock)
+        for known in configuration.servers where known.kind != .zenkey {
+            let settings = configuration.relyingParty(of: known)
+            let relyingParty = RelyingParty(configuration: settings, http: recorder, clock: clock)
             guard let first = known.clients.first else { continue }
             do throws(OIDCError) {
                 let provider = try await relyingParty.provider(
@@ -100,49 +100,27 @@ extension Doctor {
                     findings += examineAuthentication(
                         of: client, at: provider, known.id, key: known.kind == .camara ? nil : "providers")
                 }
-                findings += examineDemands(
-                    of: provider, known.id, configuration.relyingParty(of: known), of: known.clients,
-                    responseMode: known.responseMode, requiresIssuer: known.requiresIssuer,
-                    profile: known.profile,
-                    needsBrowsers: known.kind != .camara && known.backchannelTokenDelivery.mode == nil,
-                    key: "providers.\(known.id)")
-                findings += examineBackchannel(of: provider, known)
-                if let profile = known.profile {
-                    findings.append(.ok(.metadata, known.id, "the settings meet the profile \(profile.rawValue)"))
+                if !known.isTelcoFinder {
+                    findings += examineDemands(
+                        of: provider, known.id, settings, of: known.clients, responseMode: known.responseMode,
+                        requiresIssuer: known.requiresIssuer, profile: known.profile,
+                        needsBrowsers: known.kind != .camara && known.backchannelTokenDelivery.mode == nil,
+                        key: known.keys.settings)
+                    findings += examineBackchannel(of: provider, known)
+                    if let profile = known.profile {
+                        findings.append(.ok(.metadata, known.id, "the settings meet the profile \(profile.rawValue)"))
+                    }
+                    if provider.jwksURI != nil {
+                        findings += await examineKeys(
+                            of: provider, at: .provider, for: known.clients, known.id, relyingParty, recorder)
+                    }
                 }
-                if provider.jwksURI != nil {
-                    findings += await examineKeys(
-                        of: provider, at: .provider, for: known.clients, known.id, relyingParty, recorder)
-                }
-                findings += await reachEndpoints(
-                    of: provider, and: known.mobileOperator?.apis.root, known.id, recorder)
+                findings += await reachEndpoints(of: provider, and: known.apiRoot, known.id, recorder)
             } catch {
                 findings.append(Self.finding(error, at: .provider, known.id, recorder.exchanges.last))
             }
         }
-        for (provider, finder) in configuration.telcoFinders.sorted(by: { $0.key < $1.key }) {
-            findings += await examine(
-                finder, ProviderReference.telcoFinder(of: provider).text, recorder)
-        }
         return findings + examineHosts(recorder.exchanges)
-    }
-
-    /// The metadata of a Telco Finder, and whether its hosts respond. It is not asked for a number.
-    private func examine(
-        _ finder: Configuration.TelcoFinder, _ subject: String, _ recorder: ExchangeRecorder
-    ) async -> [Finding] {
-        let settings = configuration.relyingParty(of: finder)
-        let relyingParty = RelyingParty(configuration: settings, http: recorder, clock: clock)
-        let client = finder.rules.client
-        do throws(OIDCError) {
-            let provider = try await relyingParty.provider(
-                for: nil, clientID: client.id, correlationID: .random(from: .system))
-            var findings = [Finding.ok(.metadata, subject, "the issuer is \(provider.issuer)")]
-            findings += examineAuthentication(of: client, at: provider, subject, key: nil)
-            return findings + (await reachEndpoints(of: provider, and: finder.apiRoot, subject, recorder))
-        } catch {
-            return [Self.finding(error, at: .provider, subject, recorder.exchanges.last)]
-        }
     }
 
     private func reachDiscovery(_ url: EndpointURL, _ recorder: ExchangeRecorder) async -> [Finding] {

@@ -123,9 +123,7 @@ package struct Doctor: Sendable {
     }
 
     private func callbacks(below base: String) -> String {
-        var seen: Set<String> = []
-        return (configuration.zenkey.names + configuration.providers.map(\.path)).filter { seen.insert($0).inserted }
-            .map { "\(base)/auth/\($0)/callback" }.joined(separator: ", ")
+        configuration.paths.map { "\(base)/auth/\($0)/callback" }.joined(separator: ", ")
     }
 
     /// The configuration's loader warns of clients without redirect URIs.

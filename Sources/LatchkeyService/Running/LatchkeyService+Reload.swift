@@ -100,6 +100,6 @@ extension Configuration {
     }
 
     private var clientsByProvider: [(String, [Client])] {
-        [(ZenKey.name, zenkey.clients)] + providers.map { ($0.id, $0.clients) }
+        allProviders.map { ($0.id, $0.clients) }
     }
 }

@@ -4,7 +4,12 @@ public import Primitives
 /// The CAMARA APIs of one mobile operator, below its `apiRoot`.
 public struct OperatorAPIs: Sendable, Hashable {
     /// The URL that the paths of the APIs follow, without a query.
-    public let root: EndpointURL
+    public package(set) var root: EndpointURL
+
+    /// Stands for APIs until their root is read.
+    package static let unset = OperatorAPIs()
+
+    private init() { root = .unset }
 
     /// The APIs below a root; nil if the root has a query.
     public init?(root: EndpointURL) {

@@ -52,6 +52,11 @@ public struct Purpose: Sendable, Hashable {
     /// `dpv:` and the name of the purpose.
     public let scope: String
 
+    /// Stands for a purpose until it is read.
+    package static let unset = Purpose()
+
+    private init() { scope = "" }
+
     /// The prefix of all purposes.
     public static let prefix = "dpv:"
 

@@ -17,17 +17,20 @@ public struct TelcoFinder: Sendable, Hashable {
     /// The scope of an access token for it, as the description has it.
     public static let usualScope = "telcofinder"
 
-    /// `POST`: the operator of a number.
-    let search: EndpointURL
+    /// Where its API is.
+    public var apis: OperatorAPIs
     /// How far searches go.
     public var portabilitySearch = PortabilitySearch.deep
     /// The scopes of its access tokens.
     public var scopes = [usualScope]
 
+    /// The Telco Finder among some APIs.
+    public init(apis: OperatorAPIs) { self.apis = apis }
+
     /// The Telco Finder below an API root; nil if the root has a query.
     public init?(root: EndpointURL) {
         guard let apis = OperatorAPIs(root: root) else { return nil }
-        search = apis.searchOperator
+        self.apis = apis
     }
 }
 

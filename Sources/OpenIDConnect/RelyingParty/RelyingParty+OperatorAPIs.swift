@@ -103,7 +103,8 @@ extension RelyingParty {
         body.add("includeAuthProviderConfiguration", true)
         body.add("portabilitySearchMode", finder.portabilitySearch.mode)
         return try await call(
-            "The search of Telco Finder", .post, finder.search, body: body.finish(), with: tokens, .telcoFinder,
+            "The search of Telco Finder", .post, finder.apis.searchOperator, body: body.finish(), with: tokens,
+            .telcoFinder,
             provider, correlationID, read: OperatorAPIResponse.foundOperator)
     }
 

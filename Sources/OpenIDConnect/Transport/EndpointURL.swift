@@ -30,6 +30,9 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { text }
 
+    /// Stands for a URL until it is read.
+    package static let unset = EndpointURL(text: "", scheme: .https, host: "", port: 443)
+
     /// Compares the texts, from which everything else follows.
     public static func == (left: EndpointURL, right: EndpointURL) -> Bool { left.text == right.text }
 

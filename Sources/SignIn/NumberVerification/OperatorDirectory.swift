@@ -141,9 +141,10 @@ struct OperatorDirectory: UseCase {
         guard let issuer = mobileOperator.server.relyingParty.issuer,
             found.agrees(issuer: issuer, apis: mobileOperator.settings.apis)
         else {
+            let reference = ProviderReference(provider: provider.name, operatorName: mobileOperator.settings.name)
             logger.error(
                 "telco finder contradicts the configuration",
-                metadata: ["correlation_id": "\(correlationID)", "provider": "\(mobileOperator.settings.key)"])
+                metadata: ["correlation_id": "\(correlationID)", "provider": "\(reference.text)"])
             throw .finderContradicts
         }
         return mobileOperator

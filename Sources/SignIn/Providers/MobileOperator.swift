@@ -15,8 +15,6 @@ public struct MobileOperator: Sendable {
 
     /// What the configuration says of an operator's APIs.
     public struct Settings: Sendable, Hashable {
-        /// The provider's name in paths, such as `number`.
-        public var provider: String
         /// The operator's name in requests.
         public var name: String
         /// The networks that it serves.
@@ -33,19 +31,13 @@ public struct MobileOperator: Sendable {
         public var takesHashes = false
 
         /// An operator without a check of the SIM.
-        public init(
-            provider: String, name: String, networks: Set<MCCMNC>, apis: OperatorAPIs, purpose: Purpose
-        ) {
-            self.provider = provider
+        public init(name: String, networks: Set<MCCMNC>, apis: OperatorAPIs, purpose: Purpose) {
             self.name = name
             finderID = name
             self.networks = networks
             self.apis = apis
             self.purpose = purpose
         }
-
-        /// ``ProviderReference/text``. No path can have it, because of its slash.
-        public var key: String { ProviderReference(provider: provider, operatorName: name).text }
 
         /// The scopes of a sign-in: exactly one purpose.
         public var scopes: [String] { ["openid", purpose.scope, OperatorScope.devicePhoneNumber] }
@@ -58,33 +50,77 @@ public struct MobileOperator: Sendable {
     }
 }
 
+/// What it means for a sign-in by number that somebody contradicts the number. The raw values are those of the
+/// configuration.
+public enum NumberContradiction: String, Sendable, Hashable, CaseIterable {
+    /// The number is not believed.
+    case refuse
+    /// The number is believed, and the contradiction is in the log.
+    case report
+    /// Nobody is asked.
+    case off
+}
+
+/// What it means for a sign-in by number that somebody who is asked about the number cannot say. The raw values are
+/// those of the configuration.
+public enum NumberUncertainty: String, Sendable, Hashable, CaseIterable {
+    /// The number is not believed.
+    case refuse
+    /// The number is believed, and the log says that the check had no result.
+    case accept
+}
+
 /// What it means for a sign-in by number that the SIM was changed (CAMARA SIM Swap).
 public struct SIMSwapPolicy: Sendable, Hashable {
-    /// What a SIM that was changed leads to. The raw values are those of the configuration.
-    public enum Swapped: String, Sendable, Hashable, CaseIterable {
-        /// The number is not believed.
-        case refuse
-        /// The number is believed, and the change is in the log.
-        case report
-        /// The operator is not asked.
-        case off
-    }
-
-    /// The policy if the operator cannot say. The raw values are those of the configuration.
-    public enum Unknown: String, Sendable, Hashable, CaseIterable {
-        /// The number is not believed.
-        case refuse
-        /// The number is believed, and the log says that the operator did not tell.
-        case accept
-    }
-
     /// How long a change counts, in hours, from 1 to 2400.
     public var maximumAge = 240
     /// What a change leads to.
-    public var ifSwapped = Swapped.off
+    public var ifSwapped = NumberContradiction.off
     /// The policy if the operator cannot say.
-    public var ifUnknown = Unknown.refuse
+    public var ifUnknown = NumberUncertainty.refuse
 
     /// No check.
     public init() {}
+}
+
+/// How a provider of verified phone numbers uses GSMA's Telco Finder.
+public struct TelcoFinderRules: Sendable, Hashable {
+    /// Its issuer, as its metadata has it.
+    public var issuer: EndpointURL
+    /// Where Telco Finder is, and how it searches.
+    public var finder: TelcoFinder
+    /// This server at Telco Finder.
+    public var client: SignInConfiguration.Client
+    /// What it leads to that a number is another operator's than the one that reports it.
+    public var ifOtherOperator = NumberContradiction.refuse
+    /// What it leads to that Telco Finder does not tell the operator of a number.
+    public var ifUnknown = NumberUncertainty.refuse
+
+    /// Rules that refuse whatever Telco Finder does not confirm.
+    public init(issuer: EndpointURL, finder: TelcoFinder, client: SignInConfiguration.Client) {
+        self.issuer = issuer
+        self.finder = finder
+        self.client = client
+    }
+}
+
+/// GSMA's Telco Finder, as a provider of verified phone numbers uses it.
+package struct OperatorFinder: Sendable {
+    package var rules: TelcoFinderRules
+    package var relyingParty: RelyingParty
+
+    package init(_ rules: TelcoFinderRules, _ relyingParty: RelyingParty) {
+        self.rules = rules
+        self.relyingParty = relyingParty
+    }
+}
+
+/// What Telco Finder says of the operator that reports a number. The raw value is its name in the log.
+package enum OperatorFinding: String, Sendable, Hashable {
+    /// The number is this operator's.
+    case same
+    /// The number is another operator's.
+    case other
+    /// Telco Finder did not tell.
+    case unknown
 }

@@ -14,7 +14,7 @@ package struct ProviderReference: Sendable, Hashable {
     }
 
     /// Reads ``text``.
-    init(text: String) {
+    package init(text: String) {
         let parts = text.split(ascii: "/", maxSplits: 1)
         self.init(provider: parts.first.map(String.init) ?? "", operatorName: parts.count > 1 ? String(parts[1]) : nil)
     }

@@ -80,7 +80,8 @@ struct NumberApp: Sendable {
             let client = SignInConfiguration.Client(
                 id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(key, audience: .endpoint))
             var rules = TelcoFinderRules(
-                finder: try #require(TelcoFinder(root: try Self.url(finder.api))), client: client)
+                issuer: try Self.url(finder.issuer), finder: try #require(TelcoFinder(root: try Self.url(finder.api))),
+                client: client)
             change(&rules)
             telcoFinder = OperatorFinder(
                 rules,
@@ -112,7 +113,7 @@ struct NumberApp: Sendable {
         _ fake: FakeOperator, _ networks: [String], _ policy: SIMSwapPolicy
     ) throws -> MobileOperator.Settings {
         var mobileOperator = MobileOperator.Settings(
-            provider: "number", name: fake.name, networks: Set(networks.compactMap(MCCMNC.init)),
+            name: fake.name, networks: Set(networks.compactMap(MCCMNC.init)),
             apis: try #require(OperatorAPIs(root: try url(fake.api))), purpose: try #require(Purpose(purpose)))
         mobileOperator.simSwap = policy
         return mobileOperator

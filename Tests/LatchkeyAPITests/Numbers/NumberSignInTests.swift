@@ -258,14 +258,14 @@ struct NumberSignInTests {
     enum SIM: Sendable { case unchanged, swapped, refused, lost }
 
     struct Row: Sendable, CustomTestStringConvertible {
-        let swapped: SIMSwapPolicy.Swapped
-        let unknown: SIMSwapPolicy.Unknown
+        let swapped: NumberContradiction
+        let unknown: NumberUncertainty
         let sim: SIM
         let error: String?
         let logged: String?
 
         init(
-            _ swapped: SIMSwapPolicy.Swapped, _ unknown: SIMSwapPolicy.Unknown,
+            _ swapped: NumberContradiction, _ unknown: NumberUncertainty,
             _ sim: SIM, error: String? = nil, logged: String? = nil
         ) {
             (self.swapped, self.unknown, self.sim, self.error, self.logged) = (swapped, unknown, sim, error, logged)

@@ -9,7 +9,6 @@ import Testing
 /// Operators that Telco Finder chooses, and numbers that it confirms.
 @Suite("Telco Finder")
 struct TelcoFinderTests {
-    private typealias Rules = TelcoFinderRules
 
     private static let number = "+14155550101"
 
@@ -225,8 +224,8 @@ struct TelcoFinderTests {
         let what: String
         var owner: String? = "northwind"
         var answer: FakeOperator.Answer?
-        var ifOther = TelcoFinderRules.OtherOperator.refuse
-        var ifUnknown = TelcoFinderRules.Unknown.refuse
+        var ifOther = NumberContradiction.refuse
+        var ifUnknown = NumberUncertainty.refuse
         var error: String?
         var logged: String?
         var searches = 1

@@ -103,6 +103,6 @@ struct MutualTLSConfigurationTests {
         let loaded = try load(text(""), files: Self.files)
         #expect(loaded.configuration.providers[0].clients[0].authentication.method == .tlsClientAuth)
         let found = problems(text("mtls: always, "), files: Self.files)
-        #expect(found.contains { $0.contains("has mtls, but no metadata") }, "\(found)")
+        #expect(found.contains { $0.contains("mtls: is a setting of kind oidc;") }, "\(found)")
     }
 }

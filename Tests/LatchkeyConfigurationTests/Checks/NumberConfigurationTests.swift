@@ -43,9 +43,9 @@ struct NumberConfigurationTests {
         #expect(providers.map(\.issuer.text) == ["https://auth.northwind.example", "https://id.southwind.example"])
         for provider in providers {
             #expect(provider.kind == .camara)
-            #expect(provider.pushedAuthorizationRequests == .always)
-            #expect(provider.dpop == .always)
-            #expect(provider.signedRequestObjects == .always)
+            #expect(provider.relyingParty.pushedAuthorizationRequests == .always)
+            #expect(provider.relyingParty.dpop == .always)
+            #expect(provider.relyingParty.signedRequestObjects == .always)
             #expect(provider.requiresIssuer == true)
             #expect(!provider.storesTokens && !provider.backchannelLogout && !provider.idTokenHint)
             let client = try #require(provider.clients.first)
@@ -75,10 +75,10 @@ struct NumberConfigurationTests {
             (", sim_swap: {if_swapped: report}", 240, .report, .refuse),
             (", sim_swap: {if_unknown: accept}", 240, .refuse, .accept),
             (", sim_swap: {max_age_hours: 2400, if_swapped: off, if_unknown: refuse}", 2400, .off, .refuse),
-        ] as [(String, Int, SIMSwapPolicy.Swapped, SIMSwapPolicy.Unknown)])
+        ] as [(String, Int, NumberContradiction, NumberUncertainty)])
     func simSwap(
-        _ text: String, _ hours: Int, _ swapped: SIMSwapPolicy.Swapped,
-        _ unknown: SIMSwapPolicy.Unknown
+        _ text: String, _ hours: Int, _ swapped: NumberContradiction,
+        _ unknown: NumberUncertainty
     ) throws {
         let loaded = try load("providers: {\(Self.provider([Self.northwind()], text))}", files: Self.files)
         let policy = try #require(loaded.configuration.providers.first?.mobileOperator?.simSwap)
@@ -100,25 +100,27 @@ struct NumberConfigurationTests {
         let text = Self.provider([Self.northwind(", operator_id: NW.1"), southwind], Self.finder())
         let configuration = try load("providers: {\(text)}", files: Self.files).configuration
         #expect(configuration.providers.compactMap(\.mobileOperator?.finderID) == ["NW.1", "southwind"])
-        let finder = try #require(configuration.telcoFinders["number"])
+        let finder = try #require(configuration.servers.first(where: \.isTelcoFinder)?.telcoFinder)
         #expect(finder.issuer.text == "https://auth.finder.example")
-        #expect(finder.apiRoot.text == "https://api.finder.example")
-        #expect(finder.rules.client.id.text == "us")
-        guard case .privateKeyJWT(_, .endpoint) = finder.rules.client.authentication else {
+        #expect(finder.finder.apis.root.text == "https://api.finder.example")
+        #expect(finder.client.id.text == "us")
+        guard case .privateKeyJWT(_, .endpoint) = finder.client.authentication else {
             Issue.record("another method or audience")
             return
         }
-        #expect(finder.rules.finder.scopes == ["telcofinder"] && finder.rules.finder.portabilitySearch == .deep)
-        #expect(finder.rules.ifOtherOperator == .refuse && finder.rules.ifUnknown == .refuse)
+        #expect(finder.finder.scopes == ["telcofinder"] && finder.finder.portabilitySearch == .deep)
+        #expect(finder.ifOtherOperator == .refuse && finder.ifUnknown == .refuse)
         let changed = Self.finder(
             ", assertion_audience: issuer, scopes: [a, b], portability_search: shallow, if_other_operator: report, "
                 + "if_unknown: accept")
         let rules = try #require(
             try load("providers: {\(Self.provider([Self.northwind()], changed))}", files: Self.files).configuration
-                .telcoFinders["number"]?.rules)
+                .servers.first(where: \.isTelcoFinder)?.telcoFinder)
         #expect(rules.finder.scopes == ["a", "b"] && rules.finder.portabilitySearch == .shallow)
         #expect(rules.ifOtherOperator == .report && rules.ifUnknown == .accept)
-        #expect(try load("providers: {\(Self.provider())}", files: Self.files).configuration.telcoFinders.isEmpty)
+        let without = try load("providers: {\(Self.provider())}", files: Self.files).configuration
+        let finders = without.servers.filter(\.isTelcoFinder)
+        #expect(finders.isEmpty)
     }
 
     @Test(
@@ -180,26 +182,29 @@ struct NumberConfigurationTests {
             ),
             (
                 "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b'\(finder())}",
-                "has telco_finder, which is for providers of kind camara"
+                "telco_finder: is a setting of kind camara;"
             ),
             (provider([northwind()], ", sim_swap: {if_swapped: maybe}"), "is not one of its words"),
-            (provider([northwind()], ", issuer: 'https://a.example'"), "has issuer"),
-            (provider([northwind()], ", clients: 'a:b'"), "has clients"),
-            (provider([northwind()], ", store_tokens: true"), "has store_tokens"),
-            (provider([northwind()], ", response_mode: jwt"), "has response_mode"),
-            (provider([northwind()], ", profile: fapi2"), "has profile"),
-            (provider([northwind()], ", initiate_login_client: a"), "has initiate_login_client"),
+            (provider([northwind()], ", issuer: 'https://a.example'"), "issuer: is a setting of kind oidc or oauth2;"),
+            (provider([northwind()], ", clients: 'a:b'"), "clients: is a setting of kind oidc or oauth2;"),
+            (provider([northwind()], ", store_tokens: true"), "store_tokens: is a setting of kind oidc or oauth2;"),
+            (provider([northwind()], ", response_mode: jwt"), "response_mode: is a setting of kind oidc or oauth2;"),
+            (provider([northwind()], ", profile: fapi2"), "profile: is a setting of kind oidc;"),
+            (
+                provider([northwind()], ", initiate_login_client: a"),
+                "initiate_login_client: is a setting of kind oidc;"
+            ),
             (
                 "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', purpose: dpv:X}",
-                "is for providers of kind camara"
+                "is a setting of kind camara;"
             ),
             (
                 "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', sim_swap: {if_swapped: off}}",
-                "is for providers of kind camara"
+                "is a setting of kind camara;"
             ),
             (
                 "acme: {kind: oidc, issuer: 'https://acme.example', clients: 'a:b', redirect_uris: ['a.b:/c']}",
-                "is for providers of kind camara"
+                "is a setting of kind camara;"
             ),
         ])
     func wrong(_ text: String, _ reason: String) {

@@ -1,9 +1,10 @@
-import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
 import TestSupport
 import Testing
+
+@testable import LatchkeyConfiguration
 
 @Suite("The configuration of providers that are not carriers")
 struct ProviderConfigurationTests {
@@ -94,6 +95,17 @@ struct ProviderConfigurationTests {
         #expect(found.first?.contains("providers") == true, "\(found)")
     }
 
+    @Test(
+        "A setting of other kinds of provider is refused with their names",
+        arguments: [ProviderKind.oidc, .oauth2, .camara])
+    func otherKinds(_ kind: ProviderKind) {
+        for setting in ProviderDraft.settings where !setting.kinds.contains(kind) {
+            let key = setting.name.prefix { $0 != "." }
+            let found = found("acme: {kind: \(kind.rawValue), \(key): x}")
+            #expect(found.contains { $0.contains("acme.\(key): is a setting of kind") }, "\(key): \(found)")
+        }
+    }
+
     private static let oauth2 =
         "kind: oauth2, issuer: 'https://zoom.us', authorization_endpoint: 'https://zoom.us/oauth/authorize', "
         + "token_endpoint: 'https://zoom.us/oauth/token', user_endpoint: 'https://api.zoom.us/v2/users/me', subject: id"
@@ -122,7 +134,10 @@ struct ProviderConfigurationTests {
             ("zoom: {\(oauth2), clients: [{id: a, secret: s, nonce: issued}]}", "has nonce: issued"),
             ("zoom: {\(oauth2), clients: 'a:b', attributes: {shoe_size: x}}", "there is no such attribute"),
             ("zoom: {\(oauth2), clients: 'a:b', attributes: {name: 'a..b'}}", "is not the name of a member"),
-            ("acme: {\(acme), token_endpoint: 'https://acme.example/token'}", "has token_endpoint"),
+            (
+                "acme: {\(acme), token_endpoint: 'https://acme.example/token'}",
+                "token_endpoint: is a setting of kind oauth2;"
+            ),
             ("acme: {\(acme), response_mode: fragment}", "is not one of its words"),
             (
                 "zoom: {\(oauth2), clients: 'a:b'}, other: {kind: oidc, issuer: 'https://zoom.us', clients: 'a:b'}",
@@ -141,15 +156,18 @@ struct ProviderConfigurationTests {
     @Test("The types of ID tokens can be configured for the carriers and for each OpenID provider")
     func idTokenTypes() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.idTokenTypes == [.jwt, .absent, .accessToken])
-        #expect(standard.providers[0].idTokenTypes == [.jwt, .absent])
+        #expect(standard.zenkey.relyingParty.idTokenRules.types == [.jwt, .absent, .accessToken])
+        #expect(standard.providers[0].relyingParty.idTokenRules.types == [.jwt, .absent])
         let text =
             "zenkey: {id_token_types: [JWT]}\nproviders: {acme: {\(Self.acme), id_token_types: [absent, at+jwt]}}"
         let loaded = try load(text)
-        #expect(loaded.configuration.zenkey.idTokenTypes == [.jwt])
-        #expect(loaded.configuration.providers[0].idTokenTypes == [.absent, .accessToken])
+        #expect(loaded.configuration.zenkey.relyingParty.idTokenRules.types == [.jwt])
+        #expect(loaded.configuration.providers[0].relyingParty.idTokenRules.types == [.absent, .accessToken])
         let environment = needed.with("LATCHKEY_ZENKEY_ID_TOKEN_TYPES", "JWT, at+jwt")
-        #expect(try load(environment: environment).configuration.zenkey.idTokenTypes == [.jwt, .accessToken])
+        #expect(
+            try load(environment: environment).configuration.zenkey.relyingParty.idTokenRules.types == [
+                .jwt, .accessToken,
+            ])
         let warnings = loaded.warnings.filter { $0.key.hasSuffix("id_token_types") }
         #expect(warnings.map(\.key) == ["providers.acme.id_token_types"])
         let ofZenKey = try load("zenkey: {id_token_types: [at+jwt]}").warnings
@@ -159,25 +177,26 @@ struct ProviderConfigurationTests {
     @Test("Pushed authorization requests are a setting of the carriers and of each OpenID provider")
     func pushedRequests() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.pushedAuthorizationRequests == .auto)
-        #expect(standard.providers[0].pushedAuthorizationRequests == .auto)
+        #expect(standard.zenkey.relyingParty.pushedAuthorizationRequests == .auto)
+        #expect(standard.providers[0].relyingParty.pushedAuthorizationRequests == .auto)
         let set = try load("zenkey: {par: never}\nproviders: {acme: {\(Self.acme), par: always}}").configuration
-        #expect(set.zenkey.pushedAuthorizationRequests == .never)
-        #expect(set.providers[0].pushedAuthorizationRequests == .always)
+        #expect(set.zenkey.relyingParty.pushedAuthorizationRequests == .never)
+        #expect(set.providers[0].relyingParty.pushedAuthorizationRequests == .always)
         let environment = needed.with("LATCHKEY_ZENKEY_PAR", "always")
-        #expect(try load(environment: environment).configuration.zenkey.pushedAuthorizationRequests == .always)
+        #expect(
+            try load(environment: environment).configuration.zenkey.relyingParty.pushedAuthorizationRequests == .always)
     }
 
     @Test("Tokens bound to a key are a setting of the carriers and of each OpenID provider")
     func dpop() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.dpop == .auto)
-        #expect(standard.providers[0].dpop == .auto)
+        #expect(standard.zenkey.relyingParty.dpop == .auto)
+        #expect(standard.providers[0].relyingParty.dpop == .auto)
         let set = try load("zenkey: {dpop: never}\nproviders: {acme: {\(Self.acme), dpop: always}}").configuration
-        #expect(set.zenkey.dpop == .never)
-        #expect(set.providers[0].dpop == .always)
+        #expect(set.zenkey.relyingParty.dpop == .never)
+        #expect(set.providers[0].relyingParty.dpop == .always)
         let environment = needed.with("LATCHKEY_ZENKEY_DPOP", "always")
-        #expect(try load(environment: environment).configuration.zenkey.dpop == .always)
+        #expect(try load(environment: environment).configuration.zenkey.relyingParty.dpop == .always)
     }
 
     @Test(
@@ -185,9 +204,12 @@ struct ProviderConfigurationTests {
         arguments: [
             ("zenkey: {par: sometimes}", "is not one of its words"),
             ("providers: {acme: {\(acme), par: true}}", "is not one of its words"),
-            ("providers: {zoom: {\(oauth2), clients: 'a:b', par: auto}}", "has par"),
+            ("providers: {zoom: {\(oauth2), clients: 'a:b', par: auto}}", "par: is a setting of kind oidc or camara;"),
             ("zenkey: {dpop: sometimes}", "is not one of its words"),
-            ("providers: {zoom: {\(oauth2), clients: 'a:b', dpop: auto}}", "has dpop"),
+            (
+                "providers: {zoom: {\(oauth2), clients: 'a:b', dpop: auto}}",
+                "dpop: is a setting of kind oidc or camara;"
+            ),
             (
                 "zenkey: {par: always, authorization_url: 'https://discoveryui.myzenkey.com/v1/auth'}",
                 "zenkey.authorization_url"
@@ -202,8 +224,8 @@ struct ProviderConfigurationTests {
     @Test("Requests are signed if the metadata requires it, unless the setting says otherwise")
     func signedRequests() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.signedRequestObjects == .auto)
-        #expect(standard.providers[0].signedRequestObjects == .auto)
+        #expect(standard.zenkey.relyingParty.signedRequestObjects == .auto)
+        #expect(standard.providers[0].relyingParty.signedRequestObjects == .auto)
         let text = """
             zenkey: {request_object: always, clients: [{id: a, private_key_file: key}]}
             providers:
@@ -211,8 +233,8 @@ struct ProviderConfigurationTests {
             """
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
         let set = try load(text, environment: environment, files: ["key": Self.key]).configuration
-        #expect(set.zenkey.signedRequestObjects == .always)
-        #expect(set.providers[0].signedRequestObjects == .never)
+        #expect(set.zenkey.relyingParty.signedRequestObjects == .always)
+        #expect(set.providers[0].relyingParty.signedRequestObjects == .never)
     }
 
     @Test(
@@ -221,7 +243,10 @@ struct ProviderConfigurationTests {
             ("zenkey: {request_object: sometimes}", "is not one of its words"),
             ("zenkey: {request_object: always}", "has no private_key to sign with"),
             ("providers: {acme: {\(acme), request_object: always}}", "has no private_key to sign with"),
-            ("providers: {zoom: {\(oauth2), clients: 'a:b', request_object: auto}}", "has request_object"),
+            (
+                "providers: {zoom: {\(oauth2), clients: 'a:b', request_object: auto}}",
+                "request_object: is a setting of kind oidc or camara;"
+            ),
             (
                 "zenkey: {request_object: always, authorization_url: 'https://discoveryui.myzenkey.com/v1/auth', "
                     + "clients: [{id: a, private_key_file: key}]}", "zenkey.authorization_url"
@@ -260,7 +285,7 @@ struct ProviderConfigurationTests {
             (text(oidc, "'https://web.example/'", "b"), "it has no client b"),
             (text(oidc, "'com.example.app:/in'"), "a has no redirect URI for web"),
             (text(oidc, ""), "a has no redirect URI for web"),
-            (text(Self.oauth2, "'https://web.example/'"), "only an OpenID provider initiates sign-ins"),
+            (text(Self.oauth2, "'https://web.example/'"), "initiate_login_client: is a setting of kind oidc;"),
         ] {
             let found = problems(text)
             #expect(found.count == 1, "\(found)")
@@ -319,7 +344,10 @@ struct ProviderConfigurationTests {
             ("zenkey: {id_token_types: [logout+jwt]}", "is not one of its words"),
             ("zenkey: {id_token_types: [jwt]}", "did you mean JWT?"), ("zenkey: {id_token_types: []}", "is empty"),
             ("providers: {acme: {\(acme), id_token_types: []}}", "is empty"),
-            ("providers: {zoom: {\(oauth2), clients: 'a:b', id_token_types: [JWT]}}", "has id_token_types"),
+            (
+                "providers: {zoom: {\(oauth2), clients: 'a:b', id_token_types: [JWT]}}",
+                "id_token_types: is a setting of kind oidc or camara;"
+            ),
         ])
     func wrongIDTokenTypes(_ text: String, _ reason: String) {
         let found = problems(text)
@@ -350,7 +378,7 @@ struct ProviderConfigurationTests {
             ("kind: oidc, issuer: 'https://acme.example'", "HS256", "is not one of its words"),
             ("kind: oidc, issuer: 'https://acme.example'", "none", "is not one of its words"),
             ("kind: oidc, issuer: 'https://acme.example'", "rs256", "did you mean RS256?"),
-            (oauth2, "RS256", "has no ID tokens"),
+            (oauth2, "RS256", "is a setting of kind zenkey or oidc;"),
         ])
     func wrongSigningAlgorithm(_ provider: String, _ algorithm: String, _ reason: String) {
         let client = "{id: a, secret: s, redirect_uris: ['a.b:/c'], id_token_signed_response_alg: \(algorithm)}"
@@ -408,12 +436,12 @@ struct ProviderConfigurationTests {
 
     @Test("Port tokens must have their type unless configured otherwise, which causes a warning")
     func portTokenTypes() throws {
-        #expect(try load().configuration.zenkey.requiresPortTokenType)
+        #expect(try load().configuration.zenkey.relyingParty.portTokenRules.requiresType)
         let loaded = try load("zenkey: {port_tokens: {require_type: false}}")
-        #expect(!loaded.configuration.zenkey.requiresPortTokenType)
+        #expect(!loaded.configuration.zenkey.relyingParty.portTokenRules.requiresType)
         #expect(loaded.warnings.contains { $0.key == "zenkey.port_tokens.require_type" })
         let environment = needed.with("LATCHKEY_ZENKEY_PORT_TOKENS_REQUIRE_TYPE", "false")
-        #expect(try !load(environment: environment).configuration.zenkey.requiresPortTokenType)
+        #expect(try !load(environment: environment).configuration.zenkey.relyingParty.portTokenRules.requiresType)
     }
 
     /// A P-256 key made for this test and used nowhere else.

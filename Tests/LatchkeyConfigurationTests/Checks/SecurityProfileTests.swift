@@ -42,9 +42,9 @@ struct SecurityProfileTests {
     func none() throws {
         let provider = try provider("response_mode: query")
         #expect(provider.profile == nil)
-        #expect(provider.pushedAuthorizationRequests == .auto)
-        #expect(provider.dpop == .auto)
-        #expect(provider.signedRequestObjects == .auto)
+        #expect(provider.relyingParty.pushedAuthorizationRequests == .auto)
+        #expect(provider.relyingParty.dpop == .auto)
+        #expect(provider.relyingParty.signedRequestObjects == .auto)
         #expect(provider.requiresIssuer == nil)
         #expect(provider.clients[0].signingAlgorithms == SigningAlgorithm.standard)
     }
@@ -53,10 +53,10 @@ struct SecurityProfileTests {
     func sets(_ profile: SecurityProfile) throws {
         let provider = try provider("profile: \(profile.rawValue)")
         #expect(provider.profile == profile)
-        #expect(provider.pushedAuthorizationRequests == .always)
-        #expect(provider.dpop == .always)
+        #expect(provider.relyingParty.pushedAuthorizationRequests == .always)
+        #expect(provider.relyingParty.dpop == .always)
         #expect(provider.requiresIssuer == true)
-        #expect(provider.signedRequestObjects == (profile == .fapi2 ? .auto : .always))
+        #expect(provider.relyingParty.signedRequestObjects == (profile == .fapi2 ? .auto : .always))
         #expect(provider.responseMode == (profile == .fapi2 ? .query : .jwt))
         let client = provider.clients[0]
         #expect(client.signingAlgorithms == [.ps256, .es256, .edDSA, .ed25519])
@@ -84,10 +84,10 @@ struct SecurityProfileTests {
     func mutualTLS() throws {
         let certificate = "certificate_file: certificate, certificate_key_file: certificate-key"
         let byCertificate = try provider("profile: fapi2, mtls: always", certificate)
-        #expect(byCertificate.mutualTLS == .always && byCertificate.dpop == .auto)
+        #expect(byCertificate.relyingParty.mutualTLS == .always && byCertificate.relyingParty.dpop == .auto)
         #expect(byCertificate.clients[0].authentication.method == .tlsClientAuth)
         let byDPoP = try provider("profile: fapi2", certificate)
-        #expect(byDPoP.mutualTLS == .auto && byDPoP.dpop == .always)
+        #expect(byDPoP.relyingParty.mutualTLS == .auto && byDPoP.relyingParty.dpop == .always)
         let byKey = try provider("profile: fapi2, mtls: always, dpop: never", "private_key_file: p256, " + certificate)
         #expect(byKey.clients[0].authentication.method == .privateKeyJWT && byKey.clients[0].clientTLS != nil)
     }
@@ -108,7 +108,7 @@ struct SecurityProfileTests {
     func allowed(_ settings: String) throws {
         let provider = try provider(settings)
         if settings.contains("form_post.jwt") { #expect(provider.responseMode == .formPostJWT) }
-        if settings.contains("request_object") { #expect(provider.signedRequestObjects == .never) }
+        if settings.contains("request_object") { #expect(provider.relyingParty.signedRequestObjects == .never) }
     }
 
     @Test(
@@ -198,6 +198,6 @@ struct SecurityProfileTests {
               user_endpoint: 'https://zoom.us/u', clients: 'a:b'}}
             """)
         #expect(found.count == 1, "\(found)")
-        #expect(found.first?.contains("has profile: fapi2, which is for OpenID providers") == true, "\(found)")
+        #expect(found.first?.contains("profile: is a setting of kind oidc;") == true, "\(found)")
     }
 }

@@ -83,7 +83,7 @@ struct ClientMetadataTests {
             ]
         ) {
             $0.providers[0].clients[0].authentication = .tlsClientAuth(try certificate())
-            $0.providers[0].mutualTLS = .always
+            $0.providers[0].relyingParty.mutualTLS = .always
         },
         Row(
             "self_signed_tls_client_auth",
@@ -129,7 +129,7 @@ struct ClientMetadataTests {
         },
         Row("a key, and request_object: never", ["jwks_uri": keySet]) {
             $0.providers[0].clients[0].signingKey = try signingKey()
-            $0.providers[0].signedRequestObjects = .never
+            $0.providers[0].relyingParty.signedRequestObjects = .never
         },
         Row(
             "request_object: always",
@@ -138,7 +138,7 @@ struct ClientMetadataTests {
             ]
         ) {
             $0.providers[0].clients[0].signingKey = try signingKey()
-            $0.providers[0].signedRequestObjects = .always
+            $0.providers[0].relyingParty.signedRequestObjects = .always
         },
         Row("id_token_signed_response_alg", ["id_token_signed_response_alg": #""PS256""#]) {
             $0.providers[0].clients[0].idTokenSigningAlgorithm = .ps256
@@ -178,7 +178,7 @@ struct ClientMetadataTests {
         },
         Row("response_mode: form_post", [:]) { $0.providers[0].responseMode = .formPost },
         Row("par: always", ["require_pushed_authorization_requests": "true"]) {
-            $0.providers[0].pushedAuthorizationRequests = .always
+            $0.providers[0].relyingParty.pushedAuthorizationRequests = .always
         },
         Row("initiate_login_client", ["initiate_login_uri": #""\#(base)/auth/acme/initiate-login""#]) {
             $0.providers[0].loginInitiationClient = ClientID("client-1")
@@ -186,7 +186,7 @@ struct ClientMetadataTests {
         Row("initiate_login_client: another", [:]) {
             $0.providers[0].loginInitiationClient = ClientID("client-2")
         },
-        Row("dpop: always", ["dpop_bound_access_tokens": "true"]) { $0.providers[0].dpop = .always },
+        Row("dpop: always", ["dpop_bound_access_tokens": "true"]) { $0.providers[0].relyingParty.dpop = .always },
         Row("store_tokens", ["grant_types": #"["authorization_code","refresh_token"]"#]) {
             $0.providers[0].storesTokens = true
         },
@@ -255,7 +255,7 @@ struct ClientMetadataTests {
             id: try #require(ClientID("latchkey")), authentication: .privateKeyJWT(try Self.signingKey()))
         client.signingKey = try Self.signingKey()
         configuration.providers[0].telcoFinder = .init(
-            issuer: root, apiRoot: root, rules: .init(finder: finder, client: client))
+            issuer: root, finder: finder, client: client)
         #expect(
             try Self.members(configuration, at: "acme/telco_finder") == [
                 "client_id": #""latchkey""#, "response_types": "[]", "grant_types": #"["client_credentials"]"#,

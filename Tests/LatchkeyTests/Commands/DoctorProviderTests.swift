@@ -80,7 +80,7 @@ import Testing
             configuration.publicURL = row.publicURL.flatMap { EndpointURL($0, policy: .httpsOnly) }
             configuration.providers[0].backchannelTokenDelivery = row.mode
             guard row.isSigned else { return }
-            configuration.providers[0].signedRequestObjects = .always
+            configuration.providers[0].relyingParty.signedRequestObjects = .always
             guard row.hasKey else { return }
             configuration.providers[0].clients[0].signingKey = try ClientKey(
                 parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))

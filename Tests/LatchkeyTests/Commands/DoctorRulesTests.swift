@@ -330,13 +330,13 @@ struct DoctorRulesTests {
             client.userInfoDecryption = decryption
         }
         var provider = Configuration.Provider(id: "acme", issuer: url, clients: [client])
-        provider.pushedAuthorizationRequests = row.requests
+        provider.relyingParty.pushedAuthorizationRequests = row.requests
         provider.responseMode = row.responseMode
-        provider.dpop = row.dpop
-        provider.signedRequestObjects = row.signed
+        provider.relyingParty.dpop = row.dpop
+        provider.relyingParty.signedRequestObjects = row.signed
         provider.requiresIssuer = row.requiresIssuer
         provider.profile = row.profile
-        provider.mutualTLS = row.mutualTLS
+        provider.relyingParty.mutualTLS = row.mutualTLS
         var configuration = Configuration()
         configuration.providers = [provider]
         let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock

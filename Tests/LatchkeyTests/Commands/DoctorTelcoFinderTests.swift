@@ -63,8 +63,8 @@ struct DoctorTelcoFinderTests {
         let other = try #require(EndpointURL("https://op.example", policy: .httpsOnly))
         var provider = Configuration.Provider(id: "number", issuer: other, clients: [client])
         provider.telcoFinder = .init(
-            issuer: try #require(EndpointURL(Self.issuer, policy: .httpsOnly)), apiRoot: root,
-            rules: .init(finder: try #require(TelcoFinder(root: root)), client: client))
+            issuer: try #require(EndpointURL(Self.issuer, policy: .httpsOnly)),
+            finder: try #require(TelcoFinder(root: root)), client: client)
         var configuration = Configuration()
         configuration.providers = [provider]
         let report = await Doctor(configuration, networks: [], http: http, clock: ManualClock().wallClock).examine()

@@ -39,15 +39,14 @@ extension ProviderWalk {
             let key = try? ClientKey(parsing: Secret(key.pemRepresentation))
         else { return nil }
         var mobileOperator = MobileOperator.Settings(
-            provider: "number", name: name, networks: Set(networks.compactMap(MCCMNC.init)), apis: apis,
-            purpose: purpose)
+            name: name, networks: Set(networks.compactMap(MCCMNC.init)), apis: apis, purpose: purpose)
         mobileOperator.simSwap = simSwap
         var client = Configuration.Client(id: id, authentication: .privateKeyJWT(key, audience: .endpoint))
         client.redirectURIs = [webURI, appURI]
         client.scopes = mobileOperator.scopes
         client.signingKey = key
         var provider = Configuration.Provider(
-            id: mobileOperator.key, kind: .camara, name: "My number", issuer: issuer, clients: [client])
+            id: "number/\(name)", kind: .camara, name: "My number", issuer: issuer, clients: [client])
         provider.mobileOperator = mobileOperator
         return provider
     }

@@ -38,7 +38,7 @@ struct NumberCostTests {
         let row = try #require(try Self.documented()[way], "no row for \(way)")
         var policy = SIMSwapPolicy()
         var counts: [Count] = []
-        for swapped in [SIMSwapPolicy.Swapped.off, .refuse] {
+        for swapped in [NumberContradiction.off, .refuse] {
             policy.ifSwapped = swapped
             try await ProviderWalk.withOperators(simSwap: policy) { walk in
                 counts.append(try await count(way, walk))
