@@ -12,14 +12,3 @@ public typealias ImmediateHandler = @Sendable (Request) throws -> ValueOrTask<Re
 func immediate(_ handler: @escaping Handler) -> ImmediateHandler {
     { request in .task { try await handler(request) } }
 }
-
-/// Wraps a handler: may read the request, respond itself, or change the response.
-public protocol Middleware: Sendable {
-    /// - Parameter next: The wrapped handler.
-    func respond(to request: Request, next: Handler) async throws -> Response
-}
-
-/// Wraps a handler in a middleware. The outermost runs first.
-public func wrap(_ handler: @escaping Handler, in middleware: some Middleware) -> Handler {
-    { request in try await middleware.respond(to: request, next: handler) }
-}

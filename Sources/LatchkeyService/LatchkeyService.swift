@@ -299,9 +299,6 @@ public final class LatchkeyService: Sendable {
     /// Maintains the signing keys now instead of at the next minute. For tests.
     package func keepSigningKeys() async { await housekeeping.keepSigningKeys() }
 
-    /// Seals the audit log now instead of in some seconds. For tests.
-    package func sealAuditLog() async throws { try await sealer.seal() }
-
     /// The metrics of `GET /metrics`, by name.
     package var metricDescriptions: [MetricDescription] { metrics.registry.descriptions }
 

@@ -1,5 +1,6 @@
 package import Logging
 package import Primitives
+import Synchronization
 
 /// Writes log lines in a ``LogFormat`` to a ``LogSink``.
 ///
@@ -53,5 +54,30 @@ extension Logger.MetadataProvider {
     /// The trace of the current request as `trace_id`, if there is one.
     package static let ofTrace = Logger.MetadataProvider {
         TraceContext.current.map { ["trace_id": "\($0.traceID)"] } ?? [:]
+    }
+}
+
+/// The lowest severity that is logged, shared by loggers. It may change while they log.
+package final class LogThreshold: Sendable {
+    private static let levels: [Logger.Level] = [.trace, .debug, .info, .notice, .warning, .error, .critical]
+    /// Above every level: nothing is logged.
+    private static let off = levels.count
+
+    private let value: Atomic<Int>
+
+    /// - Parameter level: Nil for nothing.
+    package init(_ level: Logger.Level?) { value = Atomic(Self.number(level)) }
+
+    /// The level; nil if nothing is logged.
+    package var level: Logger.Level? {
+        get {
+            let value = value.load(ordering: .relaxed)
+            return Self.levels.indices.contains(value) ? Self.levels[value] : nil
+        }
+        set { value.store(Self.number(newValue), ordering: .relaxed) }
+    }
+
+    private static func number(_ level: Logger.Level?) -> Int {
+        level.flatMap { levels.firstIndex(of: $0) } ?? off
     }
 }

@@ -103,21 +103,4 @@ struct RouterTests {
             try await RouterTests.router.respond(to: Request(.options, "/nothing"))
         }
     }
-
-    @Test("A middleware wraps the handler and sees its response")
-    func middleware() async throws {
-        struct Stamp: Middleware {
-            let mark: String
-
-            func respond(to request: Request, next: Handler) async throws -> Response {
-                var response = try await next(request)
-                response.body += Array(mark.utf8)
-                return response
-            }
-        }
-        let inner: Handler = { _ in Response(status: .ok, contentType: "text/plain", text: "answer") }
-        let handler = wrap(wrap(inner, in: Stamp(mark: " first")), in: Stamp(mark: " last"))
-        let response = try await handler(Request(.get, "/"))
-        #expect(String(decoding: response.body, as: UTF8.self) == "answer first last")
-    }
 }

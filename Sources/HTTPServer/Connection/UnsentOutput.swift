@@ -1,3 +1,5 @@
+import EventLoops
+
 /// The bytes of a connection that its socket has not taken. Content that others hold too is referenced.
 struct UnsentOutput {
     private var pieces: [ResponseContent] = []
@@ -39,5 +41,69 @@ struct UnsentOutput {
         }
         pieces.removeFirst(sent)
         return total
+    }
+}
+
+/// What a connection's unread output costs: bytes kept here, and bytes in the send buffer of the socket.
+struct HeldOutput {
+    /// Fewer bytes in the system's buffer do not count.
+    private static let least = 4096
+    /// The system is asked at once after so many bytes, and not only at the next tick.
+    private static let most = 32 * 1024
+
+    /// In the ``MemoryBudget``; nil while nothing counts.
+    var slot: Slot?
+    /// What counts there.
+    var bytes = 0
+    /// What the system had for the peer when it was asked last.
+    private(set) var inSystem = 0
+    /// Sent since the system was asked.
+    private var sent = 0
+
+    /// Whether to ask the system at the next tick, because it may have much for the peer.
+    var isDue: Bool { sent >= HeldOutput.least || inSystem > 0 }
+    /// Whether to ask it at once.
+    var isDueNow: Bool { sent >= HeldOutput.most }
+
+    mutating func count(_ bytes: Int) { sent += bytes }
+
+    mutating func update(inSystem bytes: Int) {
+        sent = 0
+        inSystem = bytes >= HeldOutput.least ? bytes : 0
+    }
+}
+
+/// The memory that a connection's output takes, for the ``MemoryBudget`` that all connections share.
+extension Connection {
+    /// What the system may keep for one socket.
+    private var systemBytes: Int { 2 * service.limits.sendBufferBytes }
+
+    /// Counts what is kept for the peer. A socket that does not take everything is full.
+    func holdOutput(at now: MonotonicTime) {
+        if case .closed = lifetime { return }
+        let bytes = isFlushed ? min(2 * held.inSystem, systemBytes) : output.ownBytes + systemBytes
+        guard bytes != held.bytes else { return }
+        guard bytes > 0 else { return releaseOutput() }
+        let slot = held.slot ?? Slot(of: slot.network, at: now, holder: slotHolder)
+        held.slot = slot
+        held.bytes = bytes
+        service.output.hold(bytes, for: slot, at: now)
+    }
+
+    /// Asks the system how many bytes it still has for the peer. Without effect while others wait here.
+    @discardableResult
+    func measureSendQueue(at now: MonotonicTime) -> Int {
+        guard isFlushed else { return 0 }
+        let bytes = SystemCalls.unsentBytes(descriptor)
+        held.update(inSystem: bytes)
+        holdOutput(at: now)
+        return bytes
+    }
+
+    func releaseOutput() {
+        guard let slot = held.slot else { return }
+        held.slot = nil
+        held.bytes = 0
+        service.output.release(slot)
     }
 }

@@ -9,8 +9,6 @@ package final class CountLimit: Sendable {
 
     package var count: Int { inProgress.load(ordering: .relaxed) }
 
-    package var hasRoom: Bool { count < maximum }
-
     /// Counts one; false at the maximum.
     package func enter() -> Bool {
         guard inProgress.add(1, ordering: .relaxed).newValue <= maximum else {

@@ -1,5 +1,6 @@
 package import EventLoops
 package import Primitives
+import Synchronization
 
 /// Slots by the networks that hold them. It decides who gives way when all are taken: of the network that holds the
 /// most, the slot that has been idle for longest. So a network can only take slots from itself, however many
@@ -138,4 +139,67 @@ package struct SlotTable {
         byWeight.insert(group)
         return group
     }
+}
+
+/// Limits the handshakes in progress on all loops. At the limit, the oldest one of the network that has most makes room
+/// for a new one, so that clients that begin handshakes and never continue them cannot lock others out.
+package final class HandshakeLimit: Sendable {
+    private let patience: Duration
+    private let table: Mutex<SlotTable>
+
+    /// - Parameter patience: Of equal networks, younger handshakes are not cut: their clients may be far away.
+    package init(maximum: Int, patience: Duration = .seconds(1)) {
+        self.patience = patience
+        table = Mutex(SlotTable(maximum: maximum))
+    }
+
+    package var count: Int { table.withLock { $0.weight } }
+
+    /// Counts a new handshake, perhaps in place of another one.
+    /// - Returns: False if there is no room.
+    package func enter(_ slot: Slot, at now: MonotonicTime) -> Bool {
+        let room = table.withLock { table in
+            let room = table.makeRoom(for: slot.network, patience: patience, at: now)
+            if case .none = room { return room }
+            table.put(slot)
+            return room
+        }
+        if case .replacing(let other) = room { other.evict() }
+        if case .none = room { return false }
+        return true
+    }
+
+    /// A handshake is over.
+    package func leave(_ slot: Slot) { table.withLock { $0.remove(slot) } }
+}
+
+/// Limits the memory that connections hold for clients that are slow: of output that they have not received, or of
+/// requests that have not arrived in full. Beyond the limit, the network with most loses the connection that has held
+/// some for longest, and so on.
+///
+/// Only connections whose sockets do not take everything at once, or do not bring it at once, come here.
+package final class MemoryBudget: Sendable {
+    private let table: Mutex<SlotTable>
+
+    package init(maximum: Int) { table = Mutex(SlotTable(maximum: maximum)) }
+
+    /// The bytes held now.
+    package var bytes: Int { table.withLock { $0.weight } }
+
+    /// A connection holds so many bytes now.
+    package func hold(_ bytes: Int, for slot: Slot, at now: MonotonicTime) {
+        let cut = table.withLock { table in
+            var cut: [Slot] = []
+            table.put(slot, weight: bytes)
+            guard table.weight > table.maximum else { return cut }
+            // Some more than needed, so that the next bytes do not cut again.
+            let goal = table.maximum - table.maximum / 8
+            while table.weight > goal, let slot = table.removeHeaviest(at: now) { cut.append(slot) }
+            return cut
+        }
+        for slot in cut { slot.evict() }
+    }
+
+    /// A connection holds nothing any more.
+    package func release(_ slot: Slot) { table.withLock { $0.remove(slot) } }
 }

@@ -49,3 +49,33 @@ extension HTTPError {
         .badRequest, code: "invalid_request",
         message: "The query is malformed. Send name=value pairs, joined by & and percent-encoded.")
 }
+
+extension Request {
+    /// A request without a socket, for tests and for calling a router directly; read by the parser of the network.
+    /// - Throws: An error if the target or a field is malformed.
+    public init(
+        _ method: HTTPRequest.Method, _ target: String, headers: HTTPFields = [:], body: [UInt8] = [],
+        peer: SocketAddress = SocketAddress(host: "127.0.0.1", port: 1)
+    ) throws {
+        var text = "\(method.rawValue) \(target) HTTP/1.1\r\n"
+        if headers[HTTPField.Name("Host") ?? .from] == nil { text += "Host: localhost\r\n" }
+        for field in headers { text += "\(field.name.rawName): \(field.value)\r\n" }
+        var parser = HeadParser(limits: MessageLimits(ServerLimits()))
+        guard case .complete(let head, _, _) = try parser.parse(Array((text + "\r\n").utf8).span) else {
+            throw RequestError.incomplete
+        }
+        self.init(head: head, body: body, client: ConnectedClient(peer))
+    }
+}
+
+/// The other end of a connection. All requests of the connection refer to it, so that copies of a request stay small.
+final class ConnectedClient: Sendable {
+    let address: SocketAddress
+    /// Nil before the end of the handshake, and if the client sent none.
+    let certificate: ClientCertificate?
+
+    init(_ address: SocketAddress, certificate: ClientCertificate? = nil) {
+        self.address = address
+        self.certificate = certificate
+    }
+}

@@ -55,3 +55,46 @@ public struct Response: Sendable {
         self.init(status: status, headers: [.contentType: contentType], body: Array(text.utf8))
     }
 }
+
+/// The content of a response.
+struct ResponseContent: Sendable {
+    let bytes: [UInt8]
+    /// The bytes to send.
+    let part: Range<Int>
+    /// Holds the bytes for other responses, too; nil if they are of this response only.
+    let owner: (any AnyObject & Sendable)?
+
+    init(_ bytes: [UInt8], part: Range<Int>? = nil, owner: (any AnyObject & Sendable)? = nil) {
+        self.bytes = bytes
+        self.part = part?.clamped(to: bytes.indices) ?? bytes.indices
+        self.owner = owner
+    }
+
+    var count: Int { part.count }
+
+    var array: [UInt8] { part.count == bytes.count ? bytes : Array(bytes[part]) }
+}
+
+/// Writes the content of a streamed response, a piece at a time.
+///
+/// A write returns when the socket has taken the whole piece: a slow reader delays the writer, and at most one piece is
+/// buffered. A reader that does not take a piece within ``ServerTimeouts/write`` is disconnected.
+public struct ResponseWriter: Sendable {
+    /// The reader has gone or was too slow, the server stops, or another write is in progress.
+    public struct Ended: Error {}
+
+    private let send: @Sendable ([UInt8]) async -> Bool
+
+    init(send: @escaping @Sendable ([UInt8]) async -> Bool) { self.send = send }
+
+    /// Sends some bytes; an empty array does nothing.
+    /// - Throws: ``Ended`` if they cannot be sent.
+    public func write(_ bytes: [UInt8]) async throws(Ended) {
+        guard await send(bytes) else { throw Ended() }
+    }
+}
+
+/// Produces the content of a streamed response. The response is complete when it returns; when it throws, the
+/// connection is cut, so that the client notices the missing end. Its task is cancelled when the reader goes or the
+/// server stops; later writes throw, and it must return.
+public typealias ResponseProducer = @Sendable (ResponseWriter) async throws -> Void

@@ -1,3 +1,5 @@
+import CLatchkeyOpenSSL
+import HTTPCore
 public import Primitives
 
 /// A server's certificate and key, and the authorities for client certificates, as PEM texts.
@@ -30,4 +32,39 @@ public struct TLSCredentials: Sendable {
         self.clients = clients
         self.clientAuthorities = clientAuthorities
     }
+}
+
+/// The context of a listener's TLS sessions.
+extension TLSContext {
+    convenience init(_ credentials: TLSCredentials) throws(TLSError) {
+        var fault = COPENSSL_SOUND
+        var reason: UnsafePointer<CChar>?
+        let key = Array(credentials.privateKey.exposed.utf8)
+        let made = copenssl_context_make(
+            credentials.certificateChain, credentials.certificateChain.count, key, key.count,
+            credentials.clientAuthorities, credentials.clientAuthorities.count, credentials.clients.asked, &fault,
+            &reason)
+        guard let made else {
+            throw TLSError(code: TLSError.Code(fault), detail: reason.map { String(cString: $0) } ?? "")
+        }
+        self.init(adopting: made)
+    }
+}
+
+extension TLSCredentials.Clients {
+    fileprivate var asked: copenssl_clients {
+        switch self {
+        case .none: COPENSSL_CLIENTS_UNASKED
+        case .optional: COPENSSL_CLIENTS_ASKED
+        case .required: COPENSSL_CLIENTS_REQUIRED
+        }
+    }
+}
+
+/// A client's certificate that chains to a trusted authority.
+public struct ClientCertificate: Sendable, Hashable {
+    /// The subject's name (RFC 4514), such as `CN=service-1,O=Example`, cut at 1 KiB.
+    public let subject: String
+    /// The SHA-256 of the certificate, in hexadecimal digits.
+    public let fingerprint: String
 }

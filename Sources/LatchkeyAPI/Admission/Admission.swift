@@ -79,3 +79,15 @@ extension APIError {
         "This API key is valid from certain origins only, and the Origin of the request is not one of them.",
         headers: [.wwwAuthenticate: #"ApiKey name="X-API-KEY""#])
 }
+
+/// A session token as a request has it. Most routes need only its hash, and no `Secret` of it.
+struct PresentedToken: Sendable, Redacted {
+    /// UTF-8, in the place where it was received.
+    let bytes: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    init(_ secret: Secret) { bytes = Array(secret.exposed.utf8)[...] }
+
+    var secret: Secret { Secret(String(decoding: bytes, as: UTF8.self)) }
+}

@@ -1,3 +1,7 @@
+import HTTPServer
+import HTTPTypes
+import Primitives
+
 /// What a page of the demonstration needs to act as the phone that gets a code from its carrier, and as the service
 /// that redeems a receipt.
 package struct Demonstration: Sendable {
@@ -11,5 +15,15 @@ package struct Demonstration: Sendable {
     package init(carriersURL: String, apiKey: String) {
         self.carriersURL = carriersURL
         self.apiKey = apiKey
+    }
+}
+
+extension LatchkeyAPI {
+    /// `GET /demo/sign-ins?after=N`: what happened between the server and the carriers since revision `N`. For
+    /// those who may see the status page.
+    func showStories(_ request: Request, of demonstration: Demonstration) async throws -> Response {
+        try await admitOperator(request)
+        let revision = (try request.query)["after"].flatMap { UInt64($0) } ?? 0
+        return .json(.ok, Array(demonstration.stories.json(after: revision).text.utf8))
     }
 }

@@ -1,3 +1,4 @@
+import LatchkeyAPI
 import Observability
 import OpenIDConnect
 import SignIn
@@ -84,4 +85,91 @@ final class SignInMetrics: Sendable {
 extension CaseIterable where Self: Equatable, AllCases.Index == Int {
     /// The place in the order of the cases, which is that of a metric's label values.
     var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
+
+extension SignInMetrics {
+    /// All sign-ins by kind of outcome.
+    var totals: ServiceStatus.Outcomes {
+        var totals = ServiceStatus.Outcomes()
+        for (outcome, count) in counts {
+            switch outcome {
+            case .signedIn: totals.signedIn &+= count
+            case .signedUp: totals.signedUp &+= count
+            case .mustRegister, .linked, .wasLinked, .authorized: totals.other &+= count
+            case .denied: totals.denied &+= count
+            case .refused(.invalidIDToken), .refused(.issuerMismatch), .refused(.carrierError),
+                .refused(.carrierTimeout), .refused(.temporarilyUnavailable), .refused(.serverError):
+                totals.failed &+= count
+            case .refused: totals.refused &+= count
+            }
+        }
+        return totals
+    }
+}
+
+extension ServiceStatus.Outcomes {
+    static func - (left: Self, right: Self) -> Self { combine(left, right, &-) }
+
+    static func + (left: Self, right: Self) -> Self { combine(left, right, &+) }
+
+    private static func combine(_ left: Self, _ right: Self, _ operation: (UInt64, UInt64) -> UInt64) -> Self {
+        var result = Self()
+        result.signedIn = operation(left.signedIn, right.signedIn)
+        result.signedUp = operation(left.signedUp, right.signedUp)
+        result.other = operation(left.other, right.other)
+        result.denied = operation(left.denied, right.denied)
+        result.refused = operation(left.refused, right.refused)
+        result.failed = operation(left.failed, right.failed)
+        return result
+    }
+}
+
+/// Counts verifications of phone numbers by operator and outcome.
+final class PhoneVerificationMetrics: Sendable {
+    /// The most operators counted separately.
+    private static let capacity = 128
+    private static let places = Dictionary(
+        uniqueKeysWithValues: PhoneVerificationReport.Outcome.allCases.enumerated().map { ($1, $0) })
+
+    private let total: BoundedRows<String, Counter>
+    private let template: RowTemplate
+
+    init() {
+        let outcomes = LabelValues(
+            "outcome", PhoneVerificationReport.Outcome.allCases.map(\.name),
+            "`verified`, `mismatch`, `confirmed` when the session presents the confirmation, or the error, with "
+                + "`refused_by_carrier` for all of the operators' own codes")
+        let template = RowTemplate(
+            "latchkey_phone_verifications_total", .counter, "Outcomes of verifications of phone numbers.",
+            rows: [
+                .init(
+                    "operator",
+                    "the operator's name in the configuration; empty if the request did not come to an operator; "
+                        + "`other` for all beyond \(Self.capacity)")
+            ], by: [outcomes])
+        self.template = template
+        total = BoundedRows(capacity: Self.capacity, other: template.counter(["other"])) { template.counter([$0]) }
+    }
+
+    var metrics: [any Metric] { [RowsMetric(template.description, in: total) { $0 }] }
+
+    func count(_ report: PhoneVerificationReport) {
+        total[report.operatorName ?? ""].add(at: Self.places[report.outcome] ?? 0)
+    }
+}
+
+/// Counts capsules of failed sign-ins.
+final class CapsuleMetrics: Sendable {
+    let total = Counter(
+        "latchkey_capsules_total", "Capsules of failed sign-ins.",
+        by: [
+            LabelValues(
+                "outcome", CapsuleRecorder.Outcome.allCases.map(\.rawValue),
+                "`stored`; `dropped` if there were too many failures at once; `failed` if the database refused it")
+        ],
+        startsAtZero: true)
+
+    func count(_ outcome: CapsuleRecorder.Outcome) {
+        total.add(at: CapsuleRecorder.Outcome.allCases.firstIndex(of: outcome) ?? 0)
+    }
 }

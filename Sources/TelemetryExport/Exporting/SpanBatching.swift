@@ -138,3 +138,64 @@ package struct SpanBatching: Sendable {
         _ = ring.take(atMost: ring.count)
     }
 }
+
+/// How long to wait after a failed export: twice as long after each, up to a minute, with jitter so that many instances
+/// do not return to a receiver at once.
+package struct RetryDelay: Sendable {
+    static let first = Duration.seconds(1)
+    static let longest = Duration.seconds(60)
+
+    private var failures = 0
+
+    package init() {}
+
+    /// The delay after one more failure: between half of the step and the step, but no less than the receiver asks for.
+    package mutating func next(after retryAfter: Duration?, _ random: RandomSource) -> Duration {
+        let step = min(Self.longest, Self.first * (1 << min(failures, 6)))
+        failures += 1
+        let number = random.bytes(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let jittered = step / 2 + step / 2 * (Double(number) / Double(UInt32.max))
+        return max(jittered, retryAfter ?? .zero)
+    }
+
+    /// An export was taken.
+    package mutating func reset() { failures = 0 }
+}
+
+/// The spans that wait for an export, in their order; when it is full, a new one takes the place of the oldest.
+struct SpanRing: Sendable {
+    let capacity: Int
+    private var slots: [SpanRecord] = []
+    /// The place of the oldest.
+    private var first = 0
+
+    init(capacity: Int) { self.capacity = max(1, capacity) }
+
+    private(set) var count = 0
+
+    /// - Returns: Whether a span was displaced.
+    mutating func add(_ span: SpanRecord) -> Bool {
+        guard count < capacity else {
+            slots[first] = span
+            first = (first + 1) % capacity
+            return true
+        }
+        let place = (first + count) % capacity
+        if place < slots.count { slots[place] = span } else { slots.append(span) }
+        count += 1
+        return false
+    }
+
+    /// Removes the oldest spans.
+    mutating func take(atMost limit: Int) -> [SpanRecord] {
+        let taken = (0..<min(limit, count)).map { slots[(first + $0) % capacity] }
+        first = (first + taken.count) % capacity
+        count -= taken.count
+        // An empty ring keeps no span alive.
+        if count == 0 {
+            slots = []
+            first = 0
+        }
+        return taken
+    }
+}

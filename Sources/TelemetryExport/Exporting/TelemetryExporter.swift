@@ -189,3 +189,44 @@ extension TelemetryExporter {
 extension TelemetryRequest.Signal {
     fileprivate var place: Int { self == .traces ? 0 : 1 }
 }
+
+/// An export for the receiver.
+package struct TelemetryRequest: Sendable {
+    package enum Signal: String, Sendable, CaseIterable {
+        case traces, metrics
+    }
+
+    package let signal: Signal
+    /// JSON.
+    package let body: [UInt8]
+    /// For the whole exchange.
+    package let timeout: Duration
+}
+
+/// Posts an export to the receiver. It does not throw: without a response the export is
+/// ``ReceiverResponse/unavailable(retryAfter:reason:)``.
+package typealias TelemetrySender = @Sendable (TelemetryRequest) async -> ReceiverResponse
+
+/// Whether the exports of a signal work, so that the log says once that they fail and once that they work again.
+struct ExportHealth: Sendable {
+    enum Change: Sendable, Hashable {
+        case fails(reason: String)
+        case works
+    }
+
+    let signal: TelemetryRequest.Signal
+    private var isFailing = false
+
+    init(signal: TelemetryRequest.Signal) { self.signal = signal }
+
+    mutating func change(after response: ReceiverResponse) -> Change? {
+        switch response {
+        case .accepted:
+            defer { isFailing = false }
+            return isFailing ? .works : nil
+        case .refused(let reason), .unavailable(_, let reason):
+            defer { isFailing = true }
+            return isFailing ? nil : .fails(reason: reason)
+        }
+    }
+}
