@@ -51,12 +51,13 @@ struct FramingFuzzTests {
         return bytes
     }
 
-    @Test("20,000 mutations have the same result whole, byte by byte and split at random", arguments: 1...4)
+    @Test("Thousands of mutations have the same result whole, byte by byte and split at random", arguments: 1...4)
     func mutations(seed: Int) async {
         var random = SeededGenerator(seed: UInt64(seed))
         var refused = 0
         var handled = 0
-        for iteration in 0..<5_000 {
+        let count = AllRows.count(5_000, short: 1_500)
+        for iteration in 0..<count {
             // Lets the tests that wait for sockets run.
             if iteration % 50 == 0 { await Task.yield() }
             let original = FramingFuzzTests.seeds[iteration % FramingFuzzTests.seeds.count]
@@ -74,8 +75,8 @@ struct FramingFuzzTests {
             handled += whole.handled.count
         }
         // Both results must be common, or the mutations would test nothing.
-        #expect(refused > 1_000)
-        #expect(handled > 1_000)
+        #expect(refused > count / 5)
+        #expect(handled > count / 5)
     }
 
     private func outcome(_ bytes: [UInt8], cutAt cuts: [Int], ends: Bool) -> MachineDriver.Outcome {

@@ -1,4 +1,5 @@
 import Primitives
+import TestSupport
 import Testing
 
 @testable import LatchkeyAPI
@@ -12,6 +13,20 @@ import Testing
             #expect(table.take(7, at: .seconds(100)) == .admitted(remaining: remaining))
         }
         #expect(table.take(7, at: .seconds(100)) == .refused(retryAfter: 60 / count))
+    }
+
+    @Test("A caller at the limit stays known however many others come, also if its table is full")
+    func flood() {
+        let table = BucketTable(RequestLimits.Quota(count: 3, seconds: 3600))
+        let caller: UInt64 = 7
+        for remaining in (0..<3).reversed() {
+            #expect(table.take(caller, at: .seconds(100)) == .admitted(remaining: remaining))
+        }
+        var random = SeededGenerator(seed: 5)
+        for _ in 0..<40_000 { _ = table.take(random.next(), at: .seconds(100)) }
+        // Those of the caller's own group of slots: there are three times as many as the group has slots.
+        for number in 1...24 { _ = table.take(caller + UInt64(number) << 40, at: .seconds(100)) }
+        #expect(table.take(caller, at: .seconds(100)) == .refused(retryAfter: 1200))
     }
 }
 

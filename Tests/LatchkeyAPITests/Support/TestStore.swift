@@ -16,8 +16,8 @@ struct TestStore: Sendable {
     ///   - timer: Delays commits; nil for the system's.
     init(isShared: Bool = false, delayingBy timer: (any CommitTimer)? = nil) throws {
         directory = try TemporaryDirectory()
-        var configuration = SQLiteConfiguration(path: directory.path + "/test.db")
-        configuration.synchronous = .normal
+        let configuration = SQLiteConfiguration(path: directory.file("test.db"), synchronous: .normal)
+        try Self.empty.get().write(to: URL(fileURLWithPath: configuration.path))
         store = try SQLStore(configuration: configuration, isShared: isShared, delayingBy: timer) {
             [script] (operation, kind, moment) async throws(StorageError) in
             // A check reads and writes; it counts once.
@@ -29,6 +29,17 @@ struct TestStore: Sendable {
             case .after: try await script.end(call)
             }
         }
+    }
+
+    /// A database without rows. A copy is quicker than the migrations of a new file, which StorageTests show.
+    private static let empty: Result<Data, any Error> = Result {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("made.db")
+        let store = try SQLStore(configuration: SQLiteConfiguration(path: path, synchronous: .normal))
+        defer { withExtendedLifetime(store) {} }
+        let copy = directory.file("copy.db")
+        try DatabaseProbe(path: path).connect().execute("VACUUM INTO '\(copy)'")
+        return try Data(contentsOf: URL(fileURLWithPath: copy))
     }
 
     /// Whether a text is in the database's files.

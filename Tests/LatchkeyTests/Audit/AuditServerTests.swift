@@ -92,7 +92,7 @@ import Testing
                 return Int(try DatabaseProbe(path: harness.directory.file("latchkey.db")).number(sql))
             }
             var answered = 0
-            for round in 0..<5 {
+            for round in AllRows.areRun ? Array(0..<5) : [0, 2, 4] {
                 try addPlainEvents(3000, harness, url)
                 let seals = try number("SELECT count(*) FROM audit_seals")
                 let processes = try (0..<(isPostgres ? 2 : 1)).map { _ in

@@ -80,6 +80,11 @@ import Testing
 
     private static let path = "/auth/meetings/resources/zak"
 
+    /// Each row waits for the end of a lease. The short form has each database once, and each kind of provider.
+    private static let kills: [(Database, acceptsRepetitions: Bool)] =
+        AllRows.areRun
+        ? Database.allCases.flatMap { [($0, true), ($0, false)] } : [(.sqlite, true), (.postgres, false)]
+
     /// Has an instance refresh tokens, for a caller that goes, until the provider has replaced the refresh token. The
     /// provider's answer waits for the test.
     private func beginRefresh(_ instances: Instances, _ app: App, _ token: String) async throws {
@@ -98,7 +103,7 @@ import Testing
 
     @Test(
         "After a kill between the provider's answer and its storage the next process repeats the request once",
-        arguments: Database.allCases, [true, false])
+        arguments: kills)
     func killed(database: Database, acceptsRepetitions: Bool) async throws {
         let gate = Gate()
         try await AdminHarness.with(pause: { _ in await gate.pass() }) { harness in
