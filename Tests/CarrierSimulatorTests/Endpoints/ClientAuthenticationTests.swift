@@ -98,7 +98,7 @@ struct ClientAuthenticationTests {
         #expect(try await redeem(carriers, assertion: assertion(["aud": issuer])) == (200, nil))
         #expect(try await redeem(carriers, assertion: assertion(["jti": #""2""#])) == (401, "invalid_client"))
 
-        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let key = try _RSA.Signing.PrivateKey(pemRepresentation: RSAKeyPEM.first)
         let others = self.carriers(.privateKeyJWT(publicKeyPEM: key.publicKey.pemRepresentation))
         others.simulator.setFaults([.clientAssertionStrict], for: "310010")
         for (algorithm, isGood) in [("RS256", false), ("PS256", true)] {
@@ -114,7 +114,7 @@ struct ClientAuthenticationTests {
 
     @Test("An RSA key is accepted too")
     func rsa() async throws {
-        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let key = try _RSA.Signing.PrivateKey(pemRepresentation: RSAKeyPEM.first)
         let carriers = carriers(.privateKeyJWT(publicKeyPEM: key.publicKey.pemRepresentation))
         let signed = try assertion(header: #"{"alg":"RS256"}"#).split(separator: ".").prefix(2).joined(separator: ".")
         let digest = SHA256.hash(data: Array(signed.utf8))

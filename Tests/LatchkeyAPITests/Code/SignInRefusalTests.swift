@@ -108,12 +108,6 @@ struct SignInRefusalTests {
             what: "another nonce", script: { $0.nonce = "another" }, status: 401, error: "invalid_id_token",
             type: "unknownError", says: "(nonce)"),
         Row(
-            what: "another audience", script: { $0.claims["aud"] = "\"client-2\"" }, status: 401,
-            error: "invalid_id_token", type: "unknownError", says: "(audience)"),
-        Row(
-            what: "another issuer", script: { $0.claims["iss"] = "\"https://evil.xcijv.com\"" }, status: 401,
-            error: "invalid_id_token", type: "unknownError", says: "(issuer)"),
-        Row(
             what: "weaker authentication", script: { $0.claims["acr"] = "\"a1\"" }, status: 401,
             error: "invalid_id_token", type: "unknownError", says: "(acr)",
             body: SignInBody().with("acr_values", "\"a3\"")),

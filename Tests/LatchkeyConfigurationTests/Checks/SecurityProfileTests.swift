@@ -1,4 +1,3 @@
-import CryptoExtras
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
@@ -20,7 +19,7 @@ struct SecurityProfileTests {
         """#,
         "rs256": RSAKeyText.jwk(alg: "RS256"), "ps256": RSAKeyText.jwk(alg: "PS256"),
         "certificate": TLSTexts.clientCertificate, "certificate-key": TLSTexts.clientKey,
-        "rsa": (try? _RSA.Signing.PrivateKey(keySize: .bits2048).pemRepresentation) ?? "",
+        "rsa": RSAKeyPEM.first,
     ]
 
     private static func text(_ settings: String, _ client: String = "private_key_file: p256") -> String {

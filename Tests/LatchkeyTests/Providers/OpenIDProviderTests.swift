@@ -162,11 +162,7 @@ import Testing
             Failure(fault: .tokenInvalidGrant, error: "invalid_grant"),
             Failure(fault: .token500, error: "carrier_error"),
             Failure(fault: .idTokenWrongNonce, error: "invalid_id_token"),
-            Failure(fault: .idTokenOtherIssuer, error: "invalid_id_token"),
-            Failure(fault: .idTokenOtherAudience, error: "invalid_id_token"),
-            Failure(fault: .idTokenExpired, error: "invalid_id_token"),
             Failure(fault: .idTokenBadSignature, error: "invalid_id_token"),
-            Failure(fault: .idTokenAlgNone, error: "invalid_id_token"),
             Failure(fault: .userInfoWrongSubject, error: "invalid_id_token"),
         ])
     func failures(row: Failure) async throws {

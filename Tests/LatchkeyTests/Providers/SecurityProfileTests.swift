@@ -12,7 +12,7 @@ import Testing
 /// Sign-ins at a provider that demands what a security profile says, over real sockets, with the profile as the only
 /// setting.
 @Suite(.serialized) struct SecurityProfileTests {
-    private static let privateKey = try? _RSA.Signing.PrivateKey(keySize: .bits2048)
+    private static let privateKey = try? _RSA.Signing.PrivateKey(pemRepresentation: RSAKeyPEM.first)
 
     /// The provider `acme` with a profile, read from a file as an operator writes it.
     private static func provider(

@@ -6,6 +6,7 @@ import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
+import TestSupport
 import Testing
 
 /// Sign-ins of clients that do not authenticate with HTTP Basic.
@@ -41,7 +42,7 @@ import Testing
 
     @Test("private_key_jwt signs in, with every algorithm of a client's key, for every audience")
     func assertion() async throws {
-        let rsa = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let rsa = try _RSA.Signing.PrivateKey(pemRepresentation: RSAKeyPEM.second)
         let ed25519 = Curve25519.Signing.PrivateKey()
         let start: [UInt8] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00]
         let published = (start + Array(ed25519.publicKey.rawRepresentation)).withUnsafeBytes { Data($0) }

@@ -186,7 +186,6 @@ import Testing
             Failure(fault: .tokenInvalidGrant, error: "invalid_grant"),
             Failure(fault: .token500, error: "carrier_error"),
             Failure(fault: .idTokenWrongNonce, error: "invalid_id_token"),
-            Failure(fault: .idTokenBadSignature, error: "invalid_id_token"),
         ])
     func failures(row: Failure) async throws {
         try await withHarness { harness in

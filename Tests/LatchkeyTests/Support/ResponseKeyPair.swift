@@ -2,6 +2,7 @@ import Crypto
 import CryptoExtras
 import OpenIDConnect
 import Primitives
+import TestSupport
 
 /// A client's key for encrypted responses, and the public half that its provider has.
 struct ResponseKeyPair: Sendable {
@@ -9,7 +10,7 @@ struct ResponseKeyPair: Sendable {
     let publicPEM: String
 
     static func rsa() throws -> ResponseKeyPair {
-        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let key = try _RSA.Signing.PrivateKey(pemRepresentation: RSAKeyPEM.third)
         return ResponseKeyPair(privatePEM: key.pemRepresentation, publicPEM: key.publicKey.pemRepresentation)
     }
 

@@ -2,6 +2,7 @@ import Crypto
 import CryptoExtras
 import OpenIDConnect
 import Primitives
+import TestSupport
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -9,24 +10,24 @@ import Primitives
     import Foundation
 #endif
 
-/// A key pair of a carrier. RSA keys are slow to make, so tests share these.
+/// A key pair of a carrier.
 struct TestKey: Sendable {
     enum Pair: Sendable {
         case rsa(_RSA.Signing.PrivateKey)
         case p256(P256.Signing.PrivateKey)
     }
 
-    static let rsa1 = rsa("rsa-1")
-    static let rsa2 = rsa("rsa-2")
+    static let rsa1 = rsa("rsa-1", RSAKeyPEM.first)
+    static let rsa2 = rsa("rsa-2", RSAKeyPEM.second)
     static let ec1 = TestKey(keyID: "ec-1", pair: .p256(P256.Signing.PrivateKey()))
     static let ec2 = TestKey(keyID: "ec-2", pair: .p256(P256.Signing.PrivateKey()))
 
     var keyID: String
     let pair: Pair
 
-    private static func rsa(_ keyID: String) -> TestKey {
+    private static func rsa(_ keyID: String, _ pem: String) -> TestKey {
         do {
-            return TestKey(keyID: keyID, pair: .rsa(try _RSA.Signing.PrivateKey(keySize: .bits2048)))
+            return TestKey(keyID: keyID, pair: .rsa(try _RSA.Signing.PrivateKey(pemRepresentation: pem)))
         } catch {
             fatalError("No RSA key: \(error)")
         }

@@ -3,6 +3,7 @@ import CryptoExtras
 import Foundation
 import OpenIDConnect
 import Primitives
+import TestSupport
 import Testing
 
 @Suite("Client keys")
@@ -180,7 +181,7 @@ struct ClientKeyTests {
     @Test("A text that is not a signing key is refused with the reason")
     func refused() throws {
         let rsa = try #require(Self.rsa)
-        let small = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))
+        let small = try _RSA.Signing.PrivateKey(unsafePEMRepresentation: TLSTexts.weakKey)
         let other = P256.Signing.PrivateKey()
         let ec = PrivateKeyTexts.jwk(Self.p256)
         let jwk = PrivateKeyTexts.jwk(rsa)
