@@ -68,7 +68,7 @@ package struct UseCases: Sendable {
         refresh = Refresh(environment: environment, sessions: sessions, store: store)
         let operators = OperatorDirectory(environment: environment, store: store, answers: TelcoFinderAnswers())
         let completion = SignInCompletion(
-            environment: environment, sessions: sessions, migration: AccountMigration(store: store),
+            environment: environment, sessions: sessions,
             rules: configuration.registration, offerLifetime: configuration.lifetimes.pendingRegistration, store: store,
             vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore)
         signIn = SignInWithCode(

@@ -5,9 +5,7 @@ import StorageModel
 
 /// Account migration: a user who is unknown under one carrier may have an account under a former carrier, which vouches
 /// for that with a port token (the guides' section “Account Migration”).
-struct AccountMigration: Sendable {
-    let store: any IdentityStore
-
+extension IdentityStore {
     /// The user's identities at former carriers, in the order of the port tokens; none if the user is known.
     ///
     /// An invalid port token is logged and otherwise ignored. A former carrier is asked for its keys only if the token
@@ -22,7 +20,7 @@ struct AccountMigration: Sendable {
         let read = relyingParty.read(portTokens: verified.portTokens, for: clientID)
         let tokens = read.compactMap { try? $0.get() }
         let identities = [verified.identity] + tokens.map { Identity(issuer: $0.issuer, subject: $0.subject) }
-        let statuses = try await stored(await store.statuses(of: identities))
+        let statuses = try await stored(await statuses(of: identities))
         let present = statuses.first ?? .unknown
         if case .live = present { return [] }
         for case .failure(let refusal) in read { ignored(IgnoredPortToken(refusal)) }
@@ -59,7 +57,7 @@ struct AccountMigration: Sendable {
     }
 
     func status(of identity: Identity) async throws(SignInError) -> IdentityStatus {
-        let statuses = try await stored(await store.statuses(of: [identity]))
+        let statuses = try await stored(await statuses(of: [identity]))
         return statuses.first ?? .unknown
     }
 }

@@ -56,8 +56,8 @@ struct AttributeCheck {
     private mutating func phone(_ text: String?) -> String? {
         guard let text = self.text(text, .phoneNumber, limit: 32) else { return nil }
         let number = text.hasPrefix("+") ? text.dropFirst() : text[...]
-        let digits = number.utf8.count { (48...57).contains($0) }
-        let others = number.utf8.filter { !(48...57).contains($0) }
+        let digits = number.utf8.count(where: \.isASCIIDigit)
+        let others = number.utf8.filter { !$0.isASCIIDigit }
         guard (5...15).contains(digits), others.allSatisfy("() -.".utf8.contains) else {
             return refuse(.phoneNumber, "is not a phone number")
         }
@@ -68,8 +68,7 @@ struct AttributeCheck {
     private mutating func postalCode(_ text: String?) -> String? {
         guard let text = self.text(text, .postalCode, limit: 16) else { return nil }
         let isCode = text.utf8.allSatisfy { byte in
-            (48...57).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-                || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-")
+            byte.isASCIILetter || byte.isASCIIDigit || " -".utf8.contains(byte)
         }
         return isCode ? text : refuse(.postalCode, "is not a postal code")
     }

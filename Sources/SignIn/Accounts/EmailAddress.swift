@@ -36,14 +36,7 @@ struct EmailAddress: Sendable, Hashable {
     private static func isLabel(_ label: Substring.UTF8View) -> Bool {
         let hyphen = UInt8(ascii: "-")
         guard (1...63).contains(label.count), label.first != hyphen, label.last != hyphen else { return false }
-        return label.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), hyphen, 0x80...:
-                true
-            default: false
-            }
-        }
+        return label.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0 == hyphen || $0 >= 0x80 }
     }
 
     /// Whether IDNA (RFC 5895, UTS #46) keeps a scalar of a lower-case name as it is, including the sharp s and the
@@ -106,12 +99,7 @@ package enum DomainName {
 
     /// Whether a byte is a letter, a digit or a hyphen of ASCII.
     private static func isLDH(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
+        byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "-")
     }
 
     /// Normalizes a U-label or an A-label (UTS #46). The sharp s and the final sigma are letters of their own. The

@@ -119,7 +119,7 @@ extension BackchannelAuthentication {
             throw SignInError(error, codeWasPosted: true)
         }
         if !verified.portTokens.isEmpty { log.begin(.migrate) }
-        let ported = try await completion.migration.formerIdentities(
+        let ported = try await completion.store.formerIdentities(
             of: verified, for: context.client.id, context.relyingParty
         ) { log.write($0) }
         log.begin(.store)

@@ -170,7 +170,7 @@ extension BackchannelAuthentication {
             let isFirst = record.phase == .approved
             guard isFirst || record.phase == .done, let identity = record.identity else { throw .backchannelUnknown }
             // The first time, the audit log tells of it.
-            if !isFirst { try await completion.migration.refuseIfMoved(identity) }
+            if !isFirst { try await completion.store.refuseIfMoved(identity) }
             guard let correlationID = CorrelationID(record.terms.correlationID) else { throw .internalFault }
             let (provider, clientID) = (record.terms.provider, record.terms.clientID)
             let user = verified ?? VerifiedSignIn(identity, userInfo(of: record))
@@ -193,7 +193,7 @@ extension BackchannelAuthentication {
                 if signedIn.wasMoved { log.movedAccount() }
                 return .signedIn(completion.end(started, by: signedIn, correlationID, isRepeated: !isFirst))
             case .unknownUser:
-                try await completion.migration.refuseIfMoved(identity)
+                try await completion.store.refuseIfMoved(identity)
                 guard completion.mustRegister else { throw .backchannelUnknown }
                 return .mustRegister(try await completion.offer(user, of: provider, for: clientID, correlationID))
             case .sessionEnded: throw .backchannelSignedOutSince

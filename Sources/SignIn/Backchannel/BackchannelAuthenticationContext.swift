@@ -160,7 +160,8 @@ final class BackchannelAuthenticationLog {
     func write(pollFailure error: SignInError) {
         var metadata = metadata
         error.write(to: &metadata, failedAt: times.last)
-        environment.logger.warning("\(SignInReport.Kind.backchannelAuthentication.event) poll failed", metadata: metadata)
+        environment.logger.warning(
+            "\(SignInReport.Kind.backchannelAuthentication.event) poll failed", metadata: metadata)
     }
 
     func writeSuccess() {

@@ -51,12 +51,8 @@ package enum LoginHint: Sendable, Hashable {
     private static func isSubject(_ text: String) -> Bool {
         guard let hyphen = text.firstIndex(of: "-"), MCCMNC(String(text[..<hyphen])) != nil else { return false }
         let rest = text[hyphen...].dropFirst()
-        return rest.utf8.contains(where: isLetter)
-            && rest.utf8.allSatisfy { isLetter($0) || "0123456789-_.+/=".utf8.contains($0) }
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+        return rest.utf8.contains(where: \.isASCIILetter)
+            && rest.utf8.allSatisfy { $0.isASCIILetter || "0123456789-_.+/=".utf8.contains($0) }
     }
 }
 
@@ -94,12 +90,10 @@ package struct PhoneNumber: Sendable, Hashable {
 
     /// The digits of a text that has digits and visual separators only (RFC 3966 section 3); nil for any other.
     fileprivate static func digits(_ text: Substring) -> String? {
-        guard text.utf8.allSatisfy({ isDigit($0) || "-.()".utf8.contains($0) }) else { return nil }
-        let digits = text.utf8.filter(isDigit)
+        guard text.utf8.allSatisfy({ $0.isASCIIDigit || "-.()".utf8.contains($0) }) else { return nil }
+        let digits = text.utf8.filter(\.isASCIIDigit)
         return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     /// Whether the digits begin with a country code, and are as many as numbers of that country may have.
     private static func isInternational(_ digits: String) -> Bool {
@@ -176,8 +170,7 @@ private struct TelephoneURI {
     }
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        byte.isASCIILetter || byte.isASCIIDigit
     }
 }
 
@@ -225,12 +218,10 @@ package struct UserHint: Sendable, Hashable {
     private static func phoneNumber(_ text: String) -> String? {
         let lower = text.lowercased()
         let number = lower.hasPrefix("tel:") ? lower.dropFirst(4).prefix { $0 != ";" } : lower[...]
-        guard number.utf8.allSatisfy({ isDigit($0) || "+-.() ".utf8.contains($0) }) else { return nil }
-        let digits = number.utf8.filter(isDigit)
+        guard number.utf8.allSatisfy({ $0.isASCIIDigit || "+-.() ".utf8.contains($0) }) else { return nil }
+        let digits = number.utf8.filter(\.isASCIIDigit)
         return digits.count >= 7 ? String(decoding: digits, as: UTF8.self) : nil
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
     private static func isVisible(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 

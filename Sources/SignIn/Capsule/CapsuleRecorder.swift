@@ -157,8 +157,8 @@ extension CapsuleRecorder? {
     /// - Parameters:
     ///   - correlationID: Is in the error; nil for an operation that names none.
     ///   - sentNames: As in ``SignInError/with(_:_:)``.
-    ///   - failed: Called with the failure, whether or not capsules are made. Returns what the capsule is about; nil for
-    ///     a failure that leaves none.
+    ///   - failed: Called with the failure, whether or not capsules are made. Returns what the capsule is about; nil
+    ///     for a failure that leaves none.
     func recording<Value>(
         as correlationID: CorrelationID? = nil, _ sentNames: [String: String] = [:],
         _ operation: () async throws(SignInError) -> Value, failed: (SignInError) -> CapsuleSubject?

@@ -193,10 +193,8 @@ struct CapsuleShape {
         guard (1...255).contains(host.utf8.count) else { return false }
         var digits = 0
         for byte in host.utf8 {
-            let isDigit = (0x30...0x39).contains(byte)
-            digits = isDigit ? digits + 1 : 0
-            let isLetter = (0x61...0x7A).contains(byte | 0x20)
-            guard digits < 7, isDigit || isLetter || [0x2D, 0x2E, 0x3A, 0x5B, 0x5D].contains(byte) else {
+            digits = byte.isASCIIDigit ? digits + 1 : 0
+            guard digits < 7, byte.isASCIIDigit || byte.isASCIILetter || "-.:[]".utf8.contains(byte) else {
                 return false
             }
         }
@@ -238,7 +236,7 @@ struct CapsuleShape {
 
     /// At most eight digits as they are: seconds.
     private mutating func number(_ text: String) -> String {
-        let isNumber = (1...8).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let isNumber = (1...8).contains(text.utf8.count) && text.utf8.allSatisfy(\.isASCIIDigit)
         return isNumber ? text : pseudonyms.pseudonym(of: text)
     }
 
@@ -341,7 +339,7 @@ struct Pseudonyms {
 
         private static func hasScheme(_ bytes: String.UTF8View) -> Bool {
             guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes.index(after: colon) < bytes.endIndex,
-                let first = bytes.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first | 0x20)
+                bytes.first?.isASCIILetter == true
             else { return false }
             return bytes[..<colon].allSatisfy { byte in
                 isOfWord(byte) && byte != UInt8(ascii: "_") || "+.".utf8.contains(byte)
@@ -349,12 +347,7 @@ struct Pseudonyms {
         }
 
         private static func isOfWord(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
+            byte.isASCIILetter || byte.isASCIIDigit || "-_".utf8.contains(byte)
         }
     }
 

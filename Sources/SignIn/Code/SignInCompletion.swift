@@ -15,11 +15,10 @@ struct SignInCompletion: UseCase {
 
     let environment: Environment
     let sessions: Sessions
-    let migration: AccountMigration
     let rules: RegistrationRules
     /// How long the offer of a registration is valid, in seconds.
     let offerLifetime: Int64
-    let store: any RegistrationStore
+    let store: any RegistrationStore & IdentityStore
     let vault: TokenVault
     let claimsVault: ClaimsVault
     let oneTimeStore: EncryptedOneTimeStore

@@ -115,7 +115,7 @@ package struct SignInWithCode: UseCase {
         _ verified: VerifiedSignIn, _ run: SignInRun, _ turn: Idempotency.Turn
     ) async throws(SignInError) -> SignInOutcome {
         if !verified.portTokens.isEmpty { run.begin(.migrate) }
-        let ported = try await completion.migration.formerIdentities(
+        let ported = try await completion.store.formerIdentities(
             of: verified, for: run.client.id, run.relyingParty
         ) { run.log.write($0) }
         run.begin(.store)
@@ -130,7 +130,7 @@ package struct SignInWithCode: UseCase {
         // signed out since, or was moved.
         guard let signedIn else {
             if let use = verified.operatorTokenUse { try await oneTimeStore.spend(use) }
-            switch try await completion.migration.status(of: verified.identity) {
+            switch try await completion.store.status(of: verified.identity) {
             case .unknown where completion.mustRegister: break
             case .live: throw .signedOutSince
             default: throw .identityMoved

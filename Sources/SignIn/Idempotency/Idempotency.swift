@@ -197,7 +197,7 @@ struct Idempotency: Sendable {
             return try recalled.get()
         case .success(.verified(let verified, _)) where turn.isStored:
             // The user may have registered with the first response, and signed out since.
-            if case .live(let user) = try await AccountMigration(store: store).status(of: verified.identity),
+            if case .live(let user) = try await store.status(of: verified.identity),
                 table.wasSignedOut(user, since: turn.key, at: clock.now())
             {
                 throw .signedOutSince

@@ -91,7 +91,8 @@ extension EncryptionKey: Redacted {}
 // AES-GCM (NIST SP 800-38D) as everything that is encrypted in the store has it: a random nonce (12 bytes), the
 // ciphertext and the tag (16 bytes), one behind the other.
 extension SymmetricKey {
-    /// A key that a secret text stands for, apart for each purpose (HKDF-SHA-256, RFC 5869). It does not reveal the text.
+    /// A key that a secret text stands for, apart for each purpose (HKDF-SHA-256, RFC 5869), which does not reveal the
+    /// text.
     init(derivedFrom text: String, for purpose: String) {
         self = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(text.utf8)), info: Array(purpose.utf8), outputByteCount: 32)

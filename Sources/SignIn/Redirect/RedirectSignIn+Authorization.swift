@@ -69,7 +69,7 @@ extension RedirectSignIn {
         var pending = pending
         pending.leg = .authorization(network: network, nonce: nonce, codeVerifier: codeVerifier)
         let state = try await keep(pending)
-        let request = RedirectRules(target: target).authorizationRequest(
+        let request = target.authorizationRequest(
             pending, state: state, nonce: confirmsNonce ? nonce : nil, challenge: codeVerifier.challenge,
             loginHintToken: loginHintToken)
         return (pending, request)
@@ -106,18 +106,18 @@ extension RedirectSignIn {
 }
 
 /// What decides a sign-in by redirects besides the store: the provider, as configured and with its metadata.
-struct RedirectRules: Sendable {
-    let target: SignInTarget
-
-    /// What an accepted response brings.
-    enum Accepted: Sendable {
+extension SignInTarget {
+    /// What an accepted authorization response brings.
+    enum AcceptedResponse: Sendable {
         /// The carrier that the user chose.
         case carrier(MCCMNC)
         case code(Secret, network: MCCMNC?)
     }
 
-    func discover(_ network: MCCMNC?, for pending: PendingRedirect) async throws(SignInError) -> ProviderMetadata {
-        try await target.discover(network, for: pending.clientID, pending.correlationID)
+    private func discover(_ network: MCCMNC?, for pending: PendingRedirect) async throws(SignInError)
+        -> ProviderMetadata
+    {
+        try await discover(network, for: pending.clientID, pending.correlationID)
     }
 
     /// The request for the provider.
@@ -131,7 +131,7 @@ struct RedirectRules: Sendable {
         var request = AuthorizationRequest(
             clientID: pending.clientID, redirectURI: start.callbackURL, scopes: start.demand.scopes, state: state,
             nonce: nonce, codeChallenge: challenge,
-            correlationID: target.usesNetworkDiscovery ? pending.correlationID : nil)
+            correlationID: usesNetworkDiscovery ? pending.correlationID : nil)
         request.loginHintToken = loginHintToken
         request.loginHint = start.demand.loginHint
         request.acrValues = start.demand.acrValues
@@ -139,26 +139,26 @@ struct RedirectRules: Sendable {
         request.prompt = start.demand.prompt
         request.maximumAuthenticationAge = start.demand.maximumAge
         request.dpopKey = pending.dpopKey
-        request.responseMode = target.server.responseMode
-        request.repeatsRedirectURI = target.mobileOperator != nil
+        request.responseMode = server.responseMode
+        request.repeatsRedirectURI = mobileOperator != nil
         return request
     }
 
     /// Checks the response to a sign-in of this browser.
     func accept(
         _ response: AuthorizationResponse, for pending: PendingRedirect
-    ) async throws(SignInError) -> Accepted {
+    ) async throws(SignInError) -> AcceptedResponse {
         if let clientID = response.clientID, clientID != pending.clientID { throw .responseOfOtherClient }
         if let error = response.error {
             try await checkIssuerOfError(response, pending)
-            throw target.mobileOperator != nil ? .refusedByOperator(error) : .refusedAtAuthorization(error)
+            throw mobileOperator != nil ? .refusedByOperator(error) : .refusedAtAuthorization(error)
         }
         guard case .authorization(let asked, _, _) = pending.leg else {
             guard let network = response.network else { throw .carrierNotChosen }
             return .carrier(network)
         }
-        let network = asked ?? (target.usesNetworkDiscovery ? response.network : nil)
-        guard network != nil || !target.usesNetworkDiscovery else { throw .carrierNotNamed }
+        let network = asked ?? (usesNetworkDiscovery ? response.network : nil)
+        guard network != nil || !usesNetworkDiscovery else { throw .carrierNotNamed }
         try await checkIssuer(response, network, pending)
         guard let code = response.code else { throw .codeMissing }
         return .code(code, network: network)
@@ -170,7 +170,7 @@ struct RedirectRules: Sendable {
         _ response: AuthorizationResponse, _ pending: PendingRedirect
     ) async throws(SignInError) {
         guard case .authorization(let asked, _, _) = pending.leg else { return }
-        let network = asked ?? (target.usesNetworkDiscovery ? response.network : nil)
+        let network = asked ?? (usesNetworkDiscovery ? response.network : nil)
         guard let provider = try? await discover(network, for: pending) else { return }
         try checkIssuer(response.issuer, of: provider)
     }
@@ -192,7 +192,7 @@ struct RedirectRules: Sendable {
     /// always name it (RFC 9207 section 2.4).
     private func checkIssuer(_ named: String?, of provider: ProviderMetadata) throws(SignInError) {
         guard let issuer = named else {
-            guard target.server.requiresIssuer ?? provider.namesIssuerInResponses else { return }
+            guard server.requiresIssuer ?? provider.namesIssuerInResponses else { return }
             throw .issuerNotNamed
         }
         guard provider.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }

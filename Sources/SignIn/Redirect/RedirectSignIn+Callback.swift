@@ -41,7 +41,7 @@ extension RedirectSignIn {
         var request: SignInRequest
         do throws(SignInError) {
             let target = try providers.find(pending.start.provider)
-            switch try await RedirectRules(target: target).accept(response, for: pending) {
+            switch try await target.accept(response, for: pending) {
             case .carrier(let network):
                 return try await sendToProvider(
                     pending, target, at: network, loginHintToken: response.loginHintToken, browser)

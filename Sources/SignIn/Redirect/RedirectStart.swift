@@ -130,9 +130,7 @@ package enum AppRedirectURI {
             var rest = afterScheme.dropFirst(host.count)
             if rest.first == ":" {
                 let port = rest.dropFirst().prefix { $0 != "/" && $0 != "?" }
-                guard (1...5).contains(port.utf8.count), port.utf8.allSatisfy({ (48...57).contains($0) }) else {
-                    return nil
-                }
+                guard (1...5).contains(port.utf8.count), port.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
                 rest = rest.dropFirst(1 + port.count)
             }
             guard rest.isEmpty || rest.first == "/" || rest.first == "?" else { return nil }
