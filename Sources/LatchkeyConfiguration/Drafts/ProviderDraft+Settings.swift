@@ -43,18 +43,18 @@ extension ProviderDraft {
                 + "contradicts it is refused. For oidc only."
         ).of(.oidc),
         Setting(
-            "response_mode", .choice, \.provider.responseMode,
+            "response_mode", .choice, \.provider.rules.responseMode,
             "form_post: the provider sends the browser back with a form; query: with a redirect; jwt, query.jwt or "
                 + "form_post.jwt: with a signed response (JARM), and no other is accepted; for oidc only. The default "
                 + "is query."
         ).withoutDefault().of(.oidc, .oauth2),
         Setting(
-            "require_iss", .optional(.flag()), \.provider.requiresIssuer,
+            "require_iss", .optional(.flag()), \.provider.rules.requiresIssuer,
             "Whether every authorization response must name its issuer (RFC 9207). By default it must if the "
                 + "provider's metadata says that it does. With false it need not even then: for metadata that is "
                 + "wrong. An issuer that is named must be right."),
         Setting(
-            "initiate_login_client", .optional(.clientID), \.provider.loginInitiationClient,
+            "initiate_login_client", .optional(.clientID), \.provider.rules.loginInitiationClient,
             "The client whose sign-ins the provider or another site may initiate (OpenID Connect Core section 4). By "
                 + "default nobody may. For oidc only."
         ).of(.oidc),
@@ -82,26 +82,26 @@ extension ProviderDraft {
                 + "oidc only."
         ).withoutDefault().of(.oidc, .camara),
         Setting(
-            "backchannel_token_delivery_mode", .choice, \.provider.backchannelTokenDelivery,
+            "backchannel_token_delivery_mode", .choice, \.provider.rules.backchannelTokenDelivery,
             "Backchannel authentication (CIBA), and how the provider delivers its tokens, as registered for the "
                 + "clients. poll: the provider is asked; ping: it is also asked once it has notified this server; off: "
                 + "there is none. The default is off. For oidc only."
         ).withoutDefault().of(.oidc),
         Setting(
-            "store_tokens", .flag(), \.provider.storesTokens,
+            "store_tokens", .flag(), \.provider.rules.storesTokens,
             "Stores the access and refresh tokens of its sign-ins for its resources, encrypted with "
                 + "encryption_keys."
         ).of(.oidc, .oauth2),
         Setting(
-            "resources", .resources, \.provider.resources,
+            "resources", .resources, \.provider.rules.resources,
             "The resources that signed-in users can fetch with their tokens, by name, each with the url that returns "
                 + "it as JSON to a GET request."
         ).of(.oidc, .oauth2),
         Setting(
-            "backchannel_logout", .flag("on", "off"), \.provider.backchannelLogout,
+            "backchannel_logout", .flag("on", "off"), \.provider.rules.endsSessions,
             "Whether the provider may end the sessions that it signed in; for oidc only."),
         Setting(
-            "id_token_hint", .flag("on", "off"), \.provider.idTokenHint,
+            "id_token_hint", .flag("on", "off"), \.provider.rules.keepsIDTokens,
             "Whether logout at the provider sends the ID token of the sign-in, which is stored with the session, "
                 + "encrypted; for oidc only."),
         Setting(

@@ -139,7 +139,7 @@ extension BackchannelAuthentication {
             relyingParty: provider?.server?.relyingParty, network: MCCMNC(terms.network), times: log.stepTimes,
             requested: [
                 ("operation", .name(log.operation)),
-                ("delivery_mode", provider?.openID?.backchannelTokenDeliveryMode.map { .name($0.rawValue) }),
+                ("delivery_mode", provider?.openID?.backchannelTokenDelivery.mode.map { .name($0.rawValue) }),
                 ("redirect_uri", terms.redirectURI.isEmpty ? nil : .text(terms.redirectURI)),
                 ("scopes", words(terms.scope)), ("acr_values", words(terms.acrValues)),
                 ("context", terms.context.map { .secret(Secret($0)) }),

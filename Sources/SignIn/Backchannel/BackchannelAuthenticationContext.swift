@@ -14,9 +14,9 @@ struct BackchannelAuthenticationContext: Sendable {
 
     var relyingParty: RelyingParty { target.relyingParty }
     /// How a provider that is no carrier delivers the tokens; nil for a carrier, whose notification has them.
-    var deliveryMode: BackchannelTokenDeliveryMode? { target.provider.openID?.backchannelTokenDeliveryMode }
+    var deliveryMode: BackchannelTokenDeliveryMode? { target.provider.openID?.backchannelTokenDelivery.mode }
     /// Whether the provider's tokens are stored for later use.
-    var storesTokens: Bool { target.server.storesTokens }
+    var storesTokens: Bool { target.server.rules.storesTokens }
     var scopes: [String] { Self.words(terms.scope) }
     var acrValues: [String] { Self.words(terms.acrValues) }
     var prompt: [Prompt] { terms.prompt.map(Prompt.stored) ?? [] }
@@ -44,7 +44,7 @@ extension BackchannelAuthentication {
             }
             guard network != nil else { throw .internalFault }
         } else {
-            guard target.provider.openID?.backchannelTokenDeliveryMode != nil else { throw .backchannelOff }
+            guard target.provider.openID?.backchannelTokenDelivery.mode != nil else { throw .backchannelOff }
             guard client.authentication != .publicClient else { throw .clientCannotAuthenticate }
         }
         let carrier = try await target.discover(network, for: id, correlationID)

@@ -35,7 +35,7 @@ struct RedirectRules: Sendable {
         request.prompt = start.prompt
         request.maximumAuthenticationAge = pending.authentication.maximumAge
         request.dpopKey = pending.dpopKey
-        request.responseMode = target.server.responseMode
+        request.responseMode = target.server.rules.responseMode
         request.repeatsRedirectURI = target.mobileOperator != nil
         return request
     }
@@ -88,7 +88,7 @@ struct RedirectRules: Sendable {
     /// always name it (RFC 9207 section 2.4).
     private func checkIssuer(_ named: String?, of provider: ProviderMetadata) throws(SignInError) {
         guard let issuer = named else {
-            guard target.server.requiresIssuer ?? provider.namesIssuerInResponses else { return }
+            guard target.server.rules.requiresIssuer ?? provider.namesIssuerInResponses else { return }
             throw .issuerNotNamed
         }
         guard provider.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }
