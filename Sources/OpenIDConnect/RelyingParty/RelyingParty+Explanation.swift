@@ -65,12 +65,6 @@ extension RelyingParty {
             .init(issuer: issuer?.text ?? "", clients: clients, rules: rules, now: clock.now()))
     }
 
-    /// The header and the claims of a signed token, not verified; nil where they cannot be read.
-    package func unverifiedContents(of token: Secret) -> (header: JSONObject?, claims: JSONObject?) {
-        let compact = CompactToken(token, maximumBytes: configuration.idTokenRules.maximumBytes)
-        return (compact?.header, compact?.payload.object)
-    }
-
     private func keysForExplanation(of provider: ProviderMetadata) async -> Result<JSONWebKeySet, OIDCError> {
         do throws(OIDCError) {
             return .success(try await signingKeys(of: provider))
