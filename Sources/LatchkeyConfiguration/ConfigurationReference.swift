@@ -1,22 +1,12 @@
+internal import Primitives
+
 /// The keys of the configuration.
 public enum ConfigurationReference {
     /// All keys in the reference's order. Those of a client (`zenkey.clients[].id`), of an API key and of a provider
     /// (`providers[].kind`) follow the list or group that they belong to.
     public static let keys: [ConfigurationKey] = Settings.all.filter { $0.successor == nil }.flatMap { setting in
-        let key = ConfigurationKey(setting, defaults: Configuration())
-        func items<Draft>(_ settings: [Setting<Draft>], _ draft: Draft) -> [ConfigurationKey] {
-            settings.map { ConfigurationKey($0, in: setting.name, defaults: draft) }
-        }
-        switch setting.name {
-        case ClientDraft.setting.name: return [key] + items(ClientDraft.settings, ClientDraft())
-        case "api_keys": return [key] + items(APIKeyDraft.settings, APIKeyDraft())
-        case ProviderDraft.setting.name:
-            let operators = ProviderDraft.operatorSettings.map {
-                ConfigurationKey($0, in: "\(setting.name)[].operators", defaults: ProviderDraft())
-            }
-            return [key] + items(ProviderDraft.settings, ProviderDraft()) + operators
-        default: return [key]
-        }
+        [ConfigurationKey(setting, defaults: Configuration())]
+            + SettingGroup.all.filter { $0.list.prefix { $0 != "[" } == setting.name }.flatMap(\.keys)
     }
 
     /// The values of a configuration by key, in the reference's order, each on one line, with secrets redacted. Keys of
@@ -52,6 +42,37 @@ public enum ConfigurationReference {
 
     static let environmentFileSuffix = "_FILE"
     static let optionFileSuffix = "-file"
+}
+
+/// The settings of each group in a list, such as a client.
+struct SettingGroup: Sendable {
+    /// The key that holds the groups.
+    let list: String
+    /// The name of its schema.
+    let definition: String
+    let keys: [ConfigurationKey]
+    let schema: JSONValue
+    /// The names of its secrets. `telco_finder.private_key` is the key private_key of a group.
+    let secrets: [String]
+
+    private init<Draft>(
+        _ list: String, _ definition: String, _ settings: [Setting<Draft>], defaults: Draft, isText: Bool = false
+    ) {
+        self.list = list
+        self.definition = definition
+        keys = settings.map { ConfigurationKey($0, in: list, defaults: defaults) }
+        schema = ConfigurationSchema.group(of: settings, defaults: defaults, isText: isText).json
+        secrets = settings.filter(\.isSecret).compactMap { $0.name.split(separator: ".").last.map(String.init) }
+    }
+
+    static let all = [
+        SettingGroup("api_keys", "api_key", APIKeyDraft.settings, defaults: APIKeyDraft(), isText: true),
+        SettingGroup(ClientDraft.setting.name, "client", ClientDraft.settings, defaults: ClientDraft(), isText: true),
+        SettingGroup(ProviderDraft.setting.name, "provider", ProviderDraft.settings, defaults: ProviderDraft()),
+        SettingGroup(
+            ProviderDraft.setting.name + "[].operators", "operator", ProviderDraft.operatorSettings,
+            defaults: ProviderDraft()),
+    ]
 }
 
 /// One key of the configuration.

@@ -15,22 +15,13 @@ public enum ConfigurationSchema {
         ]
         members +=
             group(of: Settings.all, defaults: Configuration()).json.object?.members.map { ($0.name, $0.value) } ?? []
-        members.append(
-            (
-                "definitions",
-                .object(of: [
-                    ("api_key", group(of: APIKeyDraft.settings, defaults: APIKeyDraft(), isText: true).json),
-                    ("client", group(of: ClientDraft.settings, defaults: ClientDraft(), isText: true).json),
-                    ("provider", group(of: ProviderDraft.settings, defaults: ProviderDraft()).json),
-                    ("operator", group(of: ProviderDraft.operatorSettings, defaults: ProviderDraft()).json),
-                ])
-            ))
+        members.append(("definitions", .object(of: SettingGroup.all.map { ($0.definition, $0.schema) })))
         return .object(of: members)
     }
 
     private typealias Leaf = (path: [String], schema: JSONValue)
 
-    private static func group<Root>(
+    static func group<Root>(
         of settings: [Setting<Root>], defaults: Root, isText: Bool = false
     ) -> ValueSchema {
         let leaves = settings.flatMap { setting in

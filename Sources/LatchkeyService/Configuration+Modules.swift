@@ -113,7 +113,7 @@ extension Configuration {
             party.discovery = provider.discovery
             // Operators agree with each client whether it must use DPoP (CAMARA Security and Interoperability Profile
             // r4.2, section "Sender-Constrained Tokens"). Their metadata tells only that they support it.
-            party.prefersBoundTokens = provider.storesTokens || provider.kind == .camara
+            party.prefersBoundTokens = provider.rules.storesTokens || provider.kind == .camara
             // The operator's API names the user, too.
             party.requiresIDTokens = provider.kind != .camara
             party.signedBackchannelRequests =
@@ -152,11 +152,8 @@ extension Configuration {
                     clock: clock, logger: logger))
         }
         func server(_ provider: Provider) -> AuthorizationServer {
-            var server = AuthorizationServer(party(provider), clients: provider.clients)
-            server.responseMode = provider.responseMode
-            server.requiresIssuer = provider.requiresIssuer
-            server.storesTokens = provider.storesTokens
-            server.resources = provider.resources
+            var server = AuthorizationServer(party(provider), clients: provider.clients, provider.rules)
+            server.rules.requiresBindingMessage = provider.profile != nil
             return server
         }
         return Providers(
@@ -168,7 +165,7 @@ extension Configuration {
                         .carriers(
                             .init(discoveryUI: zenkey.discoveryUIURL, authorizationURL: zenkey.authorizationURL),
                             server(provider))
-                    case .oidc: .openID(provider.openID, server(provider))
+                    case .oidc: .openID(server(provider))
                     case .oauth2: .oauth2(server(provider))
                     case .camara:
                         .mobileOperators(
@@ -204,16 +201,5 @@ extension Configuration.Provider {
             issuer: issuer, authorizationEndpoint: endpoints.authorization, tokenEndpoint: endpoints.token,
             userEndpoint: endpoints.user
         ).discovery
-    }
-
-    /// What only an OpenID provider has.
-    fileprivate var openID: SignIn.Provider.OpenID {
-        var openID = SignIn.Provider.OpenID()
-        openID.loginInitiation = loginInitiationClient.map { .init(issuer: issuer.text, clientID: $0) }
-        openID.backchannelTokenDeliveryMode = backchannelTokenDelivery.mode
-        openID.requiresBindingMessage = profile != nil
-        openID.endsSessions = backchannelLogout
-        openID.keepsIDTokens = idTokenHint
-        return openID
     }
 }

@@ -190,7 +190,7 @@ public final class LatchkeyService: Sendable {
         guard !providers.all.isEmpty else {
             throw LatchkeyStartError(.configuration, "neither zenkey.discovery_url nor providers is set")
         }
-        guard !configuration.vaultKeys.isEmpty || !configuration.providers.contains(where: \.storesTokens) else {
+        guard !configuration.vaultKeys.isEmpty || !configuration.providers.contains(where: \.rules.storesTokens) else {
             throw LatchkeyStartError(
                 .configuration, "a provider has store_tokens, and encryption_keys is not set")
         }

@@ -14,10 +14,10 @@ package struct KitSettings: Sendable {
     var isOfCarriers: Bool { provider.kind == .zenkey }
     var idTokenTypes: [IDTokenType] { provider.relyingParty.idTokenRules.types }
     var algorithms: Set<SigningAlgorithm> { client.signingAlgorithms }
-    var responseMode: AuthorizationResponseMode { provider.responseMode }
+    var responseMode: AuthorizationResponseMode { provider.rules.responseMode }
     var isSignedResponse: Bool { responseMode.isSigned }
     var dpop: FeatureUse { provider.relyingParty.dpop }
-    var requiresIssuer: Bool? { provider.requiresIssuer }
+    var requiresIssuer: Bool? { provider.rules.requiresIssuer }
 
     // The words of reports.
 

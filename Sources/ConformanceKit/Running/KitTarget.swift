@@ -202,7 +202,7 @@ struct KitTarget: Sendable {
         var provider = provider
         provider.issuer = issuer
         provider.clients = [client]
-        provider.resources = [:]
+        provider.rules.resources = [:]
         return provider
     }
 

@@ -33,7 +33,7 @@ extension ConfigurationCheck {
 
     private mutating func warnOfPings() {
         guard configuration.publicURL == nil else { return }
-        for provider in configuration.providers where provider.backchannelTokenDelivery == .ping {
+        for provider in configuration.providers where provider.rules.backchannelTokenDelivery == .ping {
             warn(
                 "providers.\(provider.id).backchannel_token_delivery_mode",
                 "is ping, and public_url is not set: client-metadata cannot print the address for notifications",

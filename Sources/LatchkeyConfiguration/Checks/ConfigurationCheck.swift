@@ -41,7 +41,7 @@ struct ConfigurationCheck {
     /// Tokens are stored encrypted or not at all. The demonstration generates a key.
     mutating func requireVaultKey(given: Set<String>) {
         let key = "encryption_keys"
-        guard let provider = configuration.providers.first(where: \.storesTokens), configuration.vaultKeys.isEmpty
+        guard let provider = configuration.providers.first(where: \.rules.storesTokens), configuration.vaultKeys.isEmpty
         else { return }
         // A refused value has been reported; an empty list has not.
         let isReported = [key, "vault.encryption_keys"].contains { key in

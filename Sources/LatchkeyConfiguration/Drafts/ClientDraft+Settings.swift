@@ -4,7 +4,9 @@ internal import SignIn
 
 /// The keys of a client.
 extension ClientDraft {
-    static let settings: [Setting<ClientDraft>] = [
+    static let settings = ofAll + ofOpenID.map { $0.of(.zenkey, .oidc) } + ofSessions
+
+    private static let ofAll: [Setting<ClientDraft>] = [
         Setting("id", .clientID, \.client.id, "The client_id of the app at the carriers."),
         Setting(
             "secret", .optional(.clientSecret), \.secret, isSecret: true,
@@ -89,56 +91,53 @@ extension ClientDraft {
         Setting(
             "nonce", .choice, \.client.nonce,
             "client: the app makes its own nonce; issued: only a nonce that this server has issued is accepted, once."),
+    ]
+
+    /// Of ID tokens, userinfo and signed responses.
+    private static let ofOpenID: [Setting<ClientDraft>] = [
         Setting(
             "id_token_signed_response_alg", .optional(.choice), \.client.idTokenSigningAlgorithm,
             "The only algorithm that the client's ID tokens and logout tokens may be signed with. By default RS256 and "
-                + "ES256 are accepted, as far as the provider's metadata lists them."
-        ).of(.zenkey, .oidc),
+                + "ES256 are accepted, as far as the provider's metadata lists them."),
         Setting(
             "id_token_encrypted_response_alg", .optional(.choice), \.idTokens.algorithm,
             "How the client's ID tokens are encrypted: RSA-OAEP-256 with an RSA decryption_key, ECDH-ES with one of "
-                + "P-256. Then no other is accepted. By default none is encrypted."
-        ).of(.zenkey, .oidc),
+                + "P-256. Then no other is accepted. By default none is encrypted."),
         Setting(
             "id_token_encrypted_response_enc", .optional(.choice), \.idTokens.encryption,
-            "How the content of encrypted ID tokens is encrypted. The default is A256GCM."
-        ).of(.zenkey, .oidc),
+            "How the content of encrypted ID tokens is encrypted. The default is A256GCM."),
         Setting(
             "decryption_key", .optional(.decryptionKey), \.decryptionKey.key, isSecret: true,
             "The private key that decrypts ID tokens and userinfo, in PEM or as a JSON Web Key: RSA of at least 2048 "
-                + "bits, or P-256. /.well-known/jwks.json has its public half."
-        ).of(.zenkey, .oidc),
+                + "bits, or P-256. /.well-known/jwks.json has its public half."),
         Setting(
             "decryption_key_id", .optional(.keyID), \.decryptionKey.id,
-            "The kid of decryption_key, as private_key_id."
-        ).of(.zenkey, .oidc),
+            "The kid of decryption_key, as private_key_id."),
         Setting(
             "other_decryption_key", .optional(.decryptionKey), \.otherDecryptionKey.key, isSecret: true,
-            "A second key that decrypts, too, and is not published: the next decryption_key, or the one before."
-        ).of(.zenkey, .oidc),
+            "A second key that decrypts, too, and is not published: the next decryption_key, or the one before."),
         Setting(
             "other_decryption_key_id", .optional(.keyID), \.otherDecryptionKey.id,
-            "The kid of other_decryption_key, as private_key_id."
-        ).of(.zenkey, .oidc),
+            "The kid of other_decryption_key, as private_key_id."),
         Setting(
             "userinfo_signed_response_alg", .optional(.choice), \.client.userInfoSigningAlgorithm,
             "The algorithm that userinfo responses must be signed with. By default a response may be plain JSON, or "
-                + "signed with RS256 or ES256."
-        ).of(.zenkey, .oidc),
+                + "signed with RS256 or ES256."),
         Setting(
             "userinfo_encrypted_response_alg", .optional(.choice), \.userInfo.algorithm,
             "How userinfo responses are encrypted for the client, as id_token_encrypted_response_alg. Then no other is "
-                + "accepted. By default none is encrypted."
-        ).of(.zenkey, .oidc),
+                + "accepted. By default none is encrypted."),
         Setting(
             "userinfo_encrypted_response_enc", .optional(.choice), \.userInfo.encryption,
-            "How the content of encrypted userinfo responses is encrypted. The default is A256GCM."
-        ).of(.zenkey, .oidc),
+            "How the content of encrypted userinfo responses is encrypted. The default is A256GCM."),
         Setting(
             "authorization_signed_response_alg", .choice, \.client.responseSigningAlgorithm,
             "The algorithm that authorization responses must be signed with, where the provider's response_mode is a "
                 + "jwt. The default is RS256."
-        ).withoutDefault().of(.zenkey, .oidc),
+        ).withoutDefault(),
+    ]
+
+    private static let ofSessions: [Setting<ClientDraft>] = [
         Setting(
             "sessions.access_lifetime", .optional(.seconds(1...31_536_000)), \.client.sessions.access,
             "Replaces the general value for this client's sessions."),

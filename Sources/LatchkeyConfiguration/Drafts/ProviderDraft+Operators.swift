@@ -53,8 +53,8 @@ extension ProviderDraft {
                 draft.provider.clients = [client]
                 draft.provider.mobileOperator = draft.mobileOperator
                 draft.provider.telcoFinder = finder
-                draft.provider.backchannelLogout = false
-                draft.provider.idTokenHint = false
+                draft.provider.rules.endsSessions = false
+                draft.provider.rules.keepsIDTokens = false
                 return draft.provider
             }
         }

@@ -16,11 +16,11 @@ extension ProviderDraft {
                 "dpop", &provider.relyingParty.dpop, isOneOf: [.always], usually: .always, orElse: "mtls: always",
                 &context)
         }
-        demands.set("require_iss", &provider.requiresIssuer, to: true, &context)
+        demands.set("require_iss", &provider.rules.requiresIssuer, to: true, &context)
         if profile.signsMessages {
             demands.set("request_object", &provider.relyingParty.signedRequestObjects, to: .always, &context)
             let signed = AuthorizationResponseMode.allCases.filter(\.isSigned)
-            demands.check("response_mode", &provider.responseMode, isOneOf: signed, usually: .jwt, &context)
+            demands.check("response_mode", &provider.rules.responseMode, isOneOf: signed, usually: .jwt, &context)
         }
         for index in clients.indices {
             demands.place = clients[index].place

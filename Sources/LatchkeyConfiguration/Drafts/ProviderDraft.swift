@@ -86,11 +86,11 @@ struct ProviderDraft: GroupDraft {
         if let problem = loginInitiationProblem {
             context.refuse(place.origin, "has initiate_login_client, but \(problem.reason)", problem.remedy)
         }
-        if !provider.resources.isEmpty, !provider.storesTokens {
+        if !provider.rules.resources.isEmpty, !provider.rules.storesTokens {
             context.refuse(
                 place.origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
         }
-        if provider.backchannelTokenDelivery != .off,
+        if provider.rules.backchannelTokenDelivery != .off,
             provider.clients.allSatisfy({ $0.authentication == .publicClient })
         {
             context.refuse(
@@ -98,10 +98,10 @@ struct ProviderDraft: GroupDraft {
                 "give a client a secret or a private_key, or set it to off")
         }
         guard provider.kind == .oauth2 else { return provider }
-        if provider.responseMode.isSigned {
+        if provider.rules.responseMode.isSigned {
             context.refuse(
                 place.origin,
-                "has response_mode: \(provider.responseMode.rawValue), but no metadata that names the keys",
+                "has response_mode: \(provider.rules.responseMode.rawValue), but no metadata that names the keys",
                 "make it query or form_post, or make the kind oidc")
         }
         provider.endpoints = endpoints
@@ -124,7 +124,7 @@ struct ProviderDraft: GroupDraft {
 
     /// Why sign-ins of the named client cannot be initiated.
     private var loginInitiationProblem: (reason: String, remedy: String)? {
-        guard let id = provider.loginInitiationClient else { return nil }
+        guard let id = provider.rules.loginInitiationClient else { return nil }
         guard let client = provider.clients.first(where: { $0.id == id }) else {
             return ("it has no client \(id.text)", "give the id of one of its clients")
         }

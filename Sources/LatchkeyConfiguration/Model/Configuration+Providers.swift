@@ -121,30 +121,14 @@ extension Configuration {
         public var endpoints: Endpoints?
         /// The security profile whose demands the other settings meet.
         public var profile: SecurityProfile?
-        /// How the provider sends the browser back.
-        public var responseMode = AuthorizationResponseMode.query
-        /// Whether every authorization response must name its issuer; nil if it must where the metadata promises it.
-        public var requiresIssuer: Bool?
-        /// The client whose sign-ins a third party may initiate (OpenID Connect Core section 4); nil if nobody may. For
-        /// ``Kind/oidc`` only.
-        public var loginInitiationClient: ClientID?
+        /// What is configured of sign-ins there.
+        public var rules = ServerRules()
         /// What is configured of the protocols.
         public var relyingParty = RelyingParty.Configuration(issuer: .unset)
-        /// How the provider delivers the tokens of backchannel authentications (CIBA); for ``Kind/oidc`` only.
-        public var backchannelTokenDelivery = BackchannelTokenDeliverySetting.off
-        /// Whether backchannel authentication requests must be signed (FAPI-CIBA section 5.2.2).
-        public var mustSignBackchannelRequests: Bool { backchannelTokenDelivery != .off && profile != nil }
-        /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout); for ``Kind/oidc`` only.
-        public var backchannelLogout = true
-        /// Whether logout at the provider sends the ID token of the sign-in (OpenID Connect RP-Initiated Logout section
-        /// 2), which is stored with the session, encrypted; for ``Kind/oidc`` only.
-        public var idTokenHint = true
         /// The apps registered with the provider.
         public var clients: [Client]
-        /// Whether the access and refresh tokens of its sign-ins are stored, encrypted.
-        public var storesTokens = false
-        /// The URLs that users' tokens may be used to fetch, by name.
-        public var resources: [String: EndpointURL] = [:]
+        /// Whether backchannel authentication requests must be signed (FAPI-CIBA section 5.2.2).
+        public var mustSignBackchannelRequests: Bool { rules.backchannelTokenDelivery != .off && profile != nil }
         /// The operator that this is; for ``Kind/camara`` only. ``id`` is its key then.
         public var mobileOperator: MobileOperator.Settings?
 

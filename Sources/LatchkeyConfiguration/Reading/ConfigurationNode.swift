@@ -34,15 +34,7 @@ struct ConfigurationNode: Sendable {
         }
     }
 
-    private static let secretNames: Set<String> = {
-        let clients = ClientDraft.settings.filter(\.isSecret).map(\.name)
-        let keys = APIKeyDraft.settings.filter(\.isSecret).map(\.name)
-        let providers = ProviderDraft.settings.filter(\.isSecret).map(\.name)
-        let operators = ProviderDraft.operatorSettings.filter(\.isSecret).map(\.name)
-        // `telco_finder.private_key` is the key private_key of a group.
-        return Set(
-            (clients + keys + providers + operators).compactMap { $0.split(separator: ".").last.map(String.init) })
-    }()
+    private static let secretNames = Set(SettingGroup.all.flatMap(\.secrets))
 
     /// The kind of value, for problems.
     var kind: String {

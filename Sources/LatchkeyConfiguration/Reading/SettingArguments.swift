@@ -28,22 +28,16 @@ public struct SettingArguments: Sendable, Hashable {
         let options = Self.options
         var rest = arguments[...]
         while let argument = rest.popFirst() {
-            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = parts.first.map(String.init) ?? ""
-            guard let option = options[name] else { throw Self.unknown(name, options.keys.sorted()) }
-            guard !option.isSecret || option.isFile else {
+            let (name, text) = Self.parts(of: argument)
+            guard let (setting, isFile) = options[name] else { throw Self.unknown(name, options.keys.sorted()) }
+            guard !setting.isSecret || isFile else {
                 throw Refusal(
                     description: "\(name) would show a secret in the list of processes; give \(name)-file, or the "
-                        + "variable \(ConfigurationReference.environmentName(of: option.setting))")
+                        + "variable \(ConfigurationReference.environmentName(of: setting.name))")
             }
-            guard values[option.setting] == nil else {
-                throw Refusal(description: "\(name) is given more than once; keep one of them")
-            }
-            guard let text = parts.count == 2 ? String(parts[1]) : rest.popFirst(), !text.isEmpty else {
-                throw Refusal(
-                    description: "\(name) has no value; give \(option.isFile ? "the path of a file" : option.type)")
-            }
-            values[option.setting] = Value(option: name, isFile: option.isFile, text: text)
+            try keep(
+                text ?? rest.popFirst(), of: setting, name, option: name, isFile: isFile,
+                orElse: "give \(isFile ? "the path of a file" : setting.type)")
         }
     }
 
@@ -52,22 +46,34 @@ public struct SettingArguments: Sendable, Hashable {
     /// - Throws: ``Refusal`` if a change names no setting, or a secret, or one that is given twice, or has no value.
     public init(changes: [String]) throws(Refusal) {
         for change in changes {
-            let parts = change.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = parts.first.map(String.init) ?? ""
+            let (name, text) = Self.parts(of: change)
             guard let setting = Settings.all.first(where: { $0.name == name }) else {
                 throw Self.unknownSetting(name)
             }
             guard !setting.isSecret else {
                 throw Refusal(description: "\(name) would show a secret in the list of processes; change the file")
             }
-            guard values[name] == nil else {
-                throw Refusal(description: "\(name) is given more than once; keep one of them")
-            }
-            guard parts.count == 2, !parts[1].isEmpty else {
-                throw Refusal(description: "\(name) has no value; write \(name)=\(setting.type)")
-            }
-            values[name] = Value(option: "--with \(name)", isFile: false, text: String(parts[1]))
+            try keep(
+                text, of: setting, name, option: "--with \(name)", isFile: false,
+                orElse: "write \(name)=\(setting.type)")
         }
+    }
+
+    /// What is before the first `=`, and after it; nil without one.
+    private static func parts(of argument: String) -> (name: String, text: String?) {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        return (parts.first ?? "", parts.count == 2 ? parts[1] : nil)
+    }
+
+    private mutating func keep(
+        _ text: String?, of setting: Setting<Configuration>, _ name: String, option: String, isFile: Bool,
+        orElse remedy: String
+    ) throws(Refusal) {
+        guard values[setting.name] == nil else {
+            throw Refusal(description: "\(name) is given more than once; keep one of them")
+        }
+        guard let text, !text.isEmpty else { throw Refusal(description: "\(name) has no value; \(remedy)") }
+        values[setting.name] = Value(option: option, isFile: isFile, text: text)
     }
 
     /// The value of a setting; nil if it is not given, or after reporting that its file cannot be read.
@@ -77,21 +83,12 @@ public struct SettingArguments: Sendable, Hashable {
         return value.isFile ? context.beneath("." + setting) { $0.secretFile(node) } : node
     }
 
-    private struct Option {
-        let setting: String
-        let type: String
-        let isSecret: Bool
-        let isFile: Bool
-    }
-
-    private static var options: [String: Option] {
-        var options: [String: Option] = [:]
+    private static var options: [String: (setting: Setting<Configuration>, isFile: Bool)] {
+        var options: [String: (setting: Setting<Configuration>, isFile: Bool)] = [:]
         for setting in Settings.all {
             let name = ConfigurationReference.optionName(of: setting.name)
-            for isFile in setting.isSecret ? [false, true] : [false] {
-                options[isFile ? name + ConfigurationReference.optionFileSuffix : name] = Option(
-                    setting: setting.name, type: setting.type, isSecret: setting.isSecret, isFile: isFile)
-            }
+            options[name] = (setting, false)
+            if setting.isSecret { options[name + ConfigurationReference.optionFileSuffix] = (setting, true) }
         }
         return options
     }

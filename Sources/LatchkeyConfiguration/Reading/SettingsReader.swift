@@ -95,7 +95,7 @@ struct SettingsReader<Root: Sendable> {
         guard !context.problems.isFull else { return context.refuse(entry.origin, "", "") }
         let shown = Printable.name(name) ?? "(unnamed)"
         if let other = others.first(where: {
-            "\($0.name).".hasPrefix("\(name).") || $0.name + Setting<Root>.fileSuffix == name
+            "\($0.name).".hasPrefix("\(name).") || $0.isSecret && $0.name + Setting<Root>.fileSuffix == name
         }) {
             let kinds = ProviderKind.allCases.filter(other.kinds.contains).map(\.rawValue).joined(separator: " or ")
             return context.beneath("." + shown) {
@@ -145,7 +145,8 @@ extension SettingsReader where Root: GroupDraft {
     ) {
         let before = context.problems.count
         let own = settings.filter { kind.map($0.kinds.contains) ?? true }
-        var reader = SettingsReader(own, others: settings)
+        let others = settings.filter { setting in kind.map { !setting.kinds.contains($0) } ?? false }
+        var reader = SettingsReader(own, others: others)
         reader.collect(entries, &context)
         root.place = GroupPlace(origin: origin, given: reader.values.mapValues(\.origin))
         for setting in own {

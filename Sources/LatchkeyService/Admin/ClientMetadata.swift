@@ -60,7 +60,7 @@ package struct ClientMetadata: Sendable {
             ("require_signed_request_object", hasIDTokens && settings.signedRequestObjects == .always ? true : nil),
             (
                 "authorization_signed_response_alg",
-                provider.responseMode.isSigned ? .string(client.responseSigningAlgorithm.rawValue) : nil
+                provider.rules.responseMode.isSigned ? .string(client.responseSigningAlgorithm.rawValue) : nil
             ),
             (
                 "require_pushed_authorization_requests",
@@ -111,10 +111,13 @@ package struct ClientMetadata: Sendable {
         of client: SignInConfiguration.Client, _ provider: Configuration.Provider, _ publicURL: String
     ) -> Members {
         [
-            ("backchannel_token_delivery_mode", provider.backchannelTokenDelivery.mode.map { .string($0.rawValue) }),
+            (
+                "backchannel_token_delivery_mode",
+                provider.rules.backchannelTokenDelivery.mode.map { .string($0.rawValue) }
+            ),
             (
                 "backchannel_client_notification_endpoint",
-                provider.backchannelTokenDelivery == .ping
+                provider.rules.backchannelTokenDelivery == .ping
                     ? .string(publicURL + BackchannelAuthentication.notificationPath(of: provider.id)) : nil
             ),
             (
@@ -131,7 +134,7 @@ package struct ClientMetadata: Sendable {
         [
             (
                 "initiate_login_uri",
-                provider.loginInitiationClient == client.id ? .string(path + "/initiate-login") : nil
+                provider.rules.loginInitiationClient == client.id ? .string(path + "/initiate-login") : nil
             ),
             ("backchannel_logout_uri", provider.endsSessions ? .string(path + "/backchannel-logout") : nil),
             // A logout token without a sid ends all sessions of its sub.
@@ -201,10 +204,10 @@ package struct ClientMetadata: Sendable {
 extension Configuration.Provider {
     /// Whether the client registers for signed backchannel requests.
     fileprivate var signsBackchannelRequests: Bool {
-        backchannelTokenDelivery != .off && (relyingParty.signedRequestObjects != .never || profile != nil)
+        rules.backchannelTokenDelivery != .off && (relyingParty.signedRequestObjects != .never || profile != nil)
     }
 
-    fileprivate var endsSessions: Bool { kind == .oidc && backchannelLogout }
+    fileprivate var endsSessions: Bool { kind == .oidc && rules.endsSessions }
 
     /// What the client asks tokens with: at a mobile operator also for itself, and with the token of an app.
     fileprivate var grantTypes: [String] {
@@ -212,8 +215,8 @@ extension Configuration.Provider {
             return [GrantType.authorizationCode, .clientCredentials, .jwtBearer, .backchannelAuthentication]
                 .map(\.rawValue)
         }
-        return ["authorization_code"] + (storesTokens ? ["refresh_token"] : [])
-            + (backchannelTokenDelivery == .off ? [] : [GrantType.backchannelAuthentication.rawValue])
+        return ["authorization_code"] + (rules.storesTokens ? ["refresh_token"] : [])
+            + (rules.backchannelTokenDelivery == .off ? [] : [GrantType.backchannelAuthentication.rawValue])
     }
 }
 

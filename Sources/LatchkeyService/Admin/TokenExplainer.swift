@@ -154,7 +154,7 @@ package struct TokenExplainer: Sendable {
                     + "--context, --max-age and --access-token-file")
         }
         let known = configuration.providers.first { $0.id == question.provider }
-        guard known?.backchannelLogout != false else {
+        guard known?.rules.endsSessions != false else {
             throw Failure(
                 code: .usage, description: "\(question.provider) cannot end sessions: its backchannel_logout is off")
         }

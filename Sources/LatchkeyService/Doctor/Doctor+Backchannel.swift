@@ -5,7 +5,7 @@ import SignIn
 // What a provider says about backchannel authentication (CIBA), compared with the settings.
 extension Doctor {
     func examineBackchannel(of provider: ProviderMetadata, _ known: Configuration.Provider) -> [Finding] {
-        guard let mode = known.backchannelTokenDelivery.mode else { return [] }
+        guard let mode = known.rules.backchannelTokenDelivery.mode else { return [] }
         let key = "backchannel_token_delivery_mode of providers.\(known.id)"
         guard let metadata = provider.backchannelAuthentication else {
             return [

@@ -102,9 +102,9 @@ extension Doctor {
                 }
                 if !known.isTelcoFinder {
                     findings += examineDemands(
-                        of: provider, known.id, settings, of: known.clients, responseMode: known.responseMode,
-                        requiresIssuer: known.requiresIssuer, profile: known.profile,
-                        needsBrowsers: known.kind != .camara && known.backchannelTokenDelivery.mode == nil,
+                        of: provider, known.id, settings, of: known.clients, responseMode: known.rules.responseMode,
+                        requiresIssuer: known.rules.requiresIssuer, profile: known.profile,
+                        needsBrowsers: known.kind != .camara && known.rules.backchannelTokenDelivery.mode == nil,
                         key: known.keys.settings)
                     findings += examineBackchannel(of: provider, known)
                     if let profile = known.profile {

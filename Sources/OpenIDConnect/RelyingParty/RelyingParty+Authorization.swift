@@ -23,12 +23,8 @@ extension RelyingParty {
         of request: AuthorizationRequest, client: ClientCredentials, signedWith key: ClientKey? = nil,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> AuthorizationDestination {
-        let browsersGoTo: EndpointURL
-        do throws(OIDCError) {
-            browsersGoTo = try provider.endpointForBrowsers()
-        } catch {
-            discovery.distrust(provider)
-            throw error.at(.init(to: provider.tokenEndpoint))
+        let browsersGoTo = try demand(of: provider, for: provider.tokenEndpoint) { () throws(OIDCError) in
+            try provider.endpointForBrowsers()
         }
         try check(client, at: provider, for: browsersGoTo)
         guard configuration.pushedAuthorizationRequests.applies(ifDemanded: provider.demands.pushedRequests) else {
@@ -39,13 +35,10 @@ extension RelyingParty {
                 url: request.url(at: browsersGoTo, signedAs: requestObject), expiresIn: RequestObject.lifetime)
         }
         let clientTLS = clientTLS(of: client, at: provider)
-        let endpoint: EndpointURL
-        do throws(OIDCError) {
-            endpoint = try provider.endpointForPushedRequests(presenting: clientTLS)
+        let endpoint = try demand(of: provider, for: browsersGoTo) { () throws(OIDCError) in
+            let endpoint = try provider.endpointForPushedRequests(presenting: clientTLS)
             try provider.check(client.authentication)
-        } catch {
-            discovery.distrust(provider)
-            throw error.at(.init(to: browsersGoTo))
+            return endpoint
         }
         let response = try await send(
             "The pushed authorization request", provingPossessionOf: request.dpopKey, at: provider,
@@ -80,12 +73,9 @@ extension RelyingParty {
         guard configuration.signedRequestObjects.applies(ifDemanded: provider.demands.signedRequestObjects) else {
             return nil
         }
-        do throws(OIDCError) {
-            return try RequestObject.make(
+        return try demand(of: provider, for: endpoint) { () throws(OIDCError) in
+            try RequestObject.make(
                 of: request, signedWith: key, provider: provider, id: random.token(bytes: 16), now: clock.now())
-        } catch {
-            discovery.distrust(provider)
-            throw error.at(.init(to: endpoint))
         }
     }
 }

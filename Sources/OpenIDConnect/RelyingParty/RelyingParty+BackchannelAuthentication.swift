@@ -29,24 +29,20 @@ extension RelyingParty {
         _ request: BackchannelAuthenticationRequest, client: ClientCredentials, signedWith key: ClientKey? = nil,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
-        let metadata: BackchannelAuthenticationMetadata
-        let endpoint: EndpointURL
-        let signingKey: ClientKey?
         let clientTLS = clientTLS(of: client, at: provider)
         try check(client, at: provider, for: provider.tokenEndpoint)
-        do throws(OIDCError) {
-            metadata = try provider.metadataForBackchannelAuthentication()
-            endpoint = try provider.mutualTLSAliases.backchannelAuthentication.endpoint(
+        let (endpoint, signingKey) = try demand(
+            of: provider, for: provider.backchannelAuthentication?.endpoint ?? provider.tokenEndpoint
+        ) { () throws(OIDCError) in
+            let metadata = try provider.metadataForBackchannelAuthentication()
+            let endpoint = try provider.mutualTLSAliases.backchannelAuthentication.endpoint(
                 "mtls_endpoint_aliases.backchannel_authentication_endpoint", insteadOf: metadata.endpoint,
                 presenting: clientTLS)
             guard request.userCode == nil || metadata.acceptsUserCode else {
                 throw MetadataReader.refused("backchannel_user_code_parameter_supported")
             }
             try provider.check(client.authentication)
-            signingKey = try metadata.signingKey(key, configuration.signedBackchannelRequests)
-        } catch {
-            discovery.distrust(provider)
-            throw error.at(.init(to: provider.backchannelAuthentication?.endpoint ?? provider.tokenEndpoint))
+            return (endpoint, try metadata.signingKey(key, configuration.signedBackchannelRequests))
         }
         var items = request.items
         if let signingKey {

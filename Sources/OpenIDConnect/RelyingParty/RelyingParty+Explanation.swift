@@ -26,15 +26,9 @@ extension RelyingParty {
         logoutToken: Secret, for clients: [ClientID: Set<SigningAlgorithm>], provider: ProviderMetadata,
         at moment: Timestamp
     ) async -> LogoutTokenExplanation {
-        let rules = configuration.idTokenRules
-        return UnverifiedLogoutToken.explain(
-            TokenExamination(
-                logoutToken, .logoutToken, rules, keys: await keysForExplanation(of: provider),
-                named: LogoutTokenCheck.init),
-            .init(
-                issuer: provider.issuer, clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules,
-                now: moment),
-            allows: provider.signingAlgorithms.contains)
+        explanation(
+            of: logoutToken, for: clients, issuer: provider.issuer, provider,
+            keys: await keysForExplanation(of: provider), at: moment)
     }
 
     /// Makes every check of ``verify(logoutToken:for:)`` with the cached metadata and keys. It sends no request.
@@ -42,13 +36,20 @@ extension RelyingParty {
         logoutToken: Secret, for clients: [ClientID: Set<SigningAlgorithm>]
     ) -> LogoutTokenExplanation {
         let provider = knownProvider(for: nil)
+        return explanation(
+            of: logoutToken, for: clients, issuer: issuer?.text ?? "", provider, keys: cachedKeys(of: provider),
+            at: clock.now())
+    }
+
+    private func explanation(
+        of logoutToken: Secret, for clients: [ClientID: Set<SigningAlgorithm>], issuer: String,
+        _ provider: ProviderMetadata?, keys: Result<JSONWebKeySet, OIDCError>, at moment: Timestamp
+    ) -> LogoutTokenExplanation {
         let rules = configuration.idTokenRules
         return UnverifiedLogoutToken.explain(
-            TokenExamination(
-                logoutToken, .logoutToken, rules, keys: cachedKeys(of: provider), named: LogoutTokenCheck.init),
+            TokenExamination(logoutToken, .logoutToken, rules, keys: keys, named: LogoutTokenCheck.init),
             .init(
-                issuer: issuer?.text ?? "", clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules,
-                now: clock.now()),
+                issuer: issuer, clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules, now: moment),
             allows: { provider?.signingAlgorithms.contains($0) ?? true })
     }
 
@@ -62,12 +63,6 @@ extension RelyingParty {
                 authorizationResponse, .authorizationResponse, rules, keys: cachedKeys(of: knownProvider(for: nil)),
                 named: AuthorizationResponseCheck.init),
             .init(issuer: issuer?.text ?? "", clients: clients, rules: rules, now: clock.now()))
-    }
-
-    /// The header and the claims of a signed token, not verified; nil where they cannot be read.
-    package func unverifiedContents(of token: Secret) -> (header: JSONObject?, claims: JSONObject?) {
-        let compact = CompactToken(token, maximumBytes: configuration.idTokenRules.maximumBytes)
-        return (compact?.header, compact?.payload.object)
     }
 
     private func keysForExplanation(of provider: ProviderMetadata) async -> Result<JSONWebKeySet, OIDCError> {

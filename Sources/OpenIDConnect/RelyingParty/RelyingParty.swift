@@ -218,12 +218,9 @@ public final class RelyingParty: Sendable {
             grant: grant, client: client, correlationID: usesNetworkDiscovery ? correlationID : nil)
         let clientTLS = clientTLS(of: client, at: provider)
         try check(client, at: provider, for: provider.tokenEndpoint)
-        do throws(OIDCError) {
+        try demand(of: provider, for: provider.tokenEndpoint) { () throws(OIDCError) in
             try provider.check(client.authentication)
             _ = try provider.tokenEndpoint(presenting: clientTLS)
-        } catch {
-            discovery.distrust(provider)
-            throw error.at(.init(to: provider.tokenEndpoint))
         }
         let tokens = try await send("The token request", provingPossessionOf: key, at: provider, codeMayBeSpent: nil) {
             () throws(OIDCError) in
@@ -245,6 +242,34 @@ public final class RelyingParty: Sendable {
             return tokens.with(idToken: try client.signedToken(in: idToken, rules: configuration.idTokenRules))
         } catch {
             throw error.at(.init(to: provider.tokenEndpoint))
+        }
+    }
+
+    /// What a request needs of a provider's metadata. Metadata that lacks it is fetched again for the next request.
+    /// - Parameter endpoint: Names the request in the error.
+    func demand<Value>(
+        of provider: ProviderMetadata, for endpoint: EndpointURL, _ body: () throws(OIDCError) -> Value
+    ) throws(OIDCError) -> Value {
+        do throws(OIDCError) {
+            return try body()
+        } catch {
+            discovery.distrust(provider)
+            throw error.at(.init(to: endpoint))
+        }
+    }
+
+    /// What requests of a client present at a provider (RFC 8705); nil for nothing.
+    func clientTLS(of client: ClientCredentials?, at provider: ProviderMetadata) -> ClientTLS? {
+        client?.clientTLS(at: provider, configuration.mutualTLS)
+    }
+
+    /// Refuses a client whose tokens could not be bound as configured, before anything is sent.
+    /// - Parameter endpoint: Names the request in the error.
+    func check(
+        _ client: ClientCredentials, at provider: ProviderMetadata, for endpoint: EndpointURL
+    ) throws(OIDCError) {
+        try demand(of: provider, for: endpoint) { () throws(OIDCError) in
+            try client.checkClientTLS(at: provider, configuration.mutualTLS)
         }
     }
 

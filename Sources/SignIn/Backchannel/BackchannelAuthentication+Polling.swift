@@ -70,7 +70,7 @@ extension BackchannelAuthentication {
             guard let idToken = tokens.idToken else { throw OIDCError.failed(.format) }
             verified = try await context.verify(
                 idToken, tokens.accessToken, boundTo: tokens.accessTokenKey, of: request, nonce: nil,
-                keeping: context.target.server.storesTokens ? tokens : nil, at: clock.now())
+                keeping: context.target.server.rules.storesTokens ? tokens : nil, at: clock.now())
         } catch {
             log.begin(.store)
             let failure = error.check.map(BackchannelAuthenticationFailure.idToken) ?? .unusable

@@ -133,7 +133,7 @@ extension BackchannelAuthentication {
             relyingParty: provider?.server?.relyingParty, network: MCCMNC(terms.network), times: log.times,
             requested: [
                 ("operation", .name(log.step.rawValue)),
-                ("delivery_mode", provider?.openID?.backchannelTokenDeliveryMode.map { .name($0.rawValue) }),
+                ("delivery_mode", provider?.openID?.backchannelTokenDelivery.mode.map { .name($0.rawValue) }),
                 ("redirect_uri", terms.redirectURI.isEmpty ? nil : .text(terms.redirectURI)),
             ] + demand.capsuleMembers + [
                 ("prompt", demand.prompt.isEmpty ? nil : .words(demand.prompt.map(\.rawValue))),

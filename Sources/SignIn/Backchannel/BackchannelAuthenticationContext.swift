@@ -18,7 +18,7 @@ struct BackchannelAuthenticationContext: UserVerification {
 
     var relyingParty: RelyingParty { target.relyingParty }
     /// How a provider that is no carrier delivers the tokens; nil for a carrier, whose notification has them.
-    var deliveryMode: BackchannelTokenDeliveryMode? { target.provider.openID?.backchannelTokenDeliveryMode }
+    var deliveryMode: BackchannelTokenDeliveryMode? { target.provider.openID?.backchannelTokenDelivery.mode }
 
     func begin(_ step: SignInReport.Step) { log.begin(step) }
 
@@ -69,7 +69,7 @@ extension BackchannelAuthentication {
             }
             guard network != nil else { throw .internalFault }
         } else {
-            guard target.provider.openID?.backchannelTokenDeliveryMode != nil else { throw .backchannelOff }
+            guard target.provider.openID?.backchannelTokenDelivery.mode != nil else { throw .backchannelOff }
             guard client.authentication != .publicClient else { throw .clientCannotAuthenticate }
         }
         let carrier = try await target.discover(network, for: id, correlationID)

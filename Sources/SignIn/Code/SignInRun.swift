@@ -54,7 +54,7 @@ final class SignInRun: UserVerification {
     var mobileOperator: MobileOperator.Settings? { target.mobileOperator?.settings }
 
     /// Whether the provider's tokens are stored for later use.
-    private var storesTokens: Bool { target.server.storesTokens }
+    private var storesTokens: Bool { target.server.rules.storesTokens }
 
     /// Whether the ID token may be kept for the logout at the provider. Only a browser that was sent to the provider
     /// has a session there.

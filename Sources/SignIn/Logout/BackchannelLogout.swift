@@ -17,7 +17,7 @@ package struct BackchannelLogout: UseCase {
     package func callAsFunction(
         provider name: String, logoutToken: Secret, requestID: String
     ) async throws(SignInError) {
-        guard case .openID(let openID, let server) = providers[name]?.kind, openID.endsSessions else {
+        guard case .openID(let server) = providers[name]?.kind, server.rules.endsSessions else {
             throw .unknownProvider(in: providers)
         }
         var failedCheck: LogoutTokenCheck?

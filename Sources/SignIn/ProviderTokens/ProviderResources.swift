@@ -24,7 +24,7 @@ package struct ProviderResources: UseCase {
         let correlationID = CorrelationID.random(from: random)
         do throws(SignInError) {
             let server = try providers.find(ProviderReference(provider: provider)).server
-            guard let url = server.resources[name] else { throw .unknownResource }
+            guard let url = server.rules.resources[name] else { throw .unknownResource }
             guard let client = server.clients.values.first(where: { $0.id.text == holder.session.clientID }) else {
                 throw .grantMissing
             }
@@ -78,7 +78,7 @@ package struct ProviderResources: UseCase {
         metadata["correlation_id"] = "\(correlationID)"
         if let known = providers[provider]?.server {
             metadata["provider"] = "\(provider)"
-            if known.resources[name] != nil { metadata["resource"] = "\(name)" }
+            if known.rules.resources[name] != nil { metadata["resource"] = "\(name)" }
         }
         logger.log(level: level, "provider resource", metadata: metadata)
     }

@@ -7,7 +7,7 @@ package struct Provider: Sendable {
         /// Mobile carriers, each found by the discovery service from its `mccmnc`.
         case carriers(Carriers, AuthorizationServer)
         /// An OpenID provider, found by its issuer (OpenID Connect Discovery section 4).
-        case openID(OpenID, AuthorizationServer)
+        case openID(AuthorizationServer)
         /// An OAuth 2.0 provider without ID tokens. Its user endpoint identifies the user.
         case oauth2(AuthorizationServer)
         /// Mobile operators that tell the verified phone number of a device (CAMARA Number Verification), each an
@@ -43,40 +43,6 @@ package struct Provider: Sendable {
             self.authorizationURL = authorizationURL
         }
     }
-
-    /// What only an OpenID provider has.
-    package struct OpenID: Sendable {
-        /// The third parties that may initiate sign-ins; nil for none.
-        package var loginInitiation: LoginInitiationRules?
-        /// How the provider delivers the tokens of backchannel authentications (CIBA Core section 5), as the clients'
-        /// registrations say; nil if there are none.
-        package var backchannelTokenDeliveryMode: BackchannelTokenDeliveryMode?
-        /// Whether each backchannel authentication must have a text that the user compares on both devices (FAPI-CIBA
-        /// section 5.2.2).
-        package var requiresBindingMessage = false
-        /// Whether the provider may end sessions (OpenID Connect Back-Channel Logout).
-        package var endsSessions = true
-        /// Whether logout at the provider names the provider's session by the ID token of the sign-in
-        /// (`id_token_hint`), which is kept with the session, encrypted.
-        package var keepsIDTokens = true
-
-        /// The defaults.
-        package init() {}
-    }
-
-    /// The sign-ins that a third party may initiate (OpenID Connect Core section 4).
-    package struct LoginInitiationRules: Sendable, Hashable {
-        /// The provider's issuer, which the third party must name.
-        package var issuer: String
-        /// The client that the sign-ins are for.
-        package var clientID: ClientID
-
-        /// Both are needed.
-        package init(issuer: String, clientID: ClientID) {
-            self.issuer = issuer
-            self.clientID = clientID
-        }
-    }
 }
 
 /// The name of a kind of provider in the API and in the configuration.
@@ -105,7 +71,7 @@ extension Provider {
     /// The one that signs users in; nil for mobile operators, each of which is one.
     package var server: AuthorizationServer? {
         switch kind {
-        case .carriers(_, let server), .openID(_, let server), .oauth2(let server): server
+        case .carriers(_, let server), .openID(let server), .oauth2(let server): server
         case .mobileOperators: nil
         }
     }
@@ -119,10 +85,10 @@ extension Provider {
         return carriers
     }
 
-    /// What only an OpenID provider has; nil for other kinds.
-    var openID: OpenID? {
-        guard case .openID(let openID, _) = kind else { return nil }
-        return openID
+    /// The rules of an OpenID provider; nil for other kinds.
+    var openID: ServerRules? {
+        guard case .openID(let server) = kind else { return nil }
+        return server.rules
     }
 
     /// The mobile operators; none for other kinds.

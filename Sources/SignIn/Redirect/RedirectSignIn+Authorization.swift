@@ -139,7 +139,7 @@ extension SignInTarget {
         request.prompt = start.demand.prompt
         request.maximumAuthenticationAge = start.demand.maximumAge
         request.dpopKey = pending.dpopKey
-        request.responseMode = server.responseMode
+        request.responseMode = server.rules.responseMode
         request.repeatsRedirectURI = mobileOperator != nil
         return request
     }
@@ -192,7 +192,7 @@ extension SignInTarget {
     /// always name it (RFC 9207 section 2.4).
     private func checkIssuer(_ named: String?, of provider: ProviderMetadata) throws(SignInError) {
         guard let issuer = named else {
-            guard server.requiresIssuer ?? provider.namesIssuerInResponses else { return }
+            guard server.rules.requiresIssuer ?? provider.namesIssuerInResponses else { return }
             throw .issuerNotNamed
         }
         guard provider.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }

@@ -145,9 +145,11 @@ extension RedirectSignIn {
         -> RedirectStart
     {
         let target = try providers.find(withoutOperators: initiation.provider)
-        guard let rules = target.provider.openID?.loginInitiation, let client = target.server.clients[rules.clientID]
+        guard let clientID = target.provider.openID?.loginInitiationClient,
+            let issuer = target.relyingParty.issuer?.text,
+            let client = target.server.clients[clientID]
         else { throw .loginNotInitiated }
-        guard initiation.issuer.hasSameBytes(as: rules.issuer) else { throw .initiatedForAnotherIssuer }
+        guard initiation.issuer.hasSameBytes(as: issuer) else { throw .initiatedForAnotherIssuer }
         let redirectURI = initiation.targetLinkURI ?? client.redirectURIs.first { client.allows(.web, at: $0) }
         guard let redirectURI, client.mayReceiveBrowsers(at: redirectURI), client.allows(.web, at: redirectURI) else {
             throw .targetNotRegistered

@@ -62,7 +62,7 @@ struct APIKeyScopeTests {
             method: .post, path: "/auth/zenkey/start",
             body: #"{"client_type":"ios","client_id":"client-2","redirect_uri":"https://other.example/cb"}"#),
         Naming(
-            method: .get, path: "/auth/bank/initiate-login?iss=https%3A%2F%2Fbank.example", key: others),
+            method: .get, path: "/auth/bank/initiate-login?iss=\(FakeCarrier.issuer)", key: others),
         Naming(
             method: .post, path: "/auth/zenkey/link",
             body: #"{"client_type":"web","client_id":"client-2","redirect_uri":"https://other.example/cb"}"#,
@@ -87,11 +87,7 @@ struct APIKeyScopeTests {
     func clients(_ row: Naming) async throws {
         let app = try TestApp(
             keys: Self.keys, client: { $0.redirectURIs = ["https://app.example/cb"] }, otherClients: ["client-2"],
-            provider: { bank in
-                bank.loginInitiation = ClientID("client-1").map {
-                    Provider.LoginInitiationRules(issuer: "https://bank.example", clientID: $0)
-                }
-            })
+            rules: { $0.loginInitiationClient = ClientID("client-1") })
         let token = try await app.token()
         let posts = app.carrier.tokenPosts
         var headers = row.headers(token)

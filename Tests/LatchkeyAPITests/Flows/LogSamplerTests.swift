@@ -110,7 +110,7 @@ struct LogSamplerTests {
                     ["acme", "globex"].map { name in
                         Provider(
                             name: name, title: name,
-                            kind: .openID(.init(), AuthorizationServer(party, clients: [client])))
+                            kind: .openID(AuthorizationServer(party, clients: [client])))
                     }), configuration: SignInConfiguration(), store: app.store, logger: app.log.logger,
                 clock: app.clock.wallClock)
         }

@@ -77,7 +77,7 @@ struct ProviderBackchannelTests {
 
     @Test("is not offered by a provider without the setting, and by none without the endpoint or the mode")
     func notOffered() async throws {
-        let off = try ProviderBackchannelCalls(nil)
+        let off = try ProviderBackchannelCalls(.off)
         #expect(try await off.start().status == 404)
         let calls = try ProviderBackchannelCalls()
         #expect(try await calls.app.post("/auth/nobody/backchannel", #"{"login_hint":"a"}"#).status == 404)
@@ -91,7 +91,7 @@ struct ProviderBackchannelTests {
     @Test("of a provider with a FAPI profile has a binding message, and is signed")
     func profile() async throws {
         let calls = try ProviderBackchannelCalls(
-            provider: { $0.requiresBindingMessage = true }, party: { $0.signedBackchannelRequests = .always })
+            rules: { $0.requiresBindingMessage = true }, party: { $0.signedBackchannelRequests = .always })
         #expect(try await calls.start().description.contains("binding_message"))
         // The client has no key, so nothing is sent.
         let unsigned = try await calls.start(["binding_message": "\"W4SCT\""])
@@ -500,7 +500,7 @@ struct ProviderBackchannelTests {
     func storedTokens() async throws {
         let key = try #require(EncryptionKey([UInt8](repeating: 7, count: 32)))
         let calls = try ProviderBackchannelCalls(
-            vaultKeys: [key], server: { $0.storesTokens = true },
+            vaultKeys: [key], rules: { $0.storesTokens = true },
             party: { $0.dpop = .always })
         let handle = try await calls.handle()
         let idToken = calls.app.carrier.idToken()

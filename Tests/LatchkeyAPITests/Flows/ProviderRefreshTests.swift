@@ -68,8 +68,8 @@ struct ProviderRefreshTests {
                     tokenEndpoint: try Self.url(RotatingProvider.tokenURL), userEndpoint: user),
                 http: provider.http, clock: clock.wallClock)
             var server = AuthorizationServer(party, clients: [try Self.client])
-            server.storesTokens = true
-            server.resources = ["zak": try Self.url(RotatingProvider.resourceURL)]
+            server.rules.storesTokens = true
+            server.rules.resources = ["zak": try Self.url(RotatingProvider.resourceURL)]
             resources =
                 UseCases(
                     providers: Providers([Provider(name: "zoom", title: "Zoom", kind: .oauth2(server))]),

@@ -114,9 +114,9 @@ struct RefreshedIDTokenFlowTests {
             let party = RelyingParty(
                 configuration: RelyingParty.Configuration(issuer: url), http: provider.http, clock: clock.wallClock)
             var server = AuthorizationServer(party, clients: [client])
-            server.storesTokens = true
-            server.resources = ["mail": try #require(EndpointURL(issuer + "/resource", policy: .httpsOnly))]
-            let login = SignIn.Provider(name: "login", title: "Login", kind: .openID(.init(), server))
+            server.rules.storesTokens = true
+            server.rules.resources = ["mail": try #require(EndpointURL(issuer + "/resource", policy: .httpsOnly))]
+            let login = SignIn.Provider(name: "login", title: "Login", kind: .openID(server))
             resources =
                 UseCases(
                     providers: Providers([login]), configuration: configuration, store: store, logger: log.logger,

@@ -174,9 +174,7 @@ import Testing
             }
         },
         Row("the state of a sign-out at a provider", ends: 600) {
-            let app = try TestApp(server: { server in
-                for id in server.clients.keys { server.clients[id]?.redirectURIs = ["https://app.example/cb"] }
-            })
+            let app = try TestApp(client: { $0.redirectURIs = ["https://app.example/cb"] })
             let signOut = app.useCases.providerSignOut
             let exit = try await signOut.exit(by: TestApp.provider, from: nil, to: "https://app.example/cb")
             let location = await signOut.location(of: exit, returnURL: "https://login.example/logged-out")

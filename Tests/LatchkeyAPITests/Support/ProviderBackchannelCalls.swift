@@ -18,20 +18,19 @@ struct ProviderBackchannelCalls: Sendable {
 
     /// - Parameter other: One whose store, carrier and clock it shares, as another instance does.
     init(
-        _ mode: BackchannelTokenDeliveryMode? = .poll, beside other: TestApp? = nil, vaultKeys: [EncryptionKey] = [],
+        _ mode: BackchannelTokenDeliverySetting = .poll, beside other: TestApp? = nil, vaultKeys: [EncryptionKey] = [],
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
         client: (inout SignInConfiguration.Client) -> Void = { _ in },
-        provider: (inout Provider.OpenID) -> Void = { _ in },
-        server: (inout AuthorizationServer) -> Void = { _ in },
+        rules: (inout ServerRules) -> Void = { _ in },
         party: (inout RelyingParty.Configuration) -> Void = { _ in },
         backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }
     ) throws {
         app = try TestApp(
             beside: other, vaultKeys: vaultKeys, client: client, registration: registration, limits: limits,
-            provider: {
-                $0.backchannelTokenDeliveryMode = mode
-                provider(&$0)
-            }, server: server, party: party, backchannel: backchannel)
+            rules: {
+                $0.backchannelTokenDelivery = mode
+                rules(&$0)
+            }, party: party, backchannel: backchannel)
         if other == nil {
             answer(with: Self.pending)
             // CIBA has no nonce.

@@ -39,8 +39,7 @@ struct TestApp: Sendable {
         vaultKeys: [EncryptionKey] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
         otherClients: [String] = [],
         registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
-        provider changeProvider: (inout Provider.OpenID) -> Void = { _ in },
-        server changeServer: (inout AuthorizationServer) -> Void = { _ in },
+        rules changeRules: (inout ServerRules) -> Void = { _ in },
         party changeParty: (inout RelyingParty.Configuration) -> Void = { _ in },
         compatibility: Compatibility = Compatibility(), readinessPatience: Duration = .seconds(60),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
@@ -65,19 +64,17 @@ struct TestApp: Sendable {
         var client = SignInConfiguration.Client(
             id: try #require(ClientID("client-1")), secret: Secret("CLIENT-secret"))
         change(&client)
-        var bank = Provider.OpenID()
-        bank.backchannelTokenDeliveryMode = .poll
-        changeProvider(&bank)
         let issuer = try #require(EndpointURL(FakeCarrier.issuer, policy: .httpsOnly))
         var bankParty = RelyingParty.Configuration(issuer: issuer)
         changeParty(&bankParty)
         var server = AuthorizationServer(
             RelyingParty(configuration: bankParty, http: carrier.http, clock: clock.wallClock), clients: [client])
-        changeServer(&server)
+        server.rules.backchannelTokenDelivery = .poll
+        changeRules(&server.rules)
         useCases = UseCases(
             providers: Providers([
                 try Self.carriers(through: carrier, clock, otherClients, change),
-                Provider(name: Self.provider, title: "Bank", kind: .openID(bank, server)),
+                Provider(name: Self.provider, title: "Bank", kind: .openID(server)),
             ]), configuration: configuration, store: testStore.store, logger: log.logger,
             clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience)
         api = LatchkeyAPI(

@@ -118,7 +118,7 @@ struct ProviderConfigurationTests {
             """
         let provider = try #require(try load("providers: {\(text)}").configuration.providers.first)
         #expect(provider.kind == .oauth2)
-        #expect(provider.responseMode == .formPost)
+        #expect(provider.rules.responseMode == .formPost)
         #expect(provider.endpoints?.authorization.text == "https://zoom.us/oauth/authorize")
         #expect(provider.endpoints?.token.text == "https://zoom.us/oauth/token")
         #expect(provider.endpoints?.user.url.text == "https://api.zoom.us/v2/users/me")
@@ -265,7 +265,7 @@ struct ProviderConfigurationTests {
         for (text, isRequired) in [("", nil), (", require_iss: false", false), (", require_iss: true", true)] {
             for provider in [Self.acme, Self.oauth2 + ", clients: 'a:b'"] {
                 #expect(
-                    try load("providers: {acme: {\(provider)\(text)}}").configuration.providers[0].requiresIssuer
+                    try load("providers: {acme: {\(provider)\(text)}}").configuration.providers[0].rules.requiresIssuer
                         == isRequired)
             }
         }
@@ -273,14 +273,15 @@ struct ProviderConfigurationTests {
 
     @Test("A third party may initiate sign-ins of one client, where that can be")
     func loginInitiation() throws {
-        #expect(try load("providers: {acme: {\(Self.acme)}}").configuration.providers[0].loginInitiationClient == nil)
+        #expect(
+            try load("providers: {acme: {\(Self.acme)}}").configuration.providers[0].rules.loginInitiationClient == nil)
         func text(_ provider: String, _ uris: String, _ id: String = "a") -> String {
             "providers: {acme: {\(provider), initiate_login_client: \(id), "
                 + "clients: [{id: a, secret: b, redirect_uris: [\(uris)]}]}}"
         }
         let oidc = "kind: oidc, issuer: 'https://acme.example'"
         let loaded = try load(text(oidc, "'com.example.app:/in', 'https://web.example/'"))
-        #expect(loaded.configuration.providers[0].loginInitiationClient?.text == "a")
+        #expect(loaded.configuration.providers[0].rules.loginInitiationClient?.text == "a")
         for (text, reason) in [
             (text(oidc, "'https://web.example/'", "b"), "it has no client b"),
             (text(oidc, "'com.example.app:/in'"), "a has no redirect URI for web"),
@@ -318,7 +319,7 @@ struct ProviderConfigurationTests {
             (", response_mode: query.jwt", .queryJWT, .rs256), (", response_mode: form_post.jwt", .formPostJWT, .rs256),
         ] {
             let provider = try load("providers: {acme: {\(Self.acme)\(text)}}").configuration.providers[0]
-            #expect(provider.responseMode == mode)
+            #expect(provider.rules.responseMode == mode)
             #expect(provider.clients[0].responseSigningAlgorithm == algorithm)
         }
         let client = "clients: [{id: a, secret: b, authorization_signed_response_alg: ES256}]"
@@ -503,16 +504,16 @@ struct TokenStorageConfigurationTests {
         ] {
             let configuration = try load(text, environment: environment, files: files).configuration
             let provider = try #require(configuration.providers.first)
-            #expect(provider.storesTokens)
+            #expect(provider.rules.storesTokens)
             #expect(
-                provider.resources.mapValues(\.text)["zak"] == "https://api.zoom.us/v2/users/me/token?type=zak")
-            #expect(Set(provider.resources.keys) == ["zak", "me_2-x"])
+                provider.rules.resources.mapValues(\.text)["zak"] == "https://api.zoom.us/v2/users/me/token?type=zak")
+            #expect(Set(provider.rules.resources.keys) == ["zak", "me_2-x"])
             let key = try #require(EncryptionKey(Array(repeating: 10, count: 32)))
             #expect(configuration.vaultKeys.map(\.id) == [key.id, key.id])
             let shown = ConfigurationReference.values(of: configuration).first { $0.key == "encryption_keys" }
             #expect(shown?.value == "‹redacted›,‹redacted›")
         }
-        #expect(try !load("providers: {zoom: {\(Self.zoom)}}").configuration.providers[0].storesTokens)
+        #expect(try !load("providers: {zoom: {\(Self.zoom)}}").configuration.providers[0].rules.storesTokens)
     }
 
     @Test("store_tokens requires an encryption key when serving, and the problem has a remedy")
@@ -530,7 +531,7 @@ struct TokenStorageConfigurationTests {
         #expect(bad.first?.contains("is not a key") == true)
         #expect(bad.first?.contains("HIDDEN") == false)
         for purpose in [ConfigurationLoader.Purpose.demo, .operation] {
-            #expect(try load(text, purpose: purpose).configuration.providers[0].storesTokens)
+            #expect(try load(text, purpose: purpose).configuration.providers[0].rules.storesTokens)
         }
     }
 
@@ -572,8 +573,8 @@ struct TokenStorageConfigurationTests {
         ).configuration
         #expect(configuration.vaultKeys.count == 1)
         let provider = try #require(configuration.providers.first)
-        #expect(provider.id == "zoom" && provider.storesTokens)
-        #expect(provider.resources.mapValues(\.text) == ["zak": "https://api.zoom.us/v2/users/me/token?type=zak"])
+        #expect(provider.id == "zoom" && provider.rules.storesTokens)
+        #expect(provider.rules.resources.mapValues(\.text) == ["zak": "https://api.zoom.us/v2/users/me/token?type=zak"])
         #expect(provider.endpoints?.token.text == "https://zoom.us/oauth/token")
     }
 

@@ -44,7 +44,7 @@ struct SecurityProfileTests {
         #expect(provider.relyingParty.pushedAuthorizationRequests == .auto)
         #expect(provider.relyingParty.dpop == .auto)
         #expect(provider.relyingParty.signedRequestObjects == .auto)
-        #expect(provider.requiresIssuer == nil)
+        #expect(provider.rules.requiresIssuer == nil)
         #expect(provider.clients[0].signingAlgorithms == SigningAlgorithm.standard)
     }
 
@@ -54,9 +54,9 @@ struct SecurityProfileTests {
         #expect(provider.profile == profile)
         #expect(provider.relyingParty.pushedAuthorizationRequests == .always)
         #expect(provider.relyingParty.dpop == .always)
-        #expect(provider.requiresIssuer == true)
+        #expect(provider.rules.requiresIssuer == true)
         #expect(provider.relyingParty.signedRequestObjects == (profile == .fapi2 ? .auto : .always))
-        #expect(provider.responseMode == (profile == .fapi2 ? .query : .jwt))
+        #expect(provider.rules.responseMode == (profile == .fapi2 ? .query : .jwt))
         let client = provider.clients[0]
         #expect(client.signingAlgorithms == [.ps256, .es256, .edDSA, .ed25519])
         #expect(client.responseSigningAlgorithm == .ps256)
@@ -106,7 +106,7 @@ struct SecurityProfileTests {
         ])
     func allowed(_ settings: String) throws {
         let provider = try provider(settings)
-        if settings.contains("form_post.jwt") { #expect(provider.responseMode == .formPostJWT) }
+        if settings.contains("form_post.jwt") { #expect(provider.rules.responseMode == .formPostJWT) }
         if settings.contains("request_object") { #expect(provider.relyingParty.signedRequestObjects == .never) }
     }
 

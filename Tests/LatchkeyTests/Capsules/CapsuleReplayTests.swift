@@ -154,7 +154,7 @@ extension ReplayReport {
     @Test(
         "of a signed authorization response gives its verdict, and that with another setting", arguments: responseRows)
     func response(_ fault: CarrierSimulator.Fault, _ check: String) async throws {
-        try await ProviderWalk.with(configure: { $0.providers[0].responseMode = .jwt }) { walk in
+        try await ProviderWalk.with(configure: { $0.providers[0].rules.responseMode = .jwt }) { walk in
             // The keys are cached by this, so that the capsule can say whether the signature was right.
             try await walk.signIn(Browser(), at: "acme")
             let browser = Browser()

@@ -100,7 +100,7 @@ struct ClientMetadataTests {
                 "grant_types": #"["authorization_code","urn:openid:params:grant-type:ciba"]"#,
                 "backchannel_token_delivery_mode": #""poll""#,
             ]
-        ) { $0.providers[0].backchannelTokenDelivery = .poll },
+        ) { $0.providers[0].rules.backchannelTokenDelivery = .poll },
         Row(
             "CIBA in the mode ping, with a key",
             [
@@ -111,7 +111,7 @@ struct ClientMetadataTests {
                 "request_object_signing_alg": #""ES256""#,
             ]
         ) {
-            $0.providers[0].backchannelTokenDelivery = .ping
+            $0.providers[0].rules.backchannelTokenDelivery = .ping
             $0.providers[0].clients[0].signingKey = try signingKey()
         },
         Row("a public client", ["token_endpoint_auth_method": #""none""#]) {
@@ -174,25 +174,25 @@ struct ClientMetadataTests {
                 key: try DecryptionKey(parsing: Secret(key)), encryption: .a128GCM)
         },
         Row("response_mode: jwt", ["authorization_signed_response_alg": #""RS256""#]) {
-            $0.providers[0].responseMode = .jwt
+            $0.providers[0].rules.responseMode = .jwt
         },
-        Row("response_mode: form_post", [:]) { $0.providers[0].responseMode = .formPost },
+        Row("response_mode: form_post", [:]) { $0.providers[0].rules.responseMode = .formPost },
         Row("par: always", ["require_pushed_authorization_requests": "true"]) {
             $0.providers[0].relyingParty.pushedAuthorizationRequests = .always
         },
         Row("initiate_login_client", ["initiate_login_uri": #""\#(base)/auth/acme/initiate-login""#]) {
-            $0.providers[0].loginInitiationClient = ClientID("client-1")
+            $0.providers[0].rules.loginInitiationClient = ClientID("client-1")
         },
         Row("initiate_login_client: another", [:]) {
-            $0.providers[0].loginInitiationClient = ClientID("client-2")
+            $0.providers[0].rules.loginInitiationClient = ClientID("client-2")
         },
         Row("dpop: always", ["dpop_bound_access_tokens": "true"]) { $0.providers[0].relyingParty.dpop = .always },
         Row("store_tokens", ["grant_types": #"["authorization_code","refresh_token"]"#]) {
-            $0.providers[0].storesTokens = true
+            $0.providers[0].rules.storesTokens = true
         },
         Row(
             "backchannel_logout: off", ["backchannel_logout_uri": nil, "backchannel_logout_session_required": nil]
-        ) { $0.providers[0].backchannelLogout = false },
+        ) { $0.providers[0].rules.endsSessions = false },
         Row(
             "kind: oauth2",
             [

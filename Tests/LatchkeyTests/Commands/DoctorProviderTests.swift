@@ -78,7 +78,7 @@ import Testing
     func backchannel(row: Backchannel) async throws {
         let found = try await findings(row.metadata) { configuration in
             configuration.publicURL = row.publicURL.flatMap { EndpointURL($0, policy: .httpsOnly) }
-            configuration.providers[0].backchannelTokenDelivery = row.mode
+            configuration.providers[0].rules.backchannelTokenDelivery = row.mode
             guard row.isSigned else { return }
             configuration.providers[0].relyingParty.signedRequestObjects = .always
             guard row.hasKey else { return }

@@ -331,10 +331,10 @@ struct DoctorRulesTests {
         }
         var provider = Configuration.Provider(id: "acme", issuer: url, clients: [client])
         provider.relyingParty.pushedAuthorizationRequests = row.requests
-        provider.responseMode = row.responseMode
+        provider.rules.responseMode = row.responseMode
         provider.relyingParty.dpop = row.dpop
         provider.relyingParty.signedRequestObjects = row.signed
-        provider.requiresIssuer = row.requiresIssuer
+        provider.rules.requiresIssuer = row.requiresIssuer
         provider.profile = row.profile
         provider.relyingParty.mutualTLS = row.mutualTLS
         var configuration = Configuration()
@@ -366,7 +366,7 @@ struct DoctorRulesTests {
         let client = Configuration.Client(id: try #require(ClientID("client-1")), secret: Secret("s3cret"))
         let issuer = try #require(EndpointURL("https://op.example", policy: .httpsOnly))
         var provider = Configuration.Provider(id: "acme", issuer: issuer, clients: [client])
-        provider.backchannelTokenDelivery = delivery
+        provider.rules.backchannelTokenDelivery = delivery
         var configuration = Configuration()
         configuration.providers = [provider]
         let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock

@@ -162,7 +162,7 @@ import Testing
             configure: {
                 $0.zenkey.clients[0].redirectURIs = ["com.example.app:/in", "https://web.example/"]
                 $0.providers[0].clients[0].redirectURIs = ["https://web.example/"]
-                $0.providers[0].loginInitiationClient = ClientID(SignInHarness.clientID)
+                $0.providers[0].rules.loginInitiationClient = ClientID(SignInHarness.clientID)
             }
         ) { harness in
             let base = "http://127.0.0.1:\(harness.app.port)"

@@ -108,7 +108,7 @@ struct BackchannelStartTests {
             configure: { configuration in
                 configuration.apiKeys.append(.plain(Secret("other-key")))
                 for index in configuration.providers.indices where configuration.providers[index].id == "globex" {
-                    configuration.providers[index].backchannelTokenDelivery = .poll
+                    configuration.providers[index].rules.backchannelTokenDelivery = .poll
                 }
             }
         ) { walk in

@@ -32,7 +32,7 @@ struct BackchannelWalk {
             clock: clock.wallClock, uptime: uptime.uptime,
             configure: { configuration in
                 for index in configuration.providers.indices where configuration.providers[index].id == provider {
-                    configuration.providers[index].backchannelTokenDelivery = mode
+                    configuration.providers[index].rules.backchannelTokenDelivery = mode
                 }
                 configure(&configuration)
             }, register: register, encryption: encryption

@@ -23,9 +23,9 @@ import Testing
     /// A configuration in which `acme` stores tokens and has a resource.
     private func storing(_ configuration: inout Configuration) {
         configuration.encryptionKeys = EncryptionKey.of(ResourceHarness.key)
-        configuration.providers[0].storesTokens = true
+        configuration.providers[0].rules.storesTokens = true
         let url = configuration.providers[0].issuer.text + "/v2/users/me/token?type=zak"
-        configuration.providers[0].resources = [
+        configuration.providers[0].rules.resources = [
             "zak": EndpointURL(url, policy: .allowLoopbackHTTP) ?? configuration.providers[0].issuer
         ]
     }

@@ -16,7 +16,7 @@ import Testing
         try await ProviderWalk.with(
             configure: { configuration in
                 let id = ClientID(SignInHarness.clientID)
-                configuration.providers[0].loginInitiationClient = id
+                configuration.providers[0].rules.loginInitiationClient = id
                 configuration.providers[0].clients[0].redirectURIs = [
                     Self.appURI, ProviderWalk.webURI, Self.otherURI, "https://web.example/spa",
                 ]

@@ -177,7 +177,7 @@ import Testing
 
     @Test("With response_mode form_post the provider returns a form, and the form signs in")
     func formPost() async throws {
-        try await withHarness({ $0.responseMode = .formPost }) { harness in
+        try await withHarness({ $0.rules.responseMode = .formPost }) { harness in
             let browser = Browser()
             let page = try await start(browser, harness)
             #expect(page.parameters["response_mode"] == "form_post")

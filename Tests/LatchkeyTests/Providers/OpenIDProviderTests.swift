@@ -227,7 +227,7 @@ import Testing
             for fault in [CarrierSimulator.Fault.authorizationMissingIssuer, .authorizationOtherIssuer] {
                 try await withHarness(configure: { configuration in
                     for index in configuration.providers.indices {
-                        configuration.providers[index].requiresIssuer = setting
+                        configuration.providers[index].rules.requiresIssuer = setting
                     }
                 }) { harness in
                     harness.simulator.update("acme") {

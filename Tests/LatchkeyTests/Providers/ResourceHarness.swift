@@ -28,7 +28,7 @@ struct ResourceHarness: Sendable {
             configure: { configuration in
                 configuration.encryptionKeys = EncryptionKey.of(key)
                 for index in configuration.providers.indices where configuration.providers[index].id == "meetings" {
-                    configuration.providers[index].storesTokens = true
+                    configuration.providers[index].rules.storesTokens = true
                     configuration.providers[index].clients[0].redirectURIs = [webURI, SignInHarness.redirectURI]
                     change(&configuration.providers[index])
                 }

@@ -83,7 +83,7 @@ import Testing
 
     @Test("Tokens are not stored without store_tokens")
     func notStored() async throws {
-        try await ResourceHarness.with({ $0.storesTokens = false }) { harness in
+        try await ResourceHarness.with({ $0.rules.storesTokens = false }) { harness in
             let answer = try await harness.fetch(try await harness.signIn())
             #expect(answer.error == "grant_missing")
             #expect(try harness.rowCount() == 0)

@@ -79,7 +79,7 @@ import Testing
     @Test("A user signs in with a signed response, and an error comes in one, too", arguments: ["jwt", "query.jwt"])
     func signedResponse(_ mode: String) async throws {
         try await withWalk {
-            $0.providers[0].responseMode = AuthorizationResponseMode(rawValue: mode) ?? .query
+            $0.providers[0].rules.responseMode = AuthorizationResponseMode(rawValue: mode) ?? .query
         } _: { walk in
             let browser = Browser()
             let asked = try await walk.start(browser, at: "acme")
@@ -100,7 +100,7 @@ import Testing
     func algorithm() async throws {
         for (algorithm, isAccepted) in [(SigningAlgorithm.es256, true), (.rs256, false)] {
             try await withWalk {
-                $0.providers[1].responseMode = .jwt
+                $0.providers[1].rules.responseMode = .jwt
                 $0.providers[1].clients[0].responseSigningAlgorithm = algorithm
             } _: { walk in
                 let done = try await walk.signIn(Browser(), at: "globex")
@@ -122,7 +122,7 @@ import Testing
         arguments: refused)
     func fails(_ fault: CarrierSimulator.Fault, _ says: String) async throws {
         try await withWalk {
-            $0.providers[0].responseMode = .jwt
+            $0.providers[0].rules.responseMode = .jwt
         } _: { walk in
             let browser = Browser()
             let asked = try await walk.start(browser, at: "acme")
@@ -141,7 +141,7 @@ import Testing
     @Test("A response for another client of the same provider ends the sign-in with an error, and redeems no code")
     func otherClient() async throws {
         try await withWalk {
-            $0.providers[0].responseMode = .jwt
+            $0.providers[0].rules.responseMode = .jwt
             var other = $0.providers[0].clients[0]
             guard let id = ClientID("another-client") else { return }
             other.id = id
@@ -173,7 +173,7 @@ import Testing
     @Test("With form_post.jwt the form is sent again with the cookie, and has the JWT only")
     func form() async throws {
         try await withWalk {
-            $0.providers[0].responseMode = .jwt
+            $0.providers[0].rules.responseMode = .jwt
         } _: { walk in
             let browser = Browser()
             let back = try await walk.approved(browser, try await walk.start(browser, at: "acme"))

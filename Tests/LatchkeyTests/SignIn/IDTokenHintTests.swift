@@ -147,7 +147,7 @@ import Testing
         try await ProviderWalk.with(
             configure: { configuration in
                 for index in configuration.providers.indices where configuration.providers[index].id == "globex" {
-                    configuration.providers[index].idTokenHint = false
+                    configuration.providers[index].rules.keepsIDTokens = false
                 }
             }
         ) { walk in
@@ -214,7 +214,7 @@ import Testing
             configuration.registration.mode = .required
             configuration.encryptionKeys = EncryptionKey.of(ResourceHarness.key)
             for index in configuration.providers.indices where configuration.providers[index].id == "acme" {
-                configuration.providers[index].storesTokens = storesTokens
+                configuration.providers[index].rules.storesTokens = storesTokens
             }
         }) { walk in
             let page = try await walk.signIn(Browser(), at: "acme")

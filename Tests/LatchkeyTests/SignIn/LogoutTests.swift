@@ -199,7 +199,7 @@ import Testing
         try await ProviderWalk.with(
             configure: { configuration in
                 for index in configuration.providers.indices where configuration.providers[index].id == "globex" {
-                    configuration.providers[index].backchannelLogout = false
+                    configuration.providers[index].rules.endsSessions = false
                 }
             }
         ) { walk in

@@ -170,7 +170,7 @@ struct SignInHarness: Sendable {
         var endpoint = UserEndpoint(url: user, subject: subject)
         endpoint.attributes = [.name: name]
         provider.endpoints = .init(authorization: authorization, token: token, user: endpoint)
-        provider.resources = ["zak": url(base + "/v2/users/me/token?type=zak")].compactMapValues { $0 }
+        provider.rules.resources = ["zak": url(base + "/v2/users/me/token?type=zak")].compactMapValues { $0 }
         return provider
     }
 
