@@ -108,7 +108,7 @@ package struct UseCases: Sendable {
             clock: clock, logger: logger, refusals: refusals, capsules: capsules)
         providerSignOut = ProviderSignOut(
             providers: providers, store: store, oneTimeStore: oneTimeStore,
-            clock: clock, random: random, logger: logger)
+            clock: clock, random: random, logger: logger, refusals: refusals)
         linkIdentity = LinkIdentity(signIn: signIn, store: store, clock: clock, random: random, logger: logger)
         redirectSignIn = RedirectSignIn(
             providers: providers, signIn: signIn,

@@ -8,7 +8,7 @@ extension APIOperation {
             "For the buttons of a frontend.",
             responses: [
                 .json(
-                    "All configured providers.",
+                    "All configured providers, without those of backchannel authentication alone.",
                     .object(
                         "The list.", ["providers": .list("The providers.", of: .named("Provider"))],
                         optional: ["demo": demonstration]),

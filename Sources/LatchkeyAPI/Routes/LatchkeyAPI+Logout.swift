@@ -48,7 +48,8 @@ extension LatchkeyAPI {
                 "post_logout_redirect_uri", ["redirect_uri"], limit: 2048, required: true)
         else { throw reader.refusal() }
         return try await useCases.providerSignOut.exit(
-            by: request.provider, from: session, to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI)
+            by: request.provider, from: session, to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI,
+            requestID: request.id)
     }
 
     private func leave(by exit: ProviderSignOut.Exit, _ request: Request) async throws -> Response {

@@ -32,7 +32,7 @@ extension LatchkeyAPI {
     }
 
     private func addRedirectRoutes(to router: inout Router) {
-        router.get("/auth/providers") { _ in try self.listProviders() }
+        router.get("/auth/providers") { _ in self.listProviders() }
         router.get("/sign-in", paged { try await $0.showSignInPage($1) })
         router.get("/register", paged { try await $0.showRegistrationPage($1) })
         router.post("/register", paged { try await $0.registerByForm($1) })
