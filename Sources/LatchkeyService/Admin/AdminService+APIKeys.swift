@@ -97,9 +97,7 @@ extension StoredAPIKey {
         if let revokedAt { words.append("revoked=\(UTCTime.text(revokedAt))") }
         return words.joined(separator: " ")
     }
-}
 
-extension StoredAPIKey {
     fileprivate var jsonLine: String {
         var json = JSONObjectWriter()
         json.add("name", name)
