@@ -56,8 +56,8 @@ extension LatchkeyAPI {
         }
     }
 
-    /// As ``CallerRule/entering``, also without an API key, for a route whose body has a credential of its own: a handle
-    /// that works once. A key that is sent counts.
+    /// As ``CallerRule/entering``, also without an API key, for a route whose body has a credential of its own: a
+    /// handle that works once. A key that is sent counts.
     func enteringWithHandle(
         _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission?) async throws -> Response
     ) -> Handler {
