@@ -30,12 +30,9 @@ extension ServiceStatus {
     }
 
     private static func json(_ outcomes: Outcomes, from beginning: Timestamp) -> JSONValue {
-        .object(of: [
-            ("at", .integer(beginning.secondsSinceEpoch)), ("signed_in", count(outcomes.signedIn)),
-            ("signed_up", count(outcomes.signedUp)), ("other", count(outcomes.other)),
-            ("denied", count(outcomes.denied)), ("refused", count(outcomes.refused)),
-            ("failed", count(outcomes.failed)),
-        ])
+        .object(
+            of: [("at", .integer(beginning.secondsSinceEpoch))]
+                + Outcomes.parts.map { ($0.name, count(outcomes[keyPath: $0.count])) })
     }
 
     private static func json(_ carrier: Carrier) -> JSONValue {

@@ -19,6 +19,18 @@ package struct ServiceStatus: Sendable {
         package var failed: UInt64 = 0
 
         package init() {}
+
+        /// The counts in the order in which the page stacks them: their names in JSON, and their labels.
+        static let parts: [(name: String, label: String, count: any WritableKeyPath<Self, UInt64> & Sendable)] = [
+            ("signed_in", "Signed in", \.signedIn), ("signed_up", "Signed up", \.signedUp),
+            ("other", "Linked, approved, to register", \.other), ("denied", "Denied by the user", \.denied),
+            ("refused", "Refused: the app", \.refused),
+            ("failed", "Failed: a check, carrier or server", \.failed),
+        ]
+
+        package static func - (left: Self, right: Self) -> Self {
+            parts.reduce(into: left) { $0[keyPath: $1.count] &-= right[keyPath: $1.count] }
+        }
     }
 
     /// The requests to a carrier or provider.
@@ -93,12 +105,7 @@ extension ServiceStatus {
     /// The last hour together.
     var lastHour: Outcomes {
         minutes.reduce(into: Outcomes()) { sum, minute in
-            sum.signedIn += minute.outcomes.signedIn
-            sum.signedUp += minute.outcomes.signedUp
-            sum.other += minute.outcomes.other
-            sum.denied += minute.outcomes.denied
-            sum.refused += minute.outcomes.refused
-            sum.failed += minute.outcomes.failed
+            for part in Outcomes.parts { sum[keyPath: part.count] += minute.outcomes[keyPath: part.count] }
         }
     }
 
