@@ -119,9 +119,7 @@ extension APIError {
         error.offer = offer
         return error
     }
-}
 
-extension APIError {
     private init(_ status: HTTPResponse.Status, _ code: String, _ description: String, headers: HTTPFields = [:]) {
         self.init(status, code, .invalidRequest, description, headers: headers)
     }

@@ -28,14 +28,20 @@ func runAdminCommand(
 func reportingFailure<Value>(exitCode status: Int32 = 1, _ command: () async throws -> Value) async throws -> Value {
     do {
         return try await command()
-    } catch let error where error is OperatorFailure || error is LatchkeyStartError || error is HealthCheck.Failure {
-        Console.warn("latchkey: \(error)")
+    } catch let error where error is OperatorFailure || error is LatchkeyStartError {
         switch (error as? OperatorFailure)?.reason {
-        case .usage: throw ExitCode(64)
-        case .configuration: throw ExitCode(78)
-        case .failed, nil: throw ExitCode(status)
+        case .usage: throw failed("\(error)", 64)
+        case .configuration: throw failed("\(error)", 78)
+        case .failed, nil: throw failed("\(error)", status)
         }
     }
+}
+
+/// Prints why a command fails to standard error, in one line.
+/// - Returns: What ends the process with a status.
+func failed(_ reason: String, _ status: Int32 = 1) -> ExitCode {
+    Console.warn("latchkey: \(reason)")
+    return ExitCode(status)
 }
 
 /// The value of every `--format`: text for people, or JSON for programs.

@@ -9,7 +9,7 @@ extension Connection {
         let isFramed = head.minorVersion > 0
         let context = ResponseSerializer.Context(
             method: head.method, minorVersion: head.minorVersion,
-            closes: machine.closesAfterResponse || response.closesConnection || !isFramed)
+            closes: machine.closesAfterResponse || !isFramed)
         respond(response, for: context, .streaming)
         guard isOpen, !peerHasEnded else {
             service.streams.leave()

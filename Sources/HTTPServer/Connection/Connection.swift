@@ -248,7 +248,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         }
         let context = ResponseSerializer.Context(
             method: head.method, minorVersion: head.minorVersion,
-            closes: machine.closesAfterResponse || response.closesConnection)
+            closes: machine.closesAfterResponse)
         respond(response, for: context)
         if !isRunning, let next = takeNext() { run(next) }
     }

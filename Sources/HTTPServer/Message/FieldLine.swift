@@ -14,11 +14,7 @@ struct FieldLine {
             throw FieldLine.fault(bytes, at: line, nameEnd: index)
         }
         name = line.lowerBound..<index
-        var start = index + 1
-        var end = line.upperBound
-        while start < end, ASCII.isWhitespace(bytes[start]) { start += 1 }
-        while end > start, ASCII.isWhitespace(bytes[end - 1]) { end -= 1 }
-        value = start..<end
+        value = bytes.trimmed(index + 1..<line.upperBound)
         guard FieldLine.isValue(bytes.extracting(value)) else {
             let fault = value.first { !ASCII.isFieldValue(bytes[$0]) }
             throw fault.map { bytes[$0] == ASCII.carriageReturn } == true ? .bareCarriageReturn : .fieldValue
@@ -34,18 +30,7 @@ struct FieldLine {
         }
     }
 
-    func isNamed(_ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool { Self.equals(name, lowercase, in: bytes) }
-
-    /// Compares without regard to case; `lowercase` must be in lower case.
-    static func equals(_ range: Range<Int>, _ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool {
-        guard range.count == lowercase.utf8CodeUnitCount else { return false }
-        return lowercase.withUTF8Buffer { expected in
-            for offset in 0..<range.count where ASCII.lowercased(bytes[range.lowerBound + offset]) != expected[offset] {
-                return false
-            }
-            return true
-        }
-    }
+    func isNamed(_ lowercase: StaticString, in bytes: Span<UInt8>) -> Bool { bytes.equals(name, lowercase) }
 
     static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
         var text = text.drop(while: ASCII.isWhitespace)

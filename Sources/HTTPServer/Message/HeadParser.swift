@@ -106,7 +106,7 @@ struct HeadParser {
     private static func method(_ bytes: Span<UInt8>, at range: Range<Int>) -> HTTPRequest.Method? {
         if isEqual(bytes, at: range, "GET") { return .get }
         if isEqual(bytes, at: range, "POST") { return .post }
-        return HTTPRequest.Method(String(copying: bytes, at: range))
+        return HTTPRequest.Method(bytes.text(range))
     }
 
     private static func isEqual(_ bytes: Span<UInt8>, at range: Range<Int>, _ text: StaticString) -> Bool {

@@ -13,7 +13,7 @@ enum HostField {
         var index = range.lowerBound
         if bytes[index] == UInt8(ascii: "[") {
             while index < range.upperBound, bytes[index] != UInt8(ascii: "]") { index += 1 }
-            guard index < range.upperBound, isIPv6(String(copying: bytes, at: range.lowerBound + 1..<index)) else {
+            guard index < range.upperBound, isIPv6(bytes.text(range.lowerBound + 1..<index)) else {
                 return nil
             }
             return index + 1

@@ -63,21 +63,13 @@ struct FramingFields {
     /// RFC 9110 section 8.6 lets a list of equal lengths be read as one; no honest client sends it.
     private mutating func addLength(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
         guard contentLength == nil else { throw .contentLengthRepeated }
-        guard !field.value.isEmpty else { throw .contentLength }
-        var length = 0
-        for index in field.value {
-            guard ASCII.isDigit(bytes[index]) else { throw .contentLength }
-            let (tens, overflow) = length.multipliedReportingOverflow(by: 10)
-            let (sum, carry) = tens.addingReportingOverflow(Int(bytes[index] - UInt8(ascii: "0")))
-            guard !overflow, !carry else { throw .contentLength }
-            length = sum
-        }
+        guard let (length, overflows) = bytes.decimal(field.value), !overflows else { throw .contentLength }
         contentLength = length
     }
 
     private mutating func addCoding(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
         guard !isChunked else { throw .transferEncoding }
-        guard FieldLine.equals(field.value, "chunked", in: bytes) else {
+        guard bytes.equals(field.value, "chunked") else {
             throw endsChunked(field.value, in: bytes) ? .transferCodingUnknown : .transferEncoding
         }
         isChunked = true
@@ -87,45 +79,31 @@ struct FramingFields {
     /// other codings are unsupported (RFC 9112 sections 6.1 and 6.3).
     private func endsChunked(_ list: Range<Int>, in bytes: Span<UInt8>) -> Bool {
         var codings: [Range<Int>] = []
-        FramingFields.forEachElement(of: list, in: bytes) { codings.append($0) }
-        guard let last = codings.popLast(), !codings.isEmpty, FieldLine.equals(last, "chunked", in: bytes) else {
+        bytes.forEachElement(of: list) { codings.append($0) }
+        guard let last = codings.popLast(), !codings.isEmpty, bytes.equals(last, "chunked") else {
             return false
         }
         return codings.allSatisfy { coding in
             !coding.isEmpty && coding.allSatisfy { ASCII.isToken(bytes[$0]) }
-                && !FieldLine.equals(coding, "chunked", in: bytes)
+                && !bytes.equals(coding, "chunked")
         }
     }
 
     private mutating func addContentCoding(_ field: FieldLine, in bytes: Span<UInt8>) {
-        FramingFields.forEachElement(of: field.value, in: bytes) { coding in
-            if !coding.isEmpty, !FieldLine.equals(coding, "identity", in: bytes) { isCoded = true }
+        bytes.forEachElement(of: field.value) { coding in
+            if !coding.isEmpty, !bytes.equals(coding, "identity") { isCoded = true }
         }
     }
 
     private mutating func addExpectation(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
-        guard !expectsContinue, FieldLine.equals(field.value, "100-continue", in: bytes) else { throw .expectation }
+        guard !expectsContinue, bytes.equals(field.value, "100-continue") else { throw .expectation }
         expectsContinue = true
     }
 
     private mutating func addConnection(_ field: FieldLine, in bytes: Span<UInt8>) {
-        FramingFields.forEachElement(of: field.value, in: bytes) { option in
-            if FieldLine.equals(option, "close", in: bytes) { hasClose = true }
-            if FieldLine.equals(option, "keep-alive", in: bytes) { hasKeepAlive = true }
-        }
-    }
-
-    /// Calls back with each element of a comma-separated list (RFC 9110 section 5.6.1), without white space.
-    private static func forEachElement(of list: Range<Int>, in bytes: Span<UInt8>, _ call: (Range<Int>) -> Void) {
-        var start = list.lowerBound
-        while start < list.upperBound {
-            var end = start
-            while end < list.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
-            var element = start..<end
-            while let first = element.first, ASCII.isWhitespace(bytes[first]) { element.removeFirst() }
-            while let last = element.last, ASCII.isWhitespace(bytes[last]) { element.removeLast() }
-            call(element)
-            start = end + 1
+        bytes.forEachElement(of: field.value) { option in
+            if bytes.equals(option, "close") { hasClose = true }
+            if bytes.equals(option, "keep-alive") { hasKeepAlive = true }
         }
     }
 }

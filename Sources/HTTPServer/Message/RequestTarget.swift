@@ -22,7 +22,7 @@ struct RequestTarget {
         var end = start
         while end < range.upperBound, bytes[end] != UInt8(ascii: "?") { end += 1 }
         path = try RequestTarget.decodedPath(bytes, at: start..<end)
-        rawQuery = end < range.upperBound ? String(copying: bytes, at: end + 1..<range.upperBound) : nil
+        rawQuery = end < range.upperBound ? bytes.text(end + 1..<range.upperBound) : nil
     }
 
     /// Allows only the characters of RFC 3986, and percent signs before two hexadecimal digits, not `%00`: a C string
@@ -92,7 +92,7 @@ struct RequestTarget {
     /// paths.
     private static func decodedPath(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) -> String {
         guard !range.isEmpty else { return "/" }
-        let raw = String(copying: bytes, at: range)
+        let raw = bytes.text(range)
         guard needsCare(bytes, at: range) else { return raw }
         guard let decoded = PercentEncoding.decodePath(raw.utf8),
             decoded.withBytes(slashes) == raw.withBytes(slashes),
@@ -102,12 +102,6 @@ struct RequestTarget {
             !decoded.split(ascii: "/").contains(where: { $0 == "." || $0 == ".." })
         else { throw .path }
         return decoded
-    }
-}
-
-extension String {
-    init(copying bytes: Span<UInt8>, at range: Range<Int>) {
-        self = bytes.extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 }
 

@@ -18,8 +18,6 @@ public struct Response: Sendable {
     var content: ResponseContent
     /// Streams the content in place of ``body``; nil for a response that is complete.
     public var stream: ResponseProducer?
-    /// Closes the connection after this response.
-    public var closesConnection = false
 
     /// A complete response.
     public init(status: HTTPResponse.Status, headers: HTTPFields = [:], body: [UInt8] = []) {

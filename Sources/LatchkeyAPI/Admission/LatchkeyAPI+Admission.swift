@@ -14,32 +14,37 @@ extension LatchkeyAPI {
     typealias ImmediateSignedInRoute =
         @Sendable (LatchkeyAPI, Request, SignedInCaller) throws -> ValueOrTask<Response>
 
-    /// A route that requires an API key or an allowed origin, checked before anything else.
-    func keyed(_ route: @escaping KeyedRoute) -> ImmediateHandler {
-        keyed(immediate: { api, request, admission in .task { try await route(api, request, admission) } })
+    /// Who may call a route that needs no session.
+    enum CallerRule: Sendable {
+        /// A caller with an API key, or on an allowed origin, checked before anything else.
+        case keyed
+        /// As ``keyed``, for routes that begin or renew a session.
+        case entering
+        /// As ``entering``, also without an API key for pages of this server's own origin, whose session is in cookies.
+        case enteringOrPage
+        /// The operator's other services: an allowed origin does not replace the key.
+        case service
     }
 
-    /// As ``keyed(_:)``, for routes that do something before they wait, or need not wait.
-    func keyed(immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
+    /// A route for the callers of a rule.
+    func admitting(_ rule: CallerRule, _ route: @escaping KeyedRoute) -> ImmediateHandler {
+        admitting(rule, immediate: { api, request, admission in .task { try await route(api, request, admission) } })
+    }
+
+    /// As ``admitting(_:_:)``, for routes that do something before they wait, or need not wait.
+    func admitting(_ rule: CallerRule, immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
         { request in
-            switch try self.admission(of: request) {
-            case .value(let admission): try route(self, request, admission)
-            case .task(let work): .task { try await route(self, request, try await work()).run() }
+            let page = rule == .enteringOrPage ? try self.admitPage(request) : nil
+            switch rule {
+            case .keyed: break
+            case .entering, .enteringOrPage: try self.rates.countSignIn(of: request)
+            case .service: guard request.headers.count(of: .apiKey) == 1 else { throw APIError.invalidAPIKey }
             }
-        }
-    }
-
-    /// As ``keyed(_:)``, for routes that begin or renew a session.
-    func entering(_ route: @escaping KeyedRoute) -> ImmediateHandler {
-        entering(immediate: { api, request, admission in .task { try await route(api, request, admission) } })
-    }
-
-    /// As ``entering(_:)``, for routes that do something before they wait.
-    func entering(immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
-        let keyed = keyed(immediate: route)
-        return { request in
-            try self.rates.countSignIn(of: request)
-            return try keyed(request)
+            if let page { return try route(self, request, page) }
+            switch try self.admission(of: request) {
+            case .value(let admission): return try route(self, request, admission)
+            case .task(let work): return .task { try await route(self, request, try await work()).run() }
+            }
         }
     }
 
@@ -51,30 +56,14 @@ extension LatchkeyAPI {
         }
     }
 
-    /// As ``entering(_:)``, also without an API key, for a route whose body has a credential of its own: a handle that
-    /// works once. A key that is sent counts.
+    /// As ``CallerRule/entering``, also without an API key, for a route whose body has a credential of its own: a
+    /// handle that works once. A key that is sent counts.
     func enteringWithHandle(
         _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission?) async throws -> Response
     ) -> Handler {
         { request in
             try self.rates.countSignIn(of: request)
             return try await route(self, request, try await self.admitIfNamed(request))
-        }
-    }
-
-    /// As ``entering(_:)``, also for pages of this server's own origin, whose session is in cookies, without an API
-    /// key.
-    func enteringOrPage(_ route: @escaping KeyedRoute) -> ImmediateHandler {
-        enteringOrPage(immediate: { api, request, admission in .task { try await route(api, request, admission) } })
-    }
-
-    /// As ``enteringOrPage(_:)``, for routes that do something before they wait.
-    func enteringOrPage(immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
-        let keyed = entering(immediate: route)
-        return { request in
-            guard let admission = try self.admitPage(request) else { return try keyed(request) }
-            try self.rates.countSignIn(of: request)
-            return try route(self, request, admission)
         }
     }
 
@@ -127,20 +116,6 @@ extension LatchkeyAPI {
         let signedIn = signedIn(route)
         return { request in
             self.isPage(request) ? .task { try await page(self, request) } : try signedIn(request)
-        }
-    }
-
-    /// A route for the operator's other services: an allowed origin does not replace the key.
-    func forServices(_ route: @escaping KeyedRoute) -> ImmediateHandler {
-        forServices(immediate: { api, request, admission in .task { try await route(api, request, admission) } })
-    }
-
-    /// As ``forServices(_:)``, for routes that mostly need not wait.
-    func forServices(immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
-        let keyed = keyed(immediate: route)
-        return { request in
-            guard request.headers.count(of: .apiKey) == 1 else { throw APIError.invalidAPIKey }
-            return try keyed(request)
         }
     }
 

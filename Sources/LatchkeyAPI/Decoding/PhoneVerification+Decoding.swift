@@ -38,18 +38,3 @@ struct PhoneVerificationRequest {
         means = token.map { .operatorToken($0) } ?? .redirect(to: redirectURI ?? "")
     }
 }
-
-/// What an app presents to end a verification by redirects.
-struct PhoneVerificationConfirmationRequest {
-    let confirmation: Secret
-    let correlationID: CorrelationID?
-
-    /// Reads a confirmation from a body's fields.
-    /// - Throws: 400 that names every missing or malformed field.
-    init(_ fields: BodyFields) throws(APIError) {
-        var reader = FieldReader(fields)
-        correlationID = reader.correlationID()
-        confirmation = Secret(reader.visibleText("confirmation", limit: 64, required: true) ?? "")
-        try reader.check(correlationID)
-    }
-}

@@ -36,9 +36,7 @@ extension SignInRequest {
         self.correlationID = correlationID
         sentNames = reader.sentNames
     }
-}
 
-extension SignInRequest {
     /// Reads a sign-in with a TS.43 temporary token from a body's fields.
     /// - Parameters:
     ///   - name: The name in paths of a provider with mobile operators.

@@ -43,9 +43,7 @@ extension APIOperation {
 
     private static let shownUser = APISchema.anyOf(
         "`AndroidUser` with `compat.android`.", [.named("User"), .named("AndroidUser")])
-}
 
-extension APIOperation {
     /// Verifications of the signed-in user's phone number.
     static let ofPhoneVerification: [APIOperation] = [
         APIOperation(

@@ -8,7 +8,7 @@ extension APIOperation {
             "For the buttons of a frontend.",
             responses: [
                 .json(
-                    "All configured providers.",
+                    "All configured providers, without those of backchannel authentication alone.",
                     .object(
                         "The list.", ["providers": .list("The providers.", of: .named("Provider"))],
                         optional: ["demo": demonstration]),
@@ -163,10 +163,7 @@ extension APIOperation {
             example: """
                 {"client_type": "ios", "redirect_uri": "com.example.app://callback", "phone_number": "+12025550123"}
                 """),
-        responses: [startLocation],
-        refusals: [
-            .providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .operatorUnknown, .otherClientAtSignIn,
-        ])
+        responses: [startLocation], refusals: start.refusals)
 
     private static let initiate = APIOperation(
         .get, "/auth/{provider}/initiate-login", "initiateLogin", .redirects, .browser,

@@ -53,9 +53,7 @@ extension APIOperation {
                 APIRefusal(SignInError.noSuchSession, as: "session_unknown")
             ]),
     ]
-}
 
-extension APIOperation {
     static let ofLogout: [APIOperation] = [
         APIOperation(
             .post, "/auth/{provider}/logout", "signOutAtProvider", .sessions, .session, "Sign out, at the provider too",

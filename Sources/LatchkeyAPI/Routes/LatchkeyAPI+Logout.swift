@@ -8,9 +8,7 @@ import StorageModel
 extension LatchkeyAPI {
     /// A provider has no API key: its token authenticates it. Only a form (Back-Channel Logout section 2.5).
     func receiveLogout(_ request: Request) async throws -> Response {
-        guard case .form(let form) = try BodyFields(request) else {
-            throw APIError.malformed("The body is not a form. Send application/x-www-form-urlencoded.")
-        }
+        guard case .form(let form) = try BodyFields(request) else { throw APIError.notAForm }
         var reader = FieldReader(.form(form))
         guard let token = reader.visibleText("logout_token", limit: 16_384, required: true) else {
             throw reader.refusal()
@@ -48,16 +46,15 @@ extension LatchkeyAPI {
                 "post_logout_redirect_uri", ["redirect_uri"], limit: 2048, required: true)
         else { throw reader.refusal() }
         return try await useCases.providerSignOut.exit(
-            by: request.provider, from: session, to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI)
+            by: request.provider, from: session, to: redirectURI.hasPrefix("/") ? base + redirectURI : redirectURI,
+            requestID: request.id)
     }
 
     private func leave(by exit: ProviderSignOut.Exit, _ request: Request) async throws -> Response {
         let location = await useCases.providerSignOut.location(
             of: exit, returnURL: "\(try publicURL())/auth/\(request.provider)/logged-out")
         guard request.prefersJSON else { return withoutSession(.redirect(to: location), request) }
-        var json = JSONObjectWriter(capacity: 512)
-        json.add("location", location)
-        return withoutSession(.json(.ok, json.finish()), request)
+        return withoutSession(.json(.ok, capacity: 512) { $0.add("location", location) }, request)
     }
 
     func returnFromLogout(_ request: Request) async throws -> Response {

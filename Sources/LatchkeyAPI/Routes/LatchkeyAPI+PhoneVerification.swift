@@ -22,9 +22,12 @@ extension LatchkeyAPI {
     }
 
     func confirmPhoneVerification(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let presented = try PhoneVerificationConfirmationRequest(BodyFields(request, from: caller.admission))
+        var reader = FieldReader(try BodyFields(request, from: caller.admission))
+        let correlationID = reader.correlationID()
+        let confirmation = reader.visibleText("confirmation", limit: 64, required: true)
+        guard reader.problems.isEmpty, let confirmation else { throw reader.refusal(correlationID) }
         return try await useCases.verifyPhoneNumber.confirm(
-            request.parameters["id"] ?? "", with: presented.confirmation, correlationID: presented.correlationID,
+            request.parameters["id"] ?? "", with: Secret(confirmation), correlationID: correlationID,
             for: caller.holder
         ).response
     }

@@ -6,24 +6,22 @@ import SignIn
 
 /// Sign-in by redirects (docs/web-frontends.md).
 extension LatchkeyAPI {
-    func listProviders() throws -> Response {
+    func listProviders() -> Response {
         let base = baseURL.url ?? ""
-        let providers = useCases.providers.all.map { provider in
-            var json = JSONObjectWriter(capacity: 128)
-            json.add("id", provider.name)
-            json.add("name", provider.title)
-            json.add("kind", provider.kindName.rawValue)
-            json.add("start_url", "\(base)/auth/\(provider.name)/start")
-            return String(decoding: json.finish(), as: UTF8.self)
+        let providers = useCases.providers.all.filter { !$0.usesBackchannelOnly }
+        return .json(.ok, capacity: 160 * (providers.count + 1)) { json in
+            json.add("providers", objects: providers) { provider, json in
+                json.add("id", provider.name)
+                json.add("name", provider.title)
+                json.add("kind", provider.kindName.rawValue)
+                json.add("start_url", "\(base)/auth/\(provider.name)/start")
+            }
+            guard let demonstration else { return }
+            json.add("demo") { json in
+                json.add("carriers_url", demonstration.carriersURL)
+                json.add("api_key", demonstration.apiKey)
+            }
         }
-        var end = ""
-        if let demonstration {
-            var json = JSONObjectWriter(capacity: 96)
-            json.add("carriers_url", demonstration.carriersURL)
-            json.add("api_key", demonstration.apiKey)
-            end = ",\"demo\":" + String(decoding: json.finish(), as: UTF8.self)
-        }
-        return .json(.ok, Array("{\"providers\":[\(providers.joined(separator: ","))]\(end)}".utf8))
     }
 
     func startRedirect(_ request: Request) async throws -> Response {

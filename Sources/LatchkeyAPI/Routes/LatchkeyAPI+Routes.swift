@@ -23,16 +23,18 @@ extension LatchkeyAPI {
     }
 
     private func addSignInRoutes(to router: inout Router) {
-        router.post("/auth/zenkey-signin", entering(immediate: { try $0.signIn($1, $2, provider: "zenkey") }))
         router.post(
-            "/auth/{provider}/sign-in", enteringOrPage(immediate: { try $0.signIn($1, $2, provider: $1.provider) }))
-        router.post("/auth/{provider}/attempts", entering { try await $0.issueNonce($1, $2) })
-        router.post("/users", enteringOrPage { try await $0.register($1, $2) })
-        router.post("/auth/register", enteringOrPage { try await $0.register($1, $2) })
+            "/auth/zenkey-signin", admitting(.entering, immediate: { try $0.signIn($1, $2, provider: "zenkey") }))
+        router.post(
+            "/auth/{provider}/sign-in",
+            admitting(.enteringOrPage, immediate: { try $0.signIn($1, $2, provider: $1.provider) }))
+        router.post("/auth/{provider}/attempts", admitting(.entering) { try await $0.issueNonce($1, $2) })
+        router.post("/users", admitting(.enteringOrPage) { try await $0.register($1, $2) })
+        router.post("/auth/register", admitting(.enteringOrPage) { try await $0.register($1, $2) })
     }
 
     private func addRedirectRoutes(to router: inout Router) {
-        router.get("/auth/providers") { _ in try self.listProviders() }
+        router.get("/auth/providers") { _ in self.listProviders() }
         router.get("/sign-in", paged { try await $0.showSignInPage($1) })
         router.get("/register", paged { try await $0.showRegistrationPage($1) })
         router.post("/register", paged { try await $0.registerByForm($1) })
@@ -40,14 +42,14 @@ extension LatchkeyAPI {
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/form-post.js") { _ in BrowserPages.formPostScript }
         router.get("/auth/{provider}/start", starting { try await $0.startRedirect($1) })
-        router.post("/auth/{provider}/start", entering { try await $0.startForApp($1, $2) })
+        router.post("/auth/{provider}/start", admitting(.entering) { try await $0.startForApp($1, $2) })
         router.get("/auth/{provider}/initiate-login", starting { try await $0.initiateLogin($1) })
         router.post("/auth/{provider}/initiate-login", paged { try await $0.initiateLoginByForm($1) })
         let startLink = changing { try await $0.startLink($1, $2) }
         router.post("/auth/{provider}/link", paged { try await startLink($1).run() })
         addCallback("/auth/{provider}/callback", to: &router)
         addCallback("/auth/{provider}/{client_type}/callback", to: &router)
-        router.post("/auth/session", enteringOrPage { try await $0.takeSession($1, $2) })
+        router.post("/auth/session", admitting(.enteringOrPage) { try await $0.takeSession($1, $2) })
     }
 
     private func addCallback(_ path: String, to router: inout Router) {
@@ -89,7 +91,7 @@ extension LatchkeyAPI {
     }
 
     private func addSessionRoutes(to router: inout Router) {
-        router.post("/auth/token", enteringOrPage { try await $0.refresh($1, $2) })
+        router.post("/auth/token", admitting(.enteringOrPage) { try await $0.refresh($1, $2) })
         router.delete(
             "/auth/token", signedIn(orPage: { try await $0.signOutPage($1) }) { try await $0.signOut($1, $2) })
         router.get("/users/me/sessions", signedIn { api, _, caller in try await api.listSessions(caller) })
@@ -99,9 +101,9 @@ extension LatchkeyAPI {
     }
 
     private func addServiceRoutes(to router: inout Router) {
-        router.post("/auth/introspect", forServices(immediate: { try $0.introspect($1, $2) }))
-        router.post("/auth/revoke", forServices { try await $0.revokeToken($1, $2) })
-        router.post("/auth/receipts/redeem", forServices { try await $0.redeemReceipt($1, $2) })
+        router.post("/auth/introspect", admitting(.service, immediate: { try $0.introspect($1, $2) }))
+        router.post("/auth/revoke", admitting(.service) { try await $0.revokeToken($1, $2) })
+        router.post("/auth/receipts/redeem", admitting(.service) { try await $0.redeemReceipt($1, $2) })
     }
 
     private func addTransactionRoutes(to router: inout Router) {
@@ -118,13 +120,16 @@ extension LatchkeyAPI {
     private func addBackchannelAuthenticationRoutes(
         _ path: String, to router: inout Router, at provider: @escaping @Sendable (Request) -> String
     ) {
-        router.post(path, entering { try await $0.startBackchannelAuthentication($1, $2, at: provider($1)) })
+        router.post(
+            path, admitting(.entering) { try await $0.startBackchannelAuthentication($1, $2, at: provider($1)) })
         // For providers, which have no API key.
         router.post(path + "/notification") { try await self.receiveNotification($0, at: provider($0)) }
         let handle = path + "/{auth_req_id}"
-        router.get(handle, keyed { try await $0.pollBackchannelAuthentication($1, $2, at: provider($1)) })
-        router.post(handle, entering { try await $0.retryBackchannelAuthentication($1, $2, at: provider($1)) })
-        router.delete(handle, keyed { try await $0.cancelBackchannelAuthentication($1, $2, at: provider($1)) })
+        router.get(handle, admitting(.keyed) { try await $0.pollBackchannelAuthentication($1, $2, at: provider($1)) })
+        router.post(
+            handle, admitting(.entering) { try await $0.retryBackchannelAuthentication($1, $2, at: provider($1)) })
+        router.delete(
+            handle, admitting(.keyed) { try await $0.cancelBackchannelAuthentication($1, $2, at: provider($1)) })
     }
 
     /// For the pages of the demonstration, and no part of the API.

@@ -120,9 +120,7 @@ extension User {
                     #""phone_number_verified":false,"phone_number_verified_at":null,"phone_number_verified_by":null"#)
         }
     }
-}
 
-extension User {
     /// As the published Android example's `UserResponse` decodes it: attributes are objects with a `value`.
     private func androidResponse(_ claims: ClientClaims?) -> Response {
         .json(.ok, capacity: 512) { json in

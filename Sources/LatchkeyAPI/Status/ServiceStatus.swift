@@ -19,6 +19,18 @@ package struct ServiceStatus: Sendable {
         package var failed: UInt64 = 0
 
         package init() {}
+
+        /// The counts in the order in which the page stacks them: their names in JSON, and their labels.
+        static let parts: [(name: String, label: String, count: any WritableKeyPath<Self, UInt64> & Sendable)] = [
+            ("signed_in", "Signed in", \.signedIn), ("signed_up", "Signed up", \.signedUp),
+            ("other", "Linked, approved, to register", \.other), ("denied", "Denied by the user", \.denied),
+            ("refused", "Refused: the app", \.refused),
+            ("failed", "Failed: a check, carrier or server", \.failed),
+        ]
+
+        package static func - (left: Self, right: Self) -> Self {
+            parts.reduce(into: left) { $0[keyPath: $1.count] &-= right[keyPath: $1.count] }
+        }
     }
 
     /// The requests to a carrier or provider.
@@ -93,12 +105,7 @@ extension ServiceStatus {
     /// The last hour together.
     var lastHour: Outcomes {
         minutes.reduce(into: Outcomes()) { sum, minute in
-            sum.signedIn += minute.outcomes.signedIn
-            sum.signedUp += minute.outcomes.signedUp
-            sum.other += minute.outcomes.other
-            sum.denied += minute.outcomes.denied
-            sum.refused += minute.outcomes.refused
-            sum.failed += minute.outcomes.failed
+            for part in Outcomes.parts { sum[keyPath: part.count] += minute.outcomes[keyPath: part.count] }
         }
     }
 
@@ -146,4 +153,74 @@ extension ServiceStatus.Failure {
     }
 
     private static let longestCause = 200
+}
+
+extension ServiceStatus {
+    /// On one line. Changes only with the status.
+    var json: JSONValue {
+        .object(of: [
+            ("version", .string(version)), ("started_at", .integer(startedAt.secondsSinceEpoch)),
+            ("minutes", .array(minutes.map { Self.json($0.outcomes, from: $0.beginning) })),
+            ("carriers", .array(carriers.map(Self.json))),
+            ("failures", .array(failures.map(Self.json))), ("sessions", sessionCounts), ("load", loads),
+        ])
+    }
+
+    private var sessionCounts: JSONValue {
+        .object(of: [
+            ("started", Self.count(sessions.started)), ("refreshed", Self.count(sessions.refreshed)),
+            ("signed_out", Self.count(sessions.signedOut)), ("revoked", Self.count(sessions.revoked)),
+            ("ended_by_provider", Self.count(sessions.endedByProvider)), ("reused", Self.count(sessions.reused)),
+        ])
+    }
+
+    private var loads: JSONValue {
+        .object(of: [
+            ("connections", .integer(Int64(connections))), ("reads_waiting", .integer(Int64(readsWaiting))),
+            ("writes_waiting", .integer(Int64(writesWaiting))), ("shed", Self.count(load.shedCount)),
+            ("rate_limited", Self.count(rateLimited)),
+        ])
+    }
+
+    private static func json(_ outcomes: Outcomes, from beginning: Timestamp) -> JSONValue {
+        .object(
+            of: [("at", .integer(beginning.secondsSinceEpoch))]
+                + Outcomes.parts.map { ($0.name, count(outcomes[keyPath: $0.count])) })
+    }
+
+    private static func json(_ carrier: Carrier) -> JSONValue {
+        let keysFetchedAt = carrier.keysFetchedAt.map { JSONValue.integer($0.secondsSinceEpoch) }
+        return .object(of: [
+            ("provider", .string(carrier.provider)), ("issuer", .string(carrier.issuer)),
+            ("name", .string(carrier.name)),
+            ("left_alone", .texts(carrier.openBreakers)), ("keys_fetched_at", keysFetchedAt ?? .null),
+            ("answered", count(carrier.all.answered)), ("failed", count(carrier.all.failed)),
+            ("minutes", .array(carrier.minutes.map { json($0.responses, from: $0.beginning) })),
+        ])
+    }
+
+    private static func json(_ responses: Responses, from beginning: Timestamp) -> JSONValue {
+        let mean = responses.meanMilliseconds.map { JSONValue.number($0) }
+        return .object(of: [
+            ("at", .integer(beginning.secondsSinceEpoch)), ("answered", count(responses.answered)),
+            ("failed", count(responses.failed)), ("mean_ms", mean ?? .null),
+        ])
+    }
+
+    /// Without the user, and without the correlation id, which apps choose.
+    private static func json(_ failure: Failure) -> JSONValue {
+        let report = failure.report
+        return .object(of: [
+            ("at", .integer(failure.at.secondsSinceEpoch)), ("kind", .string(report.kind.rawValue)),
+            ("provider", text(report.provider)), ("mccmnc", text(report.network?.text)),
+            ("outcome", .string(report.outcome.name)), ("check", text(report.check?.rawValue)),
+            ("step", text(report.failedStep?.rawValue)), ("due_to", .string(failure.dueTo.rawValue)),
+            ("cause", text(failure.cause)), ("ask", .string(failure.ask)),
+            ("capsule", text(failure.capsule)),
+        ])
+    }
+
+    private static func count(_ number: UInt64) -> JSONValue { .integer(Int64(clamping: number)) }
+
+    private static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
 }

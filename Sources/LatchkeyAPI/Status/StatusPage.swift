@@ -31,7 +31,7 @@ enum StatusPage {
         <summary>Minute by minute, as a table</summary>
         <div class="wide" tabindex="0" role="region" aria-label="Sign-ins by minute">
         <table>
-        <thead><tr>\(heads(["Minute"] + names.map(\.label)))</tr></thead>
+        <thead><tr>\(heads(["Minute"] + ServiceStatus.Outcomes.parts.map(\.label)))</tr></thead>
         <tbody id="minutes">\(minutes(status))</tbody>
         </table>
         </div>
@@ -65,24 +65,18 @@ enum StatusPage {
         """
     }
 
-    /// In the order in which they are stacked.
-    private static let names: [(key: String, label: String)] = [
-        ("signed_in", "Signed in"), ("signed_up", "Signed up"), ("other", "Linked, approved, to register"),
-        ("denied", "Denied by the user"), ("refused", "Refused: the app"),
-        ("failed", "Failed: a check, carrier or server"),
-    ]
-
     private static let failureHeads = [
         "When (UTC)", "What", "Provider", "Network", "Ended as", "Cause", "Capsule", "Check", "Step", "Ask",
     ]
 
     private static func counts(_ outcomes: ServiceStatus.Outcomes) -> [UInt64] {
-        [outcomes.signedIn, outcomes.signedUp, outcomes.other, outcomes.denied, outcomes.refused, outcomes.failed]
+        ServiceStatus.Outcomes.parts.map { outcomes[keyPath: $0.count] }
     }
 
     private static func outcomes(_ outcomes: ServiceStatus.Outcomes) -> String {
-        zip(names, counts(outcomes)).map { name, count in
-            "<div><dt><span class=\"swatch \(name.key)\"></span>\(name.label)</dt><dd>\(count)</dd></div>"
+        ServiceStatus.Outcomes.parts.map { name, label, count in
+            "<div><dt><span class=\"swatch \(name)\"></span>\(label)</dt>"
+                + "<dd>\(outcomes[keyPath: count])</dd></div>"
         }.joined()
     }
 
@@ -90,7 +84,8 @@ enum StatusPage {
         let rows = status.minutes.reversed().filter { counts($0.outcomes).contains { $0 > 0 } }.map { minute in
             row([String(time(minute.beginning).dropLast(7)) + " UTC"] + counts(minute.outcomes).map(String.init))
         }
-        return rows.isEmpty ? nothing("No sign-ins yet.", columns: names.count + 1) : rows.joined()
+        let columns = ServiceStatus.Outcomes.parts.count + 1
+        return rows.isEmpty ? nothing("No sign-ins yet.", columns: columns) : rows.joined()
     }
 
     private static func carriers(_ status: ServiceStatus) -> String {

@@ -44,13 +44,11 @@ extension AdminService {
             name: name, hash: TokenHash(sha256Of: secret.exposed),
             clients: request.clients.isEmpty ? nil : request.clients,
             origins: origins.isEmpty ? nil : origins, createdAt: now)
-        let event = AuditEvent(
-            at: now, .apiKeyCreated, user: nil, by: .operating(Self.operatorName),
-            details: AuditDetails { json in
-                json.add("name", name)
-                if let clients = key.clients { json.add("clients", clients) }
-                if let origins = key.origins { json.add("origins", origins) }
-            })
+        let event = event(.apiKeyCreated) { json in
+            json.add("name", name)
+            if let clients = key.clients { json.add("clients", clients) }
+            if let origins = key.origins { json.add("origins", origins) }
+        }
         let addition = try await stored(await store.addAPIKey(key, limit: StoredAPIKeys.limit, recording: event))
         switch addition {
         case .added: return secret
@@ -76,11 +74,8 @@ extension AdminService {
     /// Revokes a key: servers on this database refuse it within ``apiKeyDelay`` seconds.
     /// - Throws: ``OperatorFailure`` if there is no such key.
     package func revokeAPIKey(_ name: String, as format: LineFormat = .text) async throws -> [String] {
-        let now = clock.now()
-        let event = AuditEvent(
-            at: now, .apiKeyRevoked, user: nil, by: .operating(Self.operatorName),
-            details: AuditDetails { $0.add("name", name) })
-        let isRevoked = try await stored(await store.revokeAPIKey(name, at: now, recording: event))
+        let event = event(.apiKeyRevoked) { $0.add("name", name) }
+        let isRevoked = try await stored(await store.revokeAPIKey(name, at: event.time, recording: event))
         guard isRevoked else {
             throw OperatorFailure("there is no valid key of this name; latchkey api-key list shows the keys")
         }
@@ -97,9 +92,7 @@ extension StoredAPIKey {
         if let revokedAt { words.append("revoked=\(UTCTime.text(revokedAt))") }
         return words.joined(separator: " ")
     }
-}
 
-extension StoredAPIKey {
     fileprivate var jsonLine: String {
         var json = JSONObjectWriter()
         json.add("name", name)

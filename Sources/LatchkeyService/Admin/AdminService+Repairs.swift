@@ -84,9 +84,7 @@ extension AdminService {
         try check(reason)
         let record = try await account(of: user)
         if applies {
-            let event = AuditEvent(
-                at: clock.now(), .userErased, user: UserID(user), by: .operating(Self.operatorName),
-                details: AuditDetails { $0.add("reason", ifPresent: reason) })
+            let event = event(.userErased, of: user) { $0.add("reason", ifPresent: reason) }
             let isDone = try await stored(await store.deleteUser(UserID(user), in: nil, recording: event))
             guard isDone else { throw OperatorFailure("there is no user \(user)") }
         }

@@ -49,14 +49,11 @@ extension AdminService {
     }
 
     private func end(_ session: String?, of user: Int64, _ reason: String?) async throws -> Int {
-        let (id, now) = (UserID(user), clock.now())
-        let event = AuditEvent(
-            at: now, session == nil ? .allSessionsRevoked : .sessionRevoked, user: id,
-            by: .operating(Self.operatorName),
-            details: AuditDetails { json in
-                json.add("session", ifPresent: session)
-                json.add("reason", ifPresent: reason)
-            })
+        let id = UserID(user)
+        let event = event(session == nil ? .allSessionsRevoked : .sessionRevoked, of: user) { json in
+            json.add("session", ifPresent: session)
+            json.add("reason", ifPresent: reason)
+        }
         guard let session else {
             return try await stored(await store.revokeSessions(of: id, except: nil, recording: event)) ?? 0
         }

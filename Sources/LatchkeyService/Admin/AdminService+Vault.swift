@@ -46,13 +46,11 @@ extension AdminService {
             unreadable = round.unreadable
             if round.done == 0 { break }
         }
-        let event = AuditEvent(
-            at: clock.now(), .vaultRotated, user: nil, by: .operating(Self.operatorName),
-            details: AuditDetails { json in
-                json.add("key", current)
-                json.add("rows", done)
-                json.add("unreadable", unreadable)
-            })
+        let event = event(.vaultRotated) { json in
+            json.add("key", current)
+            json.add("rows", done)
+            json.add("unreadable", unreadable)
+        }
         try await stored(await store.addAuditEvent(event))
         guard unreadable == 0 else {
             throw OperatorFailure(

@@ -37,6 +37,15 @@ package struct AdminService: Sendable {
         return [String(decoding: json.finish(), as: UTF8.self)]
     }
 
+    /// An event of the audit log that the operator causes now.
+    func event(
+        _ kind: AuditEvent.Kind, of user: Int64? = nil, _ details: (inout JSONObjectWriter) -> Void
+    ) -> AuditEvent {
+        AuditEvent(
+            at: clock.now(), kind, user: user.map(UserID.init), by: .operating(Self.operatorName),
+            details: AuditDetails(details))
+    }
+
     /// Closes the database.
     package func close() async { try? await store.close() }
 

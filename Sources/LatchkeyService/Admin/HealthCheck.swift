@@ -3,8 +3,6 @@ import OutboundHTTP
 
 /// Requests the health of a running server.
 package enum HealthCheck {
-    package struct Failure: Error, Sendable, CustomStringConvertible { package let description: String }
-
     /// The health of a server on this machine that has these environment variables: a container needs no shell for it.
     package static func url(in environment: [String: String]) -> String {
         let port = environment["LATCHKEY_HTTP_PORT"] ?? ""
@@ -12,22 +10,22 @@ package enum HealthCheck {
     }
 
     /// The status of the response of a URL.
-    /// - Throws: ``Failure`` for a URL that is neither https nor on a loopback address, or without a response within 3
-    ///   seconds.
+    /// - Throws: ``OperatorFailure`` for a URL that is neither https nor on a loopback address, or without a response
+    ///   within 3 seconds.
     package static func status(of text: String) async throws -> Int {
         guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else {
-            throw Failure(description: "\(text) is not an https URL, nor an http one on a loopback address")
+            throw OperatorFailure("\(text) is not an https URL, nor an http one on a loopback address")
         }
         var configuration = OutboundHTTPConfiguration()
         configuration.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
         configuration.allowLoopbackHTTP = true
         let client = try OutboundHTTPClient(configuration)
         let request = OutboundRequest(method: .get, url: url, timeout: .seconds(3), maximumBodyBytes: 65536)
-        let result: Result<Int, Failure>
+        let result: Result<Int, OperatorFailure>
         do throws(OutboundError) {
             result = .success(try await client.send(request).status)
         } catch {
-            result = .failure(Failure(description: "\(text): \(error.reason)"))
+            result = .failure(OperatorFailure("\(text): \(error.reason)"))
         }
         await client.shutdown()
         return try result.get()

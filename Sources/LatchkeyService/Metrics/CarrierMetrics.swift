@@ -251,11 +251,6 @@ extension CarrierMetrics {
                 nanoseconds: left.nanoseconds &- right.nanoseconds)
         }
 
-        static func + (left: Figures, right: Figures) -> Figures {
-            Figures(
-                answered: left.answered &+ right.answered, failed: left.failed &+ right.failed,
-                nanoseconds: left.nanoseconds &+ right.nanoseconds)
-        }
     }
 
     /// A provider's issuer; the empty issuer is the carriers' discovery service.

@@ -107,23 +107,6 @@ extension SignInMetrics {
     }
 }
 
-extension ServiceStatus.Outcomes {
-    static func - (left: Self, right: Self) -> Self { combine(left, right, &-) }
-
-    static func + (left: Self, right: Self) -> Self { combine(left, right, &+) }
-
-    private static func combine(_ left: Self, _ right: Self, _ operation: (UInt64, UInt64) -> UInt64) -> Self {
-        var result = Self()
-        result.signedIn = operation(left.signedIn, right.signedIn)
-        result.signedUp = operation(left.signedUp, right.signedUp)
-        result.other = operation(left.other, right.other)
-        result.denied = operation(left.denied, right.denied)
-        result.refused = operation(left.refused, right.refused)
-        result.failed = operation(left.failed, right.failed)
-        return result
-    }
-}
-
 /// Counts verifications of phone numbers by operator and outcome.
 final class PhoneVerificationMetrics: Sendable {
     /// The most operators counted separately.

@@ -8,17 +8,25 @@ import Synchronization
 /// The data of the operator's status page: the last hour by minute, from the counters of the metrics, and the last
 /// failed sign-ins. In memory only, without personal data.
 final class StatusBoard: Sendable {
-    /// The counts of a minute.
-    struct Minute: Sendable {
+    /// The counters at one time.
+    private struct Counters: Sendable {
+        var signIns = ServiceStatus.Outcomes()
+        var carriers: [CarrierMetrics.Source: CarrierMetrics.Figures] = [:]
+    }
+
+    private struct Minute: Sendable {
         /// The minute's number since 1970.
         let number: Int64
         /// The counters at its start.
-        let signInsBefore: ServiceStatus.Outcomes
-        let carriersBefore: [CarrierMetrics.Source: CarrierMetrics.Figures]
-        var signIns = ServiceStatus.Outcomes()
-        var carriers: [CarrierMetrics.Source: CarrierMetrics.Figures] = [:]
+        let before: Counters
+        /// The counters at its last sample.
+        var latest: Counters
 
         var beginning: Timestamp { Timestamp(secondsSinceEpoch: number * 60) }
+
+        func answers(of source: CarrierMetrics.Source) -> ServiceStatus.Responses {
+            ((latest.carriers[source] ?? .init()) - (before.carriers[source] ?? .init())).answers
+        }
     }
 
     private struct State {
@@ -70,25 +78,16 @@ final class StatusBoard: Sendable {
         let now = clock.now().secondsSinceEpoch / 60
         state.withLock { state in
             // Under the lock, so that older counts never replace newer ones.
-            let signIns = signIns.totals
-            let carriers = carriers.figures
-            if state.minutes.last?.number != now {
-                // Counts since the last sample of the previous minute belong to this one.
-                let last = state.minutes.last
-                // Each minute exists once, also if the clock was set back.
-                state.minutes.removeAll { $0.number >= now || $0.number <= now - Int64(Self.keptMinutes) }
-                state.minutes.append(
-                    Minute(
-                        number: now, signInsBefore: last.map { $0.signInsBefore + $0.signIns } ?? .init(),
-                        carriersBefore: last.map { $0.carriersBefore.merging($0.carriers, uniquingKeysWith: +) } ?? [:])
-                )
+            let counters = Counters(signIns: signIns.totals, carriers: carriers.figures)
+            if let last = state.minutes.indices.last, state.minutes[last].number == now {
+                state.minutes[last].latest = counters
+                return
             }
-            guard let index = state.minutes.indices.last else { return }
-            let minute = state.minutes[index]
-            state.minutes[index].signIns = signIns - minute.signInsBefore
-            state.minutes[index].carriers = Dictionary(
-                carriers.map { ($0.key, $0.value - (minute.carriersBefore[$0.key] ?? .init())) }
-            ) { first, _ in first }
+            // Counts since the last sample of the previous minute belong to this one.
+            let before = state.minutes.last?.latest ?? Counters()
+            // Each minute exists once, also if the clock was set back.
+            state.minutes.removeAll { $0.number >= now || $0.number <= now - Int64(Self.keptMinutes) }
+            state.minutes.append(Minute(number: now, before: before, latest: counters))
         }
     }
 
@@ -97,7 +96,7 @@ final class StatusBoard: Sendable {
         sample()
         let (minutes, failures) = state.withLock { ($0.minutes, $0.failures) }
         var status = ServiceStatus(version: LatchkeyVersion.text, startedAt: startedAt, now: clock.now())
-        status.minutes = minutes.map { (beginning: $0.beginning, outcomes: $0.signIns) }
+        status.minutes = minutes.map { (beginning: $0.beginning, outcomes: $0.latest.signIns - $0.before.signIns) }
         status.failures = failures.reversed()
         status.carriers = carriers.map { status in
             var carrier = ServiceStatus.Carrier(provider: status.source.provider, issuer: status.source.issuer)
@@ -105,9 +104,7 @@ final class StatusBoard: Sendable {
             carrier.openBreakers = status.openBreakers
             carrier.keysFetchedAt = status.keysFetchedAt
             carrier.all = status.figures.answers
-            carrier.minutes = minutes.map { minute in
-                (minute.beginning, (minute.carriers[status.source] ?? CarrierMetrics.Figures()).answers)
-            }
+            carrier.minutes = minutes.map { ($0.beginning, $0.answers(of: status.source)) }
             return carrier
         }
         return status

@@ -107,15 +107,8 @@ extension ResponseParser {
     }
 
     private mutating func receiveContentLength(_ line: Span<UInt8>, _ value: Range<Int>) throws(ResponseFault) {
-        guard !value.isEmpty else { throw .contentLength }
-        var length = 0
-        for index in value {
-            guard ASCII.isDigit(line[index]) else { throw .contentLength }
-            let (tens, overflow) = length.multipliedReportingOverflow(by: 10)
-            let (sum, overflowOfSum) = tens.addingReportingOverflow(Int(line[index] - UInt8(ascii: "0")))
-            // Longer than anything that can be accepted; the digits that follow are checked, too.
-            length = overflow || overflowOfSum ? .max : sum
-        }
+        // One that overflows is longer than anything that can be accepted.
+        guard let length = line.decimal(value)?.number else { throw .contentLength }
         guard head.contentLength == nil || head.contentLength == length else { throw .contentLength }
         head.contentLength = length
     }
@@ -127,14 +120,9 @@ extension ResponseParser {
     }
 
     private mutating func receiveConnection(_ line: Span<UInt8>, _ value: Range<Int>) {
-        var start = value.lowerBound
-        while start < value.upperBound {
-            var end = start
-            while end < value.upperBound, line[end] != UInt8(ascii: ",") { end += 1 }
-            let option = line.trimmed(start..<end)
+        line.forEachElement(of: value) { option in
             if line.equals(option, "close") { head.saysClose = true }
             if line.equals(option, "keep-alive") { head.saysKeepAlive = true }
-            start = end + 1
         }
     }
 
@@ -151,30 +139,5 @@ extension Span<UInt8> {
             index += 1
         }
         return nil
-    }
-
-    /// Compares without regard to case; `lowercase` must be in lower case.
-    func equals(_ range: Range<Int>, _ lowercase: StaticString) -> Bool {
-        guard range.count == lowercase.utf8CodeUnitCount else { return false }
-        return lowercase.withUTF8Buffer { expected in
-            for offset in 0..<range.count {
-                let byte = self[range.lowerBound + offset]
-                let folded = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
-                guard folded == expected[offset] else { return false }
-            }
-            return true
-        }
-    }
-
-    /// The range without white space at its ends.
-    func trimmed(_ range: Range<Int>) -> Range<Int> {
-        var (start, end) = (range.lowerBound, range.upperBound)
-        while start < end, ASCII.isWhitespace(self[start]) { start += 1 }
-        while end > start, ASCII.isWhitespace(self[end - 1]) { end -= 1 }
-        return start..<end
-    }
-
-    func text(_ range: Range<Int>) -> String {
-        extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -31,17 +31,22 @@ package struct ProviderSignOut: UseCase {
     ///   - session: The session that ends; nil if the page's session is unknown.
     ///   - redirectURI: Where the browser goes afterwards: a registered redirect URI of the client, or of any of the
     ///     provider's clients if the client is unknown.
-    /// - Throws: `not_found` for an unknown provider; `invalid_request` for a session of another provider's client, and
-    ///   for a redirect URI that is not registered; `temporarily_unavailable`.
+    /// - Throws: `not_found` for an unknown provider; `invalid_request` for one with mobile operators, for a session of
+    ///   another provider's client, and for a redirect URI that is not registered; `temporarily_unavailable`.
     package func exit(
-        by name: String, from session: PresentedSession?, to redirectURI: String
+        by name: String, from session: PresentedSession?, to redirectURI: String, requestID: String
     ) async throws(SignInError) -> Exit {
-        let target = try providers.find(ProviderReference(provider: name))
+        let target = try providers.find(withoutOperators: name, instead: "Sign out with DELETE /auth/token.")
         let clients = target.server.clients.filter { session == nil || $0.key.text == session?.session.clientID }
         guard !clients.isEmpty else { throw .notOfThisProvider }
         let found = clients.filter { $0.value.mayReceiveBrowsers(at: redirectURI) }
         guard let id = found.keys.min(by: { $0.text < $1.text }) else {
-            throw .redirectURINotRegistered(redirectURI, among: clients.values.flatMap(\.redirectURIs))
+            let error = SignInError.redirectURINotRegistered(
+                redirectURI, among: clients.values.flatMap(\.redirectURIs))
+            refusals.log(
+                error, "sign-out refused", at: name, ["request_id": "\(requestID)", "cause": "\(error.cause ?? "")"],
+                to: logger)
+            throw error
         }
         return Exit(
             provider: name, clientID: id, redirectURI: redirectURI, relyingParty: target.relyingParty,

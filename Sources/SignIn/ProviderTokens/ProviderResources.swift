@@ -16,14 +16,17 @@ package struct ProviderResources: UseCase {
     /// A resource in the provider's form: a JSON object or array.
     ///
     /// - Parameter holder: The tokens of the session's user and client are used.
-    /// - Throws: `not_found` for a provider or resource that is not configured; `grant_missing`, `grant_revoked`,
-    ///   `carrier_error`, `carrier_timeout`, `temporarily_unavailable`, `server_error`.
+    /// - Throws: `not_found` for a provider or resource that is not configured; `invalid_request` for a provider with
+    ///   mobile operators; `grant_missing`, `grant_revoked`, `carrier_error`, `carrier_timeout`,
+    ///   `temporarily_unavailable`, `server_error`.
     package func callAsFunction(
         _ name: String, of provider: String, for holder: SessionAndUser
     ) async throws(SignInError) -> [UInt8] {
         let correlationID = CorrelationID.random(from: random)
         do throws(SignInError) {
-            let server = try providers.find(ProviderReference(provider: provider)).server
+            let server = try providers.find(
+                withoutOperators: provider, instead: "Only providers of the kinds oidc and oauth2 have resources."
+            ).server
             guard let url = server.rules.resources[name] else { throw .unknownResource }
             guard let client = server.clients.values.first(where: { $0.id.text == holder.session.clientID }) else {
                 throw .grantMissing

@@ -32,32 +32,11 @@ package enum MetricExport {
         json.add("name", description.name)
         json.add("description", description.help)
         json.add("unit", unit(of: description.name))
-        switch description.kind {
-        case .counter:
-            json.add(
-                "sum",
-                object: { sum in
-                    sum.add("dataPoints", objects: reading.points) {
-                        add($0, since: times.start, at: times.now, to: &$1)
-                    }
-                    sum.add("aggregationTemporality", cumulative)
-                    sum.add("isMonotonic", true)
-                })
-        case .gauge:
-            json.add(
-                "gauge",
-                object: { gauge in
-                    gauge.add("dataPoints", objects: reading.points) { add($0, since: nil, at: times.now, to: &$1) }
-                })
-        case .histogram:
-            json.add(
-                "histogram",
-                object: { histogram in
-                    histogram.add("dataPoints", objects: reading.points) {
-                        add($0, since: times.start, at: times.now, to: &$1)
-                    }
-                    histogram.add("aggregationTemporality", cumulative)
-                })
+        json.add(named: description.kind == .counter ? "sum" : description.kind.rawValue) { data in
+            let start = description.kind == .gauge ? nil : times.start
+            data.add("dataPoints", objects: reading.points) { add($0, since: start, at: times.now, to: &$1) }
+            if description.kind != .gauge { data.add("aggregationTemporality", cumulative) }
+            if description.kind == .counter { data.add("isMonotonic", true) }
         }
     }
 

@@ -17,6 +17,14 @@ struct CapsuleCommand: AsyncParsableCommand {
         subcommands: [ListCapsulesCommand.self, ShowCapsuleCommand.self, ExportCapsuleCommand.self])
 }
 
+/// The options that name the sign-in of a capsule.
+struct CapsuleOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Argument(help: "The correlation id of the sign-in, from the error response or the log.")
+    var correlationID: String
+}
+
 struct ListCapsulesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -52,14 +60,11 @@ struct ShowCapsuleCommand: AsyncParsableCommand {
             Exit status: 0 if there is one, 1 if not, 64 for wrong options, 78 for an invalid configuration.
             """)
 
-    @OptionGroup var options: ConfigurationOptions
-
-    @Argument(help: "The correlation id of the sign-in, from the error response or the log.")
-    var correlationID: String
+    @OptionGroup var options: CapsuleOptions
 
     func run() async throws {
-        try await runAdminCommand(options) { [correlationID] admin, _ in
-            try await admin.capsule(of: correlationID)
+        try await runAdminCommand(options.configuration) { [options] admin, _ in
+            try await admin.capsule(of: options.correlationID)
         }
     }
 }
@@ -72,14 +77,11 @@ struct ExportCapsuleCommand: AsyncParsableCommand {
             Exit status: 0 if there is one, 1 if not, 64 for wrong options, 78 for an invalid configuration.
             """)
 
-    @OptionGroup var options: ConfigurationOptions
-
-    @Argument(help: "The correlation id of the sign-in, from the error response or the log.")
-    var correlationID: String
+    @OptionGroup var options: CapsuleOptions
 
     func run() async throws {
-        try await runAdminCommand(options) { [correlationID] admin, _ in
-            [try await admin.exportCapsule(of: correlationID)]
+        try await runAdminCommand(options.configuration) { [options] admin, _ in
+            [try await admin.exportCapsule(of: options.correlationID)]
         }
     }
 }

@@ -45,8 +45,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         do {
             report = try await KitExamination.run(configuration, provider: provider, client: client)
         } catch let failure as KitFailure {
-            Console.warn("latchkey: \(failure)")
-            throw ExitCode(failure.reason == .usage ? 64 : 1)
+            throw failed("\(failure)", failure.reason == .usage ? 64 : 1)
         }
         print(format == .json ? report.json : report.text, terminator: "")
         if !report.passes(strictly: strict) { throw ExitCode(1) }

@@ -48,8 +48,7 @@ struct CopyCommand: AsyncParsableCommand {
             print(format == .json ? report.json : report.text)
         } catch {
             display.clear()
-            Console.warn("latchkey: \(error)")
-            throw ExitCode(1)
+            throw failed("\(error)")
         }
     }
 

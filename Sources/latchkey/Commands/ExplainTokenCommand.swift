@@ -108,8 +108,7 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         do {
             return try await TokenExplainer(configuration: configuration).explain(token, question)
         } catch let error where error is TokenExplainer.Failure || error is LatchkeyStartError {
-            Console.warn("latchkey: \(error)")
-            throw ExitCode((error as? TokenExplainer.Failure)?.code == .usage ? 64 : 69)
+            throw failed("\(error)", (error as? TokenExplainer.Failure)?.code == .usage ? 64 : 69)
         }
     }
 }
@@ -123,6 +122,7 @@ enum TokenInput {
 
     /// Removes the surrounding white space, which editors and `echo` add.
     static func read(_ path: String?) throws -> Secret {
+        let name = path ?? "standard input"
         let bytes =
             if let path {
                 try? FileReader.system.contents(of: path, limit: maximumBytes).bytes
@@ -130,14 +130,11 @@ enum TokenInput {
                 Console.readInput(limit: maximumBytes)
             }
         guard let bytes else {
-            let name = path ?? "standard input"
-            Console.warn("latchkey: \(name) cannot be read; name a readable file of at most 1 MiB")
-            throw ExitCode(66)
+            throw failed("\(name) cannot be read; name a readable file of at most 1 MiB", 66)
         }
         let text = String(decoding: bytes, as: UTF8.self).withoutOuterWhitespace
         guard !text.isEmpty else {
-            Console.warn("latchkey: there is no token in \(path ?? "standard input")")
-            throw ExitCode(66)
+            throw failed("there is no token in \(name)", 66)
         }
         return Secret(text)
     }

@@ -23,10 +23,7 @@ struct HealthCommand: AsyncParsableCommand {
     func run() async throws {
         let url = url ?? HealthCheck.url(in: ProcessInfo.processInfo.environment)
         let status = try await reportingFailure { try await HealthCheck.status(of: url) }
-        guard status == 200 else {
-            Console.warn("latchkey: \(url) answered \(status)")
-            throw ExitCode(1)
-        }
+        guard status == 200 else { throw failed("\(url) answered \(status)") }
         print("healthy")
     }
 }

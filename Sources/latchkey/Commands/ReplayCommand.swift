@@ -44,18 +44,16 @@ struct ReplayCommand: AsyncParsableCommand {
         do throws(SettingArguments.Refusal) {
             changes = try SettingArguments(changes: with)
         } catch {
-            Console.warn("latchkey: --with: \(error)")
-            throw ExitCode(64)
+            throw failed("--with: \(error)", 64)
         }
         let configuration = try options.load(for: .serve, changes).configuration
         let usual = with.isEmpty ? nil : try options.load(for: .serve, SettingArguments()).configuration
         guard
             let bytes = try? FileReader.system.contents(of: capsule, limit: CapsuleReplay.maximumBytes).bytes
         else {
-            Console.warn(
-                "latchkey: \(capsule) cannot be read; name a readable file of at most "
-                    + "\(CapsuleReplay.maximumBytes / 1024) KiB")
-            throw ExitCode(66)
+            throw failed(
+                "\(capsule) cannot be read; name a readable file of at most \(CapsuleReplay.maximumBytes / 1024) KiB",
+                66)
         }
         let replay: CapsuleReplay
         do throws(CapsuleReplay.Refusal) {
@@ -77,14 +75,11 @@ struct ReplayCommand: AsyncParsableCommand {
     private func refused(_ refusal: CapsuleReplay.Refusal) -> ExitCode {
         switch refusal.code {
         case .unreadable, .format:
-            Console.warn("latchkey: \(capsule) cannot be read as a capsule: \(refusal)")
-            return ExitCode(66)
+            return failed("\(capsule) cannot be read as a capsule: \(refusal)", 66)
         case .notReplayable:
-            Console.warn("latchkey: this failure cannot be replayed: \(refusal)")
-            return ExitCode(69)
+            return failed("this failure cannot be replayed: \(refusal)", 69)
         case .configuration:
-            Console.warn("latchkey: \(refusal); give the configuration of the server with --config")
-            return ExitCode(69)
+            return failed("\(refusal); give the configuration of the server with --config", 69)
         }
     }
 }

@@ -47,6 +47,16 @@ struct ProviderBackchannelTests {
     }
 
     @Test(
+        "is no way to sign in by redirects, unless a browser can come back",
+        arguments: [[], ["https://app.example/cb"]])
+    func listed(_ redirectURIs: [String]) async throws {
+        let calls = try ProviderBackchannelCalls(client: { $0.redirectURIs = redirectURIs })
+        let answer = try await calls.app.send(.get, "/auth/providers", apiKey: nil)
+        let providers = try #require(answer.json?["providers"]?.array)
+        #expect(providers.contains { $0.object?["id"]?.string == TestApp.provider } == !redirectURIs.isEmpty)
+    }
+
+    @Test(
         "needs exactly one hint, and valid parameters",
         arguments: [
             (["login_hint": "\"a\"", "login_hint_token": "\"b\""], "login_hint"), (["x_hint": "\"a\""], "login_hint"),

@@ -56,6 +56,22 @@ struct RedirectURIRefusalTests {
         #expect(cause == "redirect_uri is \(Self.page), and the client has no registered one")
     }
 
+    @Test("is in the log also at a sign-out")
+    func signOut() async throws {
+        let app = try TestApp { $0.redirectURIs = [Self.page] }
+        let answer = try await app.send(
+            .post, "/auth/bank/logout",
+            [.authorization: "Bearer \(try await app.token())", .contentType: "application/json"],
+            body: #"{"post_logout_redirect_uri":"https://app.example/other?session=S3CRET"}"#)
+        #expect(answer.status == 400 && answer.error == "invalid_request", "\(answer.body)")
+        let lines = app.log.lines.filter { $0.message == "sign-out refused" }
+        #expect(lines.map { $0.metadata["provider"] } == ["bank"], "\(app.log.lines)")
+        let cause = lines.first?.metadata["cause"]
+        #expect(
+            cause == "redirect_uri is https://app.example/other?…, which is not registered; the nearest registered one "
+                + "is \(Self.page)")
+    }
+
     struct Call: Sendable, CustomTestStringConvertible {
         var method = HTTPRequest.Method.post
         let path: String

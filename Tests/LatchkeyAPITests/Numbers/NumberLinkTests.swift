@@ -84,16 +84,19 @@ struct NumberLinkTests {
             ("/auth/number/attempts", "operator_token"), ("/auth/number/authorize", "/users/me/phone/verifications"),
             ("/auth/number/backchannel", "operator_token"),
             ("/auth/number/initiate-login?iss=https%3A%2F%2Fa.example", "start"),
+            ("/auth/number/resources/zak", "oidc and oauth2"), ("/auth/number/logout", "DELETE /auth/token"),
         ])
     func otherCalls(_ path: String, _ instead: String) async throws {
         let app = try NumberApp()
         let headers: HTTPFields = [
             .authorization: "Bearer \(try await PhoneVerificationWalk.session(app))", .accept: "application/json",
         ]
-        let answer = try await app.send(path.contains("?") ? .get : .post, path, headers, body: "{}")
+        let method: HTTPRequest.Method = path.contains("?") || path.contains("/resources/") ? .get : .post
+        let body = #"{"post_logout_redirect_uri":"https://a.example"}"#
+        let answer = try await app.send(method, path, headers, body: body)
         #expect(answer.status == 400 && answer.error == "invalid_request", "\(answer.body)")
         #expect(answer.description.contains("kind camara") && answer.description.contains(instead), "\(answer.body)")
         let unknown = path.replacing("number", with: "nobody")
-        #expect(try await app.send(path.contains("?") ? .get : .post, unknown, headers, body: "{}").status == 404)
+        #expect(try await app.send(method, unknown, headers, body: body).status == 404)
     }
 }

@@ -176,7 +176,8 @@ import Testing
         Row("the state of a sign-out at a provider", ends: 600) {
             let app = try TestApp(client: { $0.redirectURIs = ["https://app.example/cb"] })
             let signOut = app.useCases.providerSignOut
-            let exit = try await signOut.exit(by: TestApp.provider, from: nil, to: "https://app.example/cb")
+            let exit = try await signOut.exit(
+                by: TestApp.provider, from: nil, to: "https://app.example/cb", requestID: "r")
             let location = await signOut.location(of: exit, returnURL: "https://login.example/logged-out")
             let state = try value("state", of: .goOn(to: location, withinSeconds: 0, browser: nil))
             return Made(clock: app.clock) {

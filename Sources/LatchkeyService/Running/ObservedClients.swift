@@ -1,4 +1,5 @@
 import LatchkeyAPI
+import Logging
 import OpenIDConnect
 import Primitives
 import Tracing
@@ -50,5 +51,54 @@ extension OutboundRequest {
         var request = self
         request.headers.append(("traceparent", context.traceparent))
         return request
+    }
+}
+
+/// Logs each outbound request with its duration, at `verbose`. No path and no query is logged.
+struct LoggedClient: HTTPClient {
+    let client: any HTTPClient
+    let logger: Logger
+
+    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+        guard logger.logLevel <= .debug else { return try await client.send(request) }
+        let stopwatch = Stopwatch()
+        do throws(OutboundError) {
+            let response = try await client.send(request)
+            write(request, stopwatch, "status", .stringConvertible(response.status))
+            return response
+        } catch {
+            write(request, stopwatch, "transport", "\(error.fault)")
+            throw error
+        }
+    }
+
+    private func write(
+        _ request: OutboundRequest, _ stopwatch: Stopwatch, _ name: String, _ outcome: Logger.MetadataValue
+    ) {
+        var metadata: Logger.Metadata = [
+            "method": "\(request.method.rawValue)", "host": "\(request.url.authority)", name: outcome,
+            "ms": .stringConvertible(Stopwatch.milliseconds(stopwatch.nanoseconds)),
+        ]
+        if let destination = request.destination { metadata["step"] = "\(destination.step.name)" }
+        if let correlationID = request.correlationID { metadata["correlation_id"] = "\(correlationID)" }
+        logger.debug("outbound request", metadata: metadata)
+    }
+}
+
+/// Tells the stories of a demonstration each outbound request, with its response and duration.
+struct NarratedClient: HTTPClient {
+    let client: any HTTPClient
+    let stories: SignInStories
+
+    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+        let stopwatch = Stopwatch()
+        let result: Result<OutboundResponse, OutboundError>
+        do throws(OutboundError) {
+            result = .success(try await client.send(request))
+        } catch {
+            result = .failure(error)
+        }
+        stories.note(request, result, took: stopwatch.nanoseconds)
+        return try result.get()
     }
 }
