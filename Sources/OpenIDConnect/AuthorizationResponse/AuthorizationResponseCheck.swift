@@ -32,9 +32,6 @@ public enum AuthorizationResponseCheck: String, TokenCheck, CaseIterable {
     /// The signature verifies.
     case signature
 
-    /// The check of an ID token that applies to authorization responses, too: of form, header and signature.
-    init(_ check: IDTokenCheck) { self = AuthorizationResponseCheck(rawValue: check.rawValue) ?? .format }
-
     public var demand: String {
         switch self {
         case .format: "The authorization response must be a signed JWT in compact form, of at most the allowed size."
@@ -54,14 +51,6 @@ public enum AuthorizationResponseCheck: String, TokenCheck, CaseIterable {
         case .signature: "The authorization response's signature does not verify."
         }
     }
-}
-
-/// Why a signed authorization response is not used.
-public enum AuthorizationResponseRefusal: Error, Sendable {
-    /// It failed a check.
-    case failed(AuthorizationResponseCheck)
-    /// It cannot be verified: metadata or keys are not available.
-    case unknown(OIDCError)
 }
 
 /// A signed authorization response (JWT Secured Authorization Response Mode, JARM) that has passed every check. Only

@@ -155,9 +155,8 @@ package struct RecordedToken: Sendable {
         of issuer: String, for clients: [ClientID: Set<SigningAlgorithm>], _ rules: IDTokenRules, at moment: Timestamp,
         allows: (SigningAlgorithm) -> Bool
     ) -> LogoutTokenExplanation {
-        UnverifiedLogoutToken.explain(
-            TokenExamination(self, .logoutToken, named: LogoutTokenCheck.init),
-            .init(issuer: issuer, clients: clients, rules: rules, now: moment), allows: allows)
+        LogoutValidationContext.explain(
+            self, .init(issuer: issuer, clients: clients, rules: rules, now: moment), allows: allows)
     }
 
     /// Applies the rules of signed authorization responses to it.
@@ -165,8 +164,7 @@ package struct RecordedToken: Sendable {
     package func explainedAsAuthorizationResponse(
         of issuer: String, for clients: [ClientID: SigningAlgorithm], _ rules: IDTokenRules, at moment: Timestamp
     ) -> AuthorizationResponseExplanation {
-        UnverifiedAuthorizationResponse.explain(
-            TokenExamination(self, .authorizationResponse, named: AuthorizationResponseCheck.init),
-            .init(issuer: issuer, clients: clients, rules: rules, now: moment))
+        AuthorizationResponseValidationContext.explain(
+            self, .init(issuer: issuer, clients: clients.mapValues { [$0] }, rules: rules, now: moment))
     }
 }

@@ -36,9 +36,6 @@ public enum LogoutTokenCheck: String, TokenCheck, CaseIterable {
     /// The signature verifies.
     case signature
 
-    /// The check of an ID token that applies to logout tokens, too: of form, header and signature.
-    init(_ check: IDTokenCheck) { self = LogoutTokenCheck(rawValue: check.rawValue) ?? .format }
-
     public var demand: String {
         switch self {
         case .format: "The logout token must be a signed JWT in compact form, of at most the allowed size."
@@ -59,14 +56,6 @@ public enum LogoutTokenCheck: String, TokenCheck, CaseIterable {
         case .signature: "The logout token's signature does not verify."
         }
     }
-}
-
-/// Why a logout token ends no session.
-public enum LogoutTokenRefusal: Error, Sendable {
-    /// The token failed a check.
-    case failed(LogoutTokenCheck)
-    /// The token cannot be verified: metadata or keys are not available.
-    case unknown(OIDCError)
 }
 
 /// A logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4) that has passed every check: the provider

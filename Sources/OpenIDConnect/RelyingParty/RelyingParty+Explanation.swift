@@ -27,10 +27,8 @@ extension RelyingParty {
         at moment: Timestamp
     ) async -> LogoutTokenExplanation {
         let rules = configuration.idTokenRules
-        return UnverifiedLogoutToken.explain(
-            TokenExamination(
-                logoutToken, .logoutToken, rules, keys: await keysForExplanation(of: provider),
-                named: LogoutTokenCheck.init),
+        return LogoutValidationContext.explain(
+            logoutToken, keys: await keysForExplanation(of: provider),
             .init(
                 issuer: provider.issuer, clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules,
                 now: moment),
@@ -43,9 +41,8 @@ extension RelyingParty {
     ) -> LogoutTokenExplanation {
         let provider = knownProvider(for: nil)
         let rules = configuration.idTokenRules
-        return UnverifiedLogoutToken.explain(
-            TokenExamination(
-                logoutToken, .logoutToken, rules, keys: cachedKeys(of: provider), named: LogoutTokenCheck.init),
+        return LogoutValidationContext.explain(
+            logoutToken, keys: cachedKeys(of: provider),
             .init(
                 issuer: issuer?.text ?? "", clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules,
                 now: clock.now()),
@@ -56,12 +53,11 @@ extension RelyingParty {
     package func explainOffline(
         authorizationResponse: Secret, for clients: [ClientID: SigningAlgorithm]
     ) -> AuthorizationResponseExplanation {
-        let rules = configuration.idTokenRules
-        return UnverifiedAuthorizationResponse.explain(
-            TokenExamination(
-                authorizationResponse, .authorizationResponse, rules, keys: cachedKeys(of: knownProvider(for: nil)),
-                named: AuthorizationResponseCheck.init),
-            .init(issuer: issuer?.text ?? "", clients: clients, rules: rules, now: clock.now()))
+        AuthorizationResponseValidationContext.explain(
+            authorizationResponse, keys: cachedKeys(of: knownProvider(for: nil)),
+            .init(
+                issuer: issuer?.text ?? "", clients: clients.mapValues { [$0] }, rules: configuration.idTokenRules,
+                now: clock.now()))
     }
 
     /// The header and the claims of a signed token, not verified; nil where they cannot be read.
