@@ -29,14 +29,11 @@ extension BackchannelAuthenticationMetadata {
     /// Nil if the provider has no acceptable endpoint. Only backchannel authentication needs it, so a bad one does not
     /// keep users from signing in otherwise.
     init?(_ reader: MetadataReader) {
-        guard let endpoint = (try? reader.optionalEndpoint("backchannel_authentication_endpoint")) ?? nil else {
-            return nil
-        }
+        guard let endpoint = try? reader.optionalEndpoint("backchannel_authentication_endpoint") else { return nil }
         self.init(
             endpoint: endpoint,
-            deliveryModes: (try? reader.known("backchannel_token_delivery_modes_supported")) ?? nil,
-            signingAlgorithms: (try? reader.known("backchannel_authentication_request_signing_alg_values_supported"))
-                ?? nil,
+            deliveryModes: try? reader.known("backchannel_token_delivery_modes_supported"),
+            signingAlgorithms: try? reader.known("backchannel_authentication_request_signing_alg_values_supported"),
             acceptsUserCode: reader.flag("backchannel_user_code_parameter_supported"))
     }
 }

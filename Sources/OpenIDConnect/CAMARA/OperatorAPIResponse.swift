@@ -18,18 +18,21 @@ enum OperatorAPIResponse {
     static func isDevicePhoneNumber(
         _ response: OutboundResponse, limits: OutboundLimits
     ) throws(OIDCError) -> Bool {
-        guard let matches = try object(response, limits: limits)["devicePhoneNumberVerified"]?.bool else {
-            throw .unusable("The operator's response has no devicePhoneNumberVerified that is true or false.")
-        }
-        return matches
+        try flag("devicePhoneNumberVerified", response, limits)
     }
 
     /// Whether the SIM was changed (schema `CheckSimSwapInfo`). Only `true` and `false` are answers.
     static func isSwapped(_ response: OutboundResponse, limits: OutboundLimits) throws(OIDCError) -> Bool {
-        guard let swapped = try object(response, limits: limits)["swapped"]?.bool else {
-            throw .unusable("The operator's response has no swapped that is true or false.")
+        try flag("swapped", response, limits)
+    }
+
+    private static func flag(
+        _ name: String, _ response: OutboundResponse, _ limits: OutboundLimits
+    ) throws(OIDCError) -> Bool {
+        guard let flag = try object(response, limits: limits)[name]?.bool else {
+            throw .unusable("The operator's response has no \(name) that is true or false.")
         }
-        return swapped
+        return flag
     }
 
     /// Codes of the CAMARA APIs have no digits, and one that has could be the number, which must not be in the log.

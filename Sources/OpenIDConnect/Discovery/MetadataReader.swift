@@ -58,7 +58,7 @@ struct MetadataReader {
 
     /// Whether a value is in a list, or there is no well-formed list.
     func mayList(_ value: String, in name: StaticString) -> Bool {
-        ((try? list(name)) ?? nil)?.contains(value) ?? true
+        (try? list(name))?.contains(value) ?? true
     }
 
     /// A carrier may name its network as a text, or as a number without leading zeros.

@@ -144,19 +144,18 @@ extension ProviderMetadata {
             // Carriers have ZenKey's server-initiated authorization instead.
             backchannelAuthentication: network == nil ? BackchannelAuthenticationMetadata(reader) : nil,
             // Only sign-ins by redirects need it, so a bad one does not keep other users from signing in.
-            pushedAuthorizationRequestEndpoint: (try? reader.optionalEndpoint("pushed_authorization_request_endpoint"))
-                ?? nil,
+            pushedAuthorizationRequestEndpoint: try? reader.optionalEndpoint("pushed_authorization_request_endpoint"),
             demands: ProviderDemands(reader),
             signingAlgorithms: try reader.signingAlgorithms(),
             clientAuthenticationMethods: try reader.known("token_endpoint_auth_methods_supported"),
             assertionAlgorithms: try reader.known("token_endpoint_auth_signing_alg_values_supported"),
             // Only signed requests need it, so a bad one does not keep users from signing in.
-            requestObjectAlgorithms: (try? reader.known("request_object_signing_alg_values_supported")) ?? nil,
+            requestObjectAlgorithms: try? reader.known("request_object_signing_alg_values_supported"),
             // Only some sign-ins depend on it, so a bad one does not keep other users from signing in.
-            grantTypes: (try? reader.known("grant_types_supported")) ?? nil,
+            grantTypes: try? reader.known("grant_types_supported"),
             namesIssuerInResponses: reader.flag("authorization_response_iss_parameter_supported"),
             // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
-            endSessionEndpoint: network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil,
+            endSessionEndpoint: network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) : nil,
             mutualTLSAliases: EndpointAliases(reader))
         if authorizationEndpoint != nil { try reader.checkList("response_types_supported", includes: "code") }
         if let network { try reader.checkNetwork(network) }
