@@ -37,7 +37,7 @@ enum OperatorAPIResponse {
 
     /// Codes of the CAMARA APIs have no digits, and one that has could be the number, which must not be in the log.
     private static func isErrorCode(_ text: String) -> Bool {
-        OIDCError.isErrorCode(text) && !text.utf8.contains { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        OIDCError.isErrorCode(text) && !text.utf8.contains(where: \.isDigit)
     }
 
     /// In seconds. Apps are told to wait for so long, and an operator has no longer word for them.

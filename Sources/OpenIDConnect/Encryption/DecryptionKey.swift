@@ -15,7 +15,7 @@ public struct DecryptionKey: Sendable {
 
     /// The `kid` of the published half: the configured one, or that of the JSON Web Key, otherwise the key's thumbprint
     /// (RFC 7638).
-    public let keyID: String
+    public private(set) var keyID: String
     /// The only algorithm that fits the key's type.
     public let algorithm: KeyManagementAlgorithm
     private let material: Material
@@ -44,15 +44,12 @@ public struct DecryptionKey: Sendable {
         keyID = read.keyID ?? publicJWK.thumbprint
     }
 
-    private init(_ other: DecryptionKey, keyID: String) {
-        self.keyID = keyID
-        algorithm = other.algorithm
-        material = other.material
-        publicJWK = other.publicJWK
-    }
-
     /// The same key under another `kid`.
-    public func named(_ keyID: String) -> DecryptionKey { DecryptionKey(self, keyID: keyID) }
+    public func named(_ keyID: String) -> DecryptionKey {
+        var key = self
+        key.keyID = keyID
+        return key
+    }
 
     /// Writes the public half as a JSON Web Key (RFC 7517 section 4) for encryption.
     package func writePublicKey(to json: inout JSONObjectWriter) {

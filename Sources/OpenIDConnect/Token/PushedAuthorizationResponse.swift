@@ -34,11 +34,9 @@ struct PushedAuthorizationResponse: Sendable, Hashable {
             return false
         }
         let (scheme, rest) = (text.utf8[..<colon], text.utf8[colon...].dropFirst())
-        return (scheme.first.map(isLetter) ?? false) && !rest.isEmpty
-            && scheme.allSatisfy { isLetter($0) || (48...57).contains($0) || "+-.".utf8.contains($0) }
+        return scheme.first?.isLetter == true && !rest.isEmpty
+            && scheme.allSatisfy { $0.isLetterOrDigit || "+-.".utf8.contains($0) }
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
 
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
         ProviderResponse.refusal(object, status: status, by: "pushed authorization request endpoint")

@@ -16,36 +16,15 @@ enum PostgresText {
             return isPlain
         }
         guard !isPlain else { return }
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.first {
-            if byte == 0 {
-                kept += mark + [UInt8(ascii: "0")]
-                rest = rest.dropFirst()
-            } else if rest.starts(with: mark) {
-                kept += mark + [UInt8(ascii: "1")]
-                rest = rest.dropFirst(mark.count)
-            } else {
-                kept.append(byte)
-                rest = rest.dropFirst()
-            }
-        }
+        kept += Array(text.utf8).replacing(mark, with: mark + "1".utf8).replacing([0], with: mark + "0".utf8)
     }
 
     static func decode(_ bytes: UnsafeRawBufferPointer) -> String {
         guard let start = bytes.baseAddress, memchr(start, CInt(mark[0]), bytes.count) != nil else {
             return String(decoding: bytes, as: UTF8.self)
         }
-        var text: [UInt8] = []
-        var rest = Array(bytes)[...]
-        while let byte = rest.first {
-            if rest.starts(with: mark) {
-                rest = rest.dropFirst(mark.count)
-                if rest.popFirst() == UInt8(ascii: "0") { text.append(0) } else { text += mark }
-            } else {
-                text.append(byte)
-                rest = rest.dropFirst()
-            }
-        }
+        // In this order: what the second one makes is not read again.
+        let text = Array(bytes).replacing(mark + "0".utf8, with: [0]).replacing(mark + "1".utf8, with: mark)
         return String(decoding: text, as: UTF8.self)
     }
 }

@@ -312,15 +312,14 @@ extension SQLStore {
 extension PortedIdentity {
     fileprivate static func text(of identities: [PortedIdentity]) -> String? {
         guard !identities.isEmpty else { return nil }
-        let objects = identities.map { ported in
-            var json = JSONObjectWriter()
-            json.add("issuer", ported.identity.issuer)
-            json.add("subject", ported.identity.subject)
-            json.add("issued_at", ported.issuedAt.secondsSinceEpoch)
-            json.add("token", Base64URL.encode(ported.token.bytes))
-            return String(decoding: json.finish(), as: UTF8.self)
+        let objects: [JSONValue] = identities.map { ported in
+            [
+                "issuer": .string(ported.identity.issuer), "subject": .string(ported.identity.subject),
+                "issued_at": .integer(ported.issuedAt.secondsSinceEpoch),
+                "token": .string(Base64URL.encode(ported.token.bytes)),
+            ]
         }
-        return "[" + objects.joined(separator: ",") + "]"
+        return JSONValue.array(objects).text
     }
 
     /// - Throws: `corrupt` for a text that ``text(of:)`` did not write.
