@@ -40,7 +40,7 @@ public struct BackchannelAuthenticationRequest: Sendable {
         var items = [(name: "scope", value: scopes.joined(separator: " ")), hint.item]
         for (name, value) in [
             ("client_notification_token", notificationToken?.exposed), ("binding_message", bindingMessage?.text),
-            ("acr_values", acrValues.isEmpty ? nil : acrValues.joined(separator: " ")),
+            ("acr_values", acrValues.spaceSeparated),
             ("user_code", userCode?.exposed), (Self.requestedExpiryName, requestedExpiry.map(String.init)),
         ] {
             if let value { items.append((name, value)) }

@@ -20,7 +20,7 @@ struct DPoPProof: Sendable {
     /// `iat`.
     let issuedAt: Timestamp
     /// Those that the provider demands beyond the RFC.
-    var contentClaims = DPoPContentClaims()
+    var contentClaims: [DPoPClaim: String] = [:]
 
     /// The proof in compact form, signed with ES256.
     /// - Throws: ``OIDCError/Code/clientRefused`` if the key cannot sign.
@@ -32,8 +32,9 @@ struct DPoPProof: Sendable {
         claims.add("iat", issuedAt.secondsSinceEpoch)
         if let accessToken { claims.add("ath", Base64URL.encode(accessToken.sha256)) }
         claims.add("nonce", ifPresent: nonce?.text)
-        claims.add("camara:qh", ifPresent: contentClaims.queryHash)
-        claims.add("camara:bh", ifPresent: contentClaims.bodyHash)
+        for claim in DPoPClaim.allCases {
+            if let hash = contentClaims[claim] { claims.add(named: claim.rawValue, hash) }
+        }
         return try key.token(type: Self.type, claims: claims.finish())
     }
 }
@@ -47,22 +48,14 @@ public enum DPoPClaim: String, Sendable, Hashable, CaseIterable {
     case bodyHash = "camara:bh"
 }
 
-/// The claims that bind a proof to the content of its request, which `htm` and `htu` do not cover. Each is the SHA-256
-/// in base64url.
-struct DPoPContentClaims: Sendable {
-    /// Of the query as it is sent; nil for a request without one.
-    private(set) var queryHash: String?
-    /// Of the body as it is sent: without one, of no bytes.
-    private(set) var bodyHash: String?
-
-    /// None.
-    init() {}
-
-    /// Those that are demanded, of a request.
-    init(_ demanded: Set<DPoPClaim>, of request: OutboundRequest) {
-        if demanded.contains(.queryHash) { queryHash = request.url.query.map { Self.hash(Array($0.utf8)) } }
-        if demanded.contains(.bodyHash) { bodyHash = Self.hash(request.body) }
+extension OutboundRequest {
+    /// The claims that bind a proof to the content of its request, which `htm` and `htu` do not cover. Each is the
+    /// SHA-256 in base64url: of the query as it is sent, if there is one, and of the body, without one of no bytes.
+    func contentClaims(_ demanded: Set<DPoPClaim>) -> [DPoPClaim: String] {
+        var claims: [DPoPClaim: String] = [:]
+        func hash(_ bytes: [UInt8]) -> String { Base64URL.encode(Array(SHA256.hash(data: bytes))) }
+        if demanded.contains(.queryHash) { claims[.queryHash] = url.query.map { hash(Array($0.utf8)) } }
+        if demanded.contains(.bodyHash) { claims[.bodyHash] = hash(body) }
+        return claims
     }
-
-    private static func hash(_ bytes: [UInt8]) -> String { Base64URL.encode(Array(SHA256.hash(data: bytes))) }
 }

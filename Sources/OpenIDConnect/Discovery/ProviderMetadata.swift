@@ -137,15 +137,13 @@ extension ProviderMetadata {
     /// The token endpoint for requests that present a certificate, or nothing.
     /// - Throws: ``OIDCError/Code/metadataRefused``, as for the other two.
     func tokenEndpoint(presenting clientTLS: ClientTLS?) throws(OIDCError) -> EndpointURL {
-        try mutualTLSAliases.token.endpoint(
-            "mtls_endpoint_aliases.token_endpoint", insteadOf: tokenEndpoint, presenting: clientTLS)
+        try mutualTLSAliases.endpoint(.token, insteadOf: tokenEndpoint, presenting: clientTLS)
     }
 
     /// The same for userinfo; nil if the provider has none.
     func userInfoEndpoint(presenting clientTLS: ClientTLS?) throws(OIDCError) -> EndpointURL? {
         guard let userInfoEndpoint else { return nil }
-        return try mutualTLSAliases.userInfo.endpoint(
-            "mtls_endpoint_aliases.userinfo_endpoint", insteadOf: userInfoEndpoint, presenting: clientTLS)
+        return try mutualTLSAliases.endpoint(.userInfo, insteadOf: userInfoEndpoint, presenting: clientTLS)
     }
 
     /// Where browsers are sent to sign in.
@@ -167,8 +165,7 @@ extension ProviderMetadata {
         guard let endpoint = pushedAuthorizationRequestEndpoint else {
             throw MetadataReader.refused("pushed_authorization_request_endpoint")
         }
-        return try mutualTLSAliases.pushedAuthorizationRequest.endpoint(
-            "mtls_endpoint_aliases.pushed_authorization_request_endpoint", insteadOf: endpoint, presenting: clientTLS)
+        return try mutualTLSAliases.endpoint(.pushedAuthorizationRequest, insteadOf: endpoint, presenting: clientTLS)
     }
 }
 

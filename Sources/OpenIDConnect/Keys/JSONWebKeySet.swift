@@ -11,21 +11,11 @@ package struct JSONWebKeySet: Sendable {
 
     package var count: Int { keys.count }
 
-    /// What a capsule shows of a key.
-    package struct KeyShape: Sendable {
-        package let keyID: String?
-        package let algorithms: [SigningAlgorithm]
-        /// The size of the modulus, or of the curve.
-        package let bits: Int
-    }
-
     /// The keys, at most so many: first those with a key id, in their order.
-    package func shapes(ofKeysNamed keyID: String?, limit: Int) -> [KeyShape] {
+    package func keys(named keyID: String?, limit: Int) -> [PublicKey] {
         let named = keys.filter { $0.keyID == keyID }
         let others = keys.filter { $0.keyID != keyID }
-        return (named.prefix(limit / 2) + others).prefix(limit).map {
-            KeyShape(keyID: $0.keyID, algorithms: $0.algorithms, bits: $0.bits)
-        }
+        return Array((named.prefix(limit / 2) + others).prefix(limit))
     }
 
     /// Whether a key verifies the signature of a token in compact form; nil if the token has none of a known kind.

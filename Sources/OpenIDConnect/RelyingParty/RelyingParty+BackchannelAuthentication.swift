@@ -36,9 +36,8 @@ extension RelyingParty {
         try check(client, at: provider, for: provider.tokenEndpoint)
         do throws(OIDCError) {
             metadata = try provider.metadataForBackchannelAuthentication()
-            endpoint = try provider.mutualTLSAliases.backchannelAuthentication.endpoint(
-                "mtls_endpoint_aliases.backchannel_authentication_endpoint", insteadOf: metadata.endpoint,
-                presenting: clientTLS)
+            endpoint = try provider.mutualTLSAliases.endpoint(
+                .backchannelAuthentication, insteadOf: metadata.endpoint, presenting: clientTLS)
             guard request.userCode == nil || metadata.acceptsUserCode else {
                 throw MetadataReader.refused("backchannel_user_code_parameter_supported")
             }

@@ -70,7 +70,7 @@ public struct AuthorizationRequest: Sendable {
     private func items(signedAs requestObject: Secret) -> [(name: String, value: String)] {
         var items = [(name: "client_id", value: clientID.text), ("response_type", Self.responseType)]
         if repeatsRedirectURI { items.append(("redirect_uri", redirectURI)) }
-        if !scopes.isEmpty { items.append(("scope", scopes.joined(separator: " "))) }
+        if let scope = scopes.spaceSeparated { items.append(("scope", scope)) }
         return items + [("request", requestObject.exposed)]
     }
 
@@ -83,13 +83,10 @@ public struct AuthorizationRequest: Sendable {
             ("state", state.exposed),
             ("code_challenge", codeChallenge), ("code_challenge_method", "S256"),
         ]
-        if !scopes.isEmpty { items.append(("scope", scopes.joined(separator: " "))) }
-        if let nonce { items.append(("nonce", nonce.exposed)) }
-        if let correlationID { items.append(("correlation_id", correlationID.text)) }
-        if !acrValues.isEmpty { items.append(("acr_values", acrValues.joined(separator: " "))) }
         for (name, value) in [
-            ("login_hint_token", loginHintToken), ("login_hint", loginHint), ("context", context),
-            ("prompt", prompt.isEmpty ? nil : prompt.map(\.rawValue).joined(separator: " ")),
+            ("scope", scopes.spaceSeparated), ("nonce", nonce?.exposed), ("correlation_id", correlationID?.text),
+            ("acr_values", acrValues.spaceSeparated), ("login_hint_token", loginHintToken), ("login_hint", loginHint),
+            ("context", context), ("prompt", prompt.map(\.rawValue).spaceSeparated),
             ("max_age", maximumAuthenticationAge.map(String.init)),
             ("response_mode", responseMode == .query ? nil : responseMode.rawValue),
             ("dpop_jkt", dpopKey?.thumbprint),

@@ -5,6 +5,11 @@ extension String {
     }
 }
 
+extension [String] {
+    /// The texts with spaces between them; nil if there are none.
+    var spaceSeparated: String? { isEmpty ? nil : joined(separator: " ") }
+}
+
 extension UInt8 {
     /// Whether the byte is an ASCII letter.
     var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }

@@ -155,7 +155,7 @@ extension Capsule {
             let keyID = explanation?.header?["kid"]?.string
             var sets: [JSONValue] = []
             for set in used {
-                let keys = set.shapes(ofKeysNamed: keyID, limit: Self.maximumKeys).map { key in
+                let keys = set.keys(named: keyID, limit: Self.maximumKeys).map { key in
                     JSONValue.object(of: [
                         ("kid", key.keyID.map { .string(shape.pseudonyms.pseudonym(of: $0)) }),
                         ("algs", .texts(key.algorithms.map(\.rawValue))), ("bits", .integer(Int64(key.bits))),
