@@ -93,40 +93,31 @@ extension UTCTime {
 
     /// The numbers of a date and time that were read.
     private struct Fields {
-        private var year: Int64 = 0
-        private var month: Int64 = 0
+        /// By the letters of the form.
+        private var numbers: [UInt8: Int64] = [:]
         private var monthName: [UInt8] = []
-        private var day: Int64 = 0
-        private var hour: Int64 = 0
-        private var minute: Int64 = 0
-        private var second: Int64 = 0
 
         mutating func take(_ byte: UInt8, for sign: UInt8) -> Bool {
             switch sign {
-            case UInt8(ascii: "y"): return Self.append(byte, to: &year)
-            case UInt8(ascii: "n"): return Self.append(byte, to: &month)
-            case UInt8(ascii: "d"): return Self.append(byte, to: &day)
-            // A day below ten begins with a blank.
-            case UInt8(ascii: "e"): return (byte == UInt8(ascii: " ") && day == 0) || Self.append(byte, to: &day)
-            case UInt8(ascii: "h"): return Self.append(byte, to: &hour)
-            case UInt8(ascii: "i"): return Self.append(byte, to: &minute)
-            case UInt8(ascii: "s"): return Self.append(byte, to: &second)
-            case UInt8(ascii: "b"):
-                monthName.append(byte)
-                return true
+            case UInt8(ascii: "b"): monthName.append(byte)
             // The day of the week follows from the date.
             case UInt8(ascii: "w"): return (UInt8(ascii: "A")...UInt8(ascii: "z")).contains(byte)
+            // A day below ten begins with a blank.
+            case UInt8(ascii: "e") where byte == UInt8(ascii: " ") && numbers[sign] == nil: break
+            case UInt8(ascii: "a")...UInt8(ascii: "z"):
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return false }
+                numbers[sign] = number(sign) * 10 + Int64(byte - UInt8(ascii: "0"))
             default: return byte == sign
             }
-        }
-
-        private static func append(_ byte: UInt8, to number: inout Int64) -> Bool {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return false }
-            number = number * 10 + Int64(byte - UInt8(ascii: "0"))
             return true
         }
 
+        private func number(_ sign: UInt8) -> Int64 { numbers[sign] ?? 0 }
+
         var moment: Timestamp? {
+            let (year, day) = (number(UInt8(ascii: "y")), number(UInt8(ascii: "d")) + number(UInt8(ascii: "e")))
+            let (hour, minute) = (number(UInt8(ascii: "h")), number(UInt8(ascii: "i")))
+            let second = number(UInt8(ascii: "s"))
             // A leap second is the last of a day (RFC 3339 section 5.7, RFC 9110 section 5.6.7). The count of seconds
             // has none: it is the first of the next day.
             guard let month = monthNumber, (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
@@ -139,7 +130,7 @@ extension UTCTime {
         }
 
         private var monthNumber: Int64? {
-            guard !monthName.isEmpty else { return month }
+            guard !monthName.isEmpty else { return number(UInt8(ascii: "n")) }
             let name = String(decoding: monthName, as: UTF8.self)
             return Self.monthNames.firstIndex(of: name).map { Int64($0) + 1 }
         }

@@ -85,18 +85,17 @@ package struct PendingPhoneVerification: Sendable, Hashable {
 
     /// The outcome of this verification.
     package func ended(
-        _ status: PhoneVerification.Status, phoneNumber: String?, simSwapped: Bool?, at time: Timestamp
+        _ status: PhoneVerification.Status, phoneNumber: String?, simSwapped: Bool?, error: String? = nil,
+        at time: Timestamp
     ) -> PhoneVerification {
         PhoneVerification(
             id: id, user: user, session: session, phoneNumber: phoneNumber, operatorName: operatorName,
-            status: status, simSwapped: simSwapped, error: nil, checkedAt: time)
+            status: status, simSwapped: simSwapped, error: error, checkedAt: time)
     }
 
     /// This verification as one that has failed.
     package func failed(_ error: String, simSwapped: Bool? = nil, at time: Timestamp) -> PhoneVerification {
-        PhoneVerification(
-            id: id, user: user, session: session, phoneNumber: phoneNumber, operatorName: operatorName,
-            status: .failed, simSwapped: simSwapped, error: error, checkedAt: time)
+        ended(.failed, phoneNumber: phoneNumber, simSwapped: simSwapped, error: error, at: time)
     }
 }
 
