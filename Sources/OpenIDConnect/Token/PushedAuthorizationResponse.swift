@@ -20,8 +20,9 @@ struct PushedAuthorizationResponse: Sendable, Hashable {
         guard let requestURI = object["request_uri"]?.string, Self.isRequestURI(requestURI) else {
             throw Self.unusable(" has no request_uri that is a URI of at most \(Self.maximumBytes) characters")
         }
-        guard let seconds = object["expires_in"].flatMap(ProviderResponse.seconds), seconds > 0 else {
-            throw Self.unusable(" has no expires_in that is a positive number of seconds")
+        let fault = Self.unusable(" has no expires_in that is a positive number of seconds")
+        guard let seconds = try ProviderResponse.seconds(object["expires_in"], otherwise: fault), seconds > 0 else {
+            throw fault
         }
         self.requestURI = requestURI
         expiresIn = seconds

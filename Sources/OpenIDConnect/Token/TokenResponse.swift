@@ -80,7 +80,9 @@ extension TokenResponse {
                     ? nil : try Self.idToken(object)
             case .ignored: nil
             }
-        expiresIn = try Self.seconds(object["expires_in"])
+        expiresIn = try ProviderResponse.seconds(
+            object["expires_in"],
+            otherwise: .unusable("The token endpoint's response has an expires_in that is not a number of seconds."))
         refreshToken = object["refresh_token"]?.string.flatMap { $0.isEmpty ? nil : Secret($0) }
         scope = object["scope"]?.string
     }
@@ -106,14 +108,6 @@ extension TokenResponse {
             throw .idTokenMissing
         }
         return Secret(idToken)
-    }
-
-    private static func seconds(_ value: JSONValue?) throws(OIDCError) -> Int64? {
-        guard let value, !value.isNull else { return nil }
-        guard let seconds = ProviderResponse.seconds(value) else {
-            throw .unusable("The token endpoint's response has an expires_in that is not a number of seconds.")
-        }
-        return seconds
     }
 
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
