@@ -21,11 +21,14 @@ enum AuthorizationResponseTarget {
 
     private static func verify(_ text: String) {
         guard let keys = Signer.keys, let clientID = ClientID("client") else { return }
-        let requirements = UnverifiedAuthorizationResponse.Requirements(
-            issuer: issuer, clients: [clientID: .es256], rules: IDTokenRules(),
+        let requirements = MessageRequirements(
+            issuer: issuer, clients: [clientID: [.es256]], rules: IDTokenRules(),
             now: Timestamp(secondsSinceEpoch: 1_800_000_000))
-        guard let unverified = try? UnverifiedAuthorizationResponse(Secret(text), requirements) else { return }
-        let response = unverified.response
+        guard
+            let unverified = try? UnverifiedMessage<AuthorizationResponseValidationContext>(
+                Secret(text), requirements)
+        else { return }
+        guard let response = try? unverified.context.response() else { return demand(false, "nothing is missing") }
         demand(response.issuer == issuer && response.clientID == clientID, "the provider and the client are known")
         demand(isText(response.state.exposed, upTo: 256, from: 0x21), "a state can be looked up")
         switch response.outcome {

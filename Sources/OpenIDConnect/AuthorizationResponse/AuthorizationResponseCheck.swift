@@ -1,3 +1,5 @@
+public import Primitives
+
 /// The checks a signed authorization response must pass (JARM section 2.4), in the order in which they are made: those
 /// that need no keys come first. The raw values are stable names for error responses and logs.
 public enum AuthorizationResponseCheck: String, TokenCheck, CaseIterable {
@@ -30,9 +32,6 @@ public enum AuthorizationResponseCheck: String, TokenCheck, CaseIterable {
     /// The signature verifies.
     case signature
 
-    /// The check of an ID token that applies to authorization responses, too: of form, header and signature.
-    init(_ check: IDTokenCheck) { self = AuthorizationResponseCheck(rawValue: check.rawValue) ?? .format }
-
     public var demand: String {
         switch self {
         case .format: "The authorization response must be a signed JWT in compact form, of at most the allowed size."
@@ -54,10 +53,27 @@ public enum AuthorizationResponseCheck: String, TokenCheck, CaseIterable {
     }
 }
 
-/// Why a signed authorization response is not used.
-public enum AuthorizationResponseRefusal: Error, Sendable {
-    /// It failed a check.
-    case failed(AuthorizationResponseCheck)
-    /// It cannot be verified: metadata or keys are not available.
-    case unknown(OIDCError)
+/// A signed authorization response (JWT Secured Authorization Response Mode, JARM) that has passed every check. Only
+/// this module can make one.
+///
+/// It prints and reflects as the issuer alone.
+public struct VerifiedAuthorizationResponse: Sendable {
+    /// What the provider answered.
+    public enum Outcome: Sendable {
+        /// An authorization code, of 1 to 4096 characters.
+        case code(Secret)
+        /// An error code (RFC 6749 section 4.1.2.1), of 1 to 256 visible ASCII characters and spaces.
+        case error(String)
+    }
+
+    /// The provider.
+    public let issuer: String
+    /// The client that the response is for.
+    public let clientID: ClientID
+    /// The `state` of the request, of 1 to 256 visible ASCII characters.
+    public let state: Secret
+    /// A code or an error.
+    public let outcome: Outcome
 }
+
+extension VerifiedAuthorizationResponse: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

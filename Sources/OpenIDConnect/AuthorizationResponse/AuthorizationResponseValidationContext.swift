@@ -1,21 +1,18 @@
 import Primitives
 
 /// The claims of a signed authorization response and what they are checked against.
-struct AuthorizationResponseValidationContext: IssuedClaims {
+struct AuthorizationResponseValidationContext: MessageValidationContext {
+    static let type = TokenType.authorizationResponse
     /// The longest code, in bytes.
     static let maximumCodeBytes = 4096
     /// The longest `state` and `error`, in bytes.
     static let maximumTextBytes = 256
 
     let claims: JSONObject
-    let requirements: UnverifiedAuthorizationResponse.Requirements
-
-    var rules: IDTokenRules { requirements.rules }
-    var issuer: String { requirements.issuer }
-    var now: Timestamp { requirements.now }
+    let requirements: MessageRequirements
 
     /// The rules (JARM sections 2.1 and 2.4), in the order in which a response is refused by them.
-    static let responseRules: [TokenRule<AuthorizationResponseCheck, Self>] = [
+    static let claimRules: [TokenRule<AuthorizationResponseCheck, Self>] = [
         .init(.issuer, { $0.hasIssuer }, found: { $0.foundIssuer }),
         .init(.audience, { $0.client != nil }, found: { "aud is \(DisplayText.value($0.claims["aud"]))" }),
         .init(.expiry, { $0.expiresSoon }, found: { $0.foundTime("exp") }),
@@ -24,12 +21,6 @@ struct AuthorizationResponseValidationContext: IssuedClaims {
         .init(.state, { $0.state != nil }, found: { "state is \(DisplayText.shape($0.claims["state"]))" }),
         .init(.outcome, { $0.outcome != nil }, found: { $0.foundOutcome }),
     ]
-
-    /// The client of the only audience.
-    var client: ClientID? {
-        guard let audience = claims.onlyAudience else { return nil }
-        return requirements.clients.keys.first { audience.hasSameBytes(as: $0.text) }
-    }
 
     /// A response is used at once, so it need not be valid for longer than an ID token may be old. JARM section 2.1
     /// recommends ten minutes at most.
@@ -42,10 +33,12 @@ struct AuthorizationResponseValidationContext: IssuedClaims {
     /// ID tokens, logout tokens and userinfo responses have the same issuer, audience and keys (RFC 8725 section 3.12).
     private var claimsOfOtherTokens: [String] { ["sub", "nonce", "events"].filter { claims[$0] != nil } }
 
-    /// Whether the client that the response is for has it signed so; without such a client, whether any does.
-    func audienceAllows(_ algorithm: SigningAlgorithm) -> Bool {
-        guard let client else { return requirements.clients.values.contains(algorithm) }
-        return requirements.clients[client] == algorithm
+    /// What the provider answered. The rules make sure that nothing is missing.
+    func response() throws(AuthorizationResponseRefusal) -> VerifiedAuthorizationResponse {
+        guard let client else { throw .failed(.audience) }
+        guard let state else { throw .failed(.state) }
+        guard let outcome else { throw .failed(.outcome) }
+        return VerifiedAuthorizationResponse(issuer: issuer, clientID: client, state: state, outcome: outcome)
     }
 
     var state: Secret? {

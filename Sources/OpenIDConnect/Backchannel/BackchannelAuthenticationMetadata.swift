@@ -29,14 +29,34 @@ extension BackchannelAuthenticationMetadata {
     /// Nil if the provider has no acceptable endpoint. Only backchannel authentication needs it, so a bad one does not
     /// keep users from signing in otherwise.
     init?(_ reader: MetadataReader) {
-        guard let endpoint = (try? reader.optionalEndpoint("backchannel_authentication_endpoint")) ?? nil else {
-            return nil
-        }
+        guard let endpoint = try? reader.optionalEndpoint("backchannel_authentication_endpoint") else { return nil }
         self.init(
             endpoint: endpoint,
-            deliveryModes: (try? reader.known("backchannel_token_delivery_modes_supported")) ?? nil,
-            signingAlgorithms: (try? reader.known("backchannel_authentication_request_signing_alg_values_supported"))
-                ?? nil,
+            deliveryModes: try? reader.known("backchannel_token_delivery_modes_supported"),
+            signingAlgorithms: try? reader.known("backchannel_authentication_request_signing_alg_values_supported"),
             acceptsUserCode: reader.flag("backchannel_user_code_parameter_supported"))
+    }
+}
+
+/// How a provider delivers the tokens of backchannel authentications, as the registration of the clients says
+/// (`backchannel_token_delivery_mode`, CIBA Core section 4). The raw value is its name in the configuration.
+///
+/// The default is ``off``. Metadata lists what a provider supports, and not what it has registered for a client. And
+/// who may start backchannel authentications may have users prompted.
+public enum BackchannelTokenDeliverySetting: String, Sendable, Hashable, CaseIterable {
+    /// There are no backchannel authentications.
+    case off
+    /// ``BackchannelTokenDeliveryMode/poll``.
+    case poll
+    /// ``BackchannelTokenDeliveryMode/ping``.
+    case ping
+
+    /// The mode; nil for ``off``.
+    public var mode: BackchannelTokenDeliveryMode? {
+        switch self {
+        case .off: nil
+        case .poll: .poll
+        case .ping: .ping
+        }
     }
 }

@@ -40,27 +40,20 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
         }
         requestID = Secret(id)
         expiresIn = try Self.lifetime(object["expires_in"], mayBeMissing: mayLackLifetime)
-        interval = try Self.interval(object["interval"])
+        // An interval of 0 is one of a second, so that polls have a pace.
+        let seconds = try ProviderResponse.seconds(
+            object["interval"], otherwise: Self.unusable("has an interval that is not a number of seconds"))
+        interval = min(max(seconds ?? Self.usualInterval, 1), Self.longestLifetime)
     }
 
     private static func lifetime(_ value: JSONValue?, mayBeMissing: Bool) throws(OIDCError) -> Int64 {
-        guard let value, !value.isNull else {
+        let fault = unusable("has an expires_in that is not a number of seconds")
+        guard let seconds = try ProviderResponse.seconds(value, otherwise: fault) else {
             guard mayBeMissing else { throw unusable("has no expires_in") }
             return usualLifetime
         }
-        guard let seconds = ProviderResponse.seconds(value), seconds > 0 else {
-            throw unusable("has an expires_in that is not a number of seconds")
-        }
+        guard seconds > 0 else { throw fault }
         return min(seconds, longestLifetime)
-    }
-
-    /// An interval of 0 is one of a second, so that polls have a pace.
-    private static func interval(_ value: JSONValue?) throws(OIDCError) -> Int64 {
-        guard let value, !value.isNull else { return usualInterval }
-        guard let seconds = ProviderResponse.seconds(value) else {
-            throw unusable("has an interval that is not a number of seconds")
-        }
-        return min(max(seconds, 1), longestLifetime)
     }
 
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
@@ -73,5 +66,28 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
         OIDCError(
             .unusableResponse, carrierError: carrierError,
             reason: "The response of the backchannel authentication endpoint \(fault).")
+    }
+}
+
+/// The token endpoint's response to a poll (CIBA Core section 11).
+public enum BackchannelTokenResponse: Sendable, Hashable {
+    /// The user approved.
+    case tokens(TokenResponse)
+    /// The user has not decided yet (`authorization_pending`).
+    case pending
+    /// As ``pending``; and from now on the interval is at least ``slowDownSeconds`` longer (`slow_down`).
+    case slowDown
+
+    /// By how many seconds a ``slowDown`` lengthens the interval.
+    public static let slowDownSeconds: Int64 = 5
+
+    /// Whether an error of a poll means that the user has not decided; nil for every other error.
+    init?(_ error: OIDCError) {
+        guard error.code == .carrierRefused else { return nil }
+        switch error.carrierError {
+        case "authorization_pending": self = .pending
+        case "slow_down": self = .slowDown
+        default: return nil
+        }
     }
 }

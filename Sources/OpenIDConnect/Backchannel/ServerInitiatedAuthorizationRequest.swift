@@ -59,9 +59,9 @@ public struct ServerInitiatedAuthorizationRequest: Sendable {
         json.add("login_hint", loginHint.exposed)
         json.add("state", state.exposed)
         json.add("nonce", nonce.exposed)
-        if !acrValues.isEmpty { json.add("acr_values", acrValues.joined(separator: " ")) }
+        json.add("acr_values", ifPresent: acrValues.spaceSeparated)
         json.add("context", ifPresent: context)
-        if !prompt.isEmpty { json.add("prompt", prompt.map(\.rawValue).joined(separator: " ")) }
+        json.add("prompt", ifPresent: prompt.map(\.rawValue).spaceSeparated)
         json.add("options", ifPresent: options)
         json.add("correlation_id", correlationID.text)
         json.add("client_notification_endpoint", notificationEndpoint.text)

@@ -18,23 +18,26 @@ enum OperatorAPIResponse {
     static func isDevicePhoneNumber(
         _ response: OutboundResponse, limits: OutboundLimits
     ) throws(OIDCError) -> Bool {
-        guard let matches = try object(response, limits: limits)["devicePhoneNumberVerified"]?.bool else {
-            throw .unusable("The operator's response has no devicePhoneNumberVerified that is true or false.")
-        }
-        return matches
+        try flag("devicePhoneNumberVerified", response, limits)
     }
 
     /// Whether the SIM was changed (schema `CheckSimSwapInfo`). Only `true` and `false` are answers.
     static func isSwapped(_ response: OutboundResponse, limits: OutboundLimits) throws(OIDCError) -> Bool {
-        guard let swapped = try object(response, limits: limits)["swapped"]?.bool else {
-            throw .unusable("The operator's response has no swapped that is true or false.")
+        try flag("swapped", response, limits)
+    }
+
+    private static func flag(
+        _ name: String, _ response: OutboundResponse, _ limits: OutboundLimits
+    ) throws(OIDCError) -> Bool {
+        guard let flag = try object(response, limits: limits)[name]?.bool else {
+            throw .unusable("The operator's response has no \(name) that is true or false.")
         }
-        return swapped
+        return flag
     }
 
     /// Codes of the CAMARA APIs have no digits, and one that has could be the number, which must not be in the log.
     private static func isErrorCode(_ text: String) -> Bool {
-        OIDCError.isErrorCode(text) && !text.utf8.contains { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        OIDCError.isErrorCode(text) && !text.utf8.contains(where: \.isDigit)
     }
 
     /// In seconds. Apps are told to wait for so long, and an operator has no longer word for them.
@@ -80,4 +83,48 @@ enum OperatorAPIResponse {
             retryAfter: response.retryAfter.flatMap { $0.isDecimal ? Int64($0) : nil }.map { min($0, longestRetry) },
             reason: "The operator's API refused the request.")
     }
+}
+
+/// What the error codes of the CAMARA APIs mean for a sign-in (the schemas `ErrorInfo` of number-verification.yaml r3.2
+/// and sim-swap.yaml r3.3, and the codes that the API Design Guide adds).
+public enum OperatorAPIRefusal: Sendable, Hashable {
+    /// The user was not authenticated by the network or the SIM.
+    case notAuthenticatedByNetwork
+    /// The access token is for no phone number.
+    case noNumberInToken
+    /// The access token is missing, has expired, or was used before.
+    case unauthenticated
+    /// The client may not call the API, or the scope is missing.
+    case permissionDenied
+    /// Too many calls.
+    case tooManyRequests
+    /// The operator does not know the number, or does not serve it.
+    case unknownNumber
+    /// The request is not what the API expects.
+    case invalidRequest
+    /// Any other code.
+    case other
+
+    /// The meaning of a code.
+    public init(code: String) { self = Self.meanings[code] ?? .other }
+
+    /// The codes that have a meaning.
+    public static let meanings: [String: OperatorAPIRefusal] = [
+        "NUMBER_VERIFICATION.USER_NOT_AUTHENTICATED_BY_MOBILE_NETWORK": .notAuthenticatedByNetwork,
+        "NUMBER_VERIFICATION.INVALID_TOKEN_CONTEXT": .noNumberInToken,
+        "INVALID_TOKEN_CONTEXT": .noNumberInToken,
+        "UNAUTHENTICATED": .unauthenticated,
+        "AUTHENTICATION_REQUIRED": .unauthenticated,
+        "PERMISSION_DENIED": .permissionDenied,
+        "QUOTA_EXCEEDED": .tooManyRequests,
+        "TOO_MANY_REQUESTS": .tooManyRequests,
+        "NOT_FOUND": .unknownNumber,
+        "IDENTIFIER_NOT_FOUND": .unknownNumber,
+        "SERVICE_NOT_APPLICABLE": .unknownNumber,
+        "INVALID_ARGUMENT": .invalidRequest,
+        "OUT_OF_RANGE": .invalidRequest,
+        "MISSING_IDENTIFIER": .invalidRequest,
+        "UNNECESSARY_IDENTIFIER": .invalidRequest,
+        "UNSUPPORTED_IDENTIFIER": .invalidRequest,
+    ]
 }

@@ -53,8 +53,7 @@ public struct MSISDN: Sendable, Hashable, Redacted {
         // By bytes: a character may be a + or a digit with further scalars.
         let digits = text.utf8.dropFirst()
         guard text.utf8.first == UInt8(ascii: "+"), (5...15).contains(digits.count),
-            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            digits.first != UInt8(ascii: "0")
+            digits.allSatisfy(\.isDigit), digits.first != UInt8(ascii: "0")
         else { return nil }
         self.text = text
     }
@@ -69,15 +68,7 @@ enum XCorrelator {
 
     /// The correlation id, or its SHA-256 in hexadecimal if it has characters that the field cannot have.
     static func text(of id: CorrelationID) -> String {
-        id.text.utf8.allSatisfy(isAllowed) ? id.text : SHA256.hash(data: Array(id.text.utf8)).hexadecimal
-    }
-
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"):
-            true
-        default: "-_:;./<>{}".utf8.contains(byte)
-        }
+        let isAllowed = id.text.utf8.allSatisfy { $0.isLetterOrDigit || "-_:;./<>{}".utf8.contains($0) }
+        return isAllowed ? id.text : SHA256.hash(data: Array(id.text.utf8)).hexadecimal
     }
 }

@@ -63,14 +63,9 @@ public struct Purpose: Sendable, Hashable {
     /// A purpose, or nil unless the text is `dpv:` and 1 to 60 letters and digits that begin with a letter.
     public init?(_ text: String) {
         let name = text.dropFirst(Self.prefix.count).utf8
-        guard text.hasPrefix(Self.prefix), (1...60).contains(name.count), name.allSatisfy(Self.isLetterOrDigit),
-            let first = name.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
+        guard text.hasPrefix(Self.prefix), (1...60).contains(name.count), name.allSatisfy(\.isLetterOrDigit),
+            let first = name.first, first.isLetter
         else { return nil }
         scope = text
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-            || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 }

@@ -90,10 +90,7 @@ package enum DPoPChallenge {
 
         /// RFC 9110 section 5.6.2.
         private static func isToken(_ byte: UInt8) -> Bool {
-            switch byte {
-            case 48...57, 65...90, 97...122: true
-            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-            }
+            byte.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
     }
 }

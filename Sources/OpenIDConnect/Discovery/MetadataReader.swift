@@ -12,8 +12,8 @@ struct MetadataReader {
         return url.text
     }
 
-    func endpoint(_ name: StaticString) throws(OIDCError) -> EndpointURL {
-        guard let text = document["\(name)"]?.string, let url = EndpointURL(text, policy: requirements.urlPolicy),
+    func endpoint(_ name: String) throws(OIDCError) -> EndpointURL {
+        guard let text = document[name]?.string, let url = EndpointURL(text, policy: requirements.urlPolicy),
             requirements.trustedHosts.contains(url.host)
         else { throw Self.refused(name) }
         return url
@@ -28,15 +28,15 @@ struct MetadataReader {
 
     /// Nil if the field is absent or null.
     /// - Throws: ``OIDCError/Code/metadataRefused`` if it is there and not valid.
-    func optionalEndpoint(_ name: StaticString) throws(OIDCError) -> EndpointURL? {
-        guard let value = document["\(name)"], !value.isNull else { return nil }
+    func optionalEndpoint(_ name: String) throws(OIDCError) -> EndpointURL? {
+        guard let value = document[name], !value.isNull else { return nil }
         return try endpoint(name)
     }
 
     /// The supported algorithms that the provider signs with; all of them if it lists none. One of them must be
     /// accepted.
     func signingAlgorithms() throws(OIDCError) -> Set<SigningAlgorithm> {
-        let name: StaticString = "id_token_signing_alg_values_supported"
+        let name = "id_token_signing_alg_values_supported"
         guard let listed = try list(name) else { return Set(SigningAlgorithm.allCases) }
         let known = Set(listed.compactMap(SigningAlgorithm.init(rawValue:)))
         guard !known.isDisjoint(with: requirements.signingAlgorithms) else { throw Self.refused(name) }
@@ -44,21 +44,21 @@ struct MetadataReader {
     }
 
     /// The known values of a list; nil if there is no list. Which value is needed depends on the client.
-    func known<Value: RawRepresentable & Hashable>(_ name: StaticString) throws(OIDCError) -> Set<Value>?
+    func known<Value: RawRepresentable & Hashable>(_ name: String) throws(OIDCError) -> Set<Value>?
     where Value.RawValue == String { try list(name).map { Set($0.compactMap(Value.init(rawValue:))) } }
 
     /// Whether the provider says so; false unless the value is `true`.
-    func flag(_ name: StaticString) -> Bool { document["\(name)"]?.bool ?? false }
+    func flag(_ name: String) -> Bool { document[name]?.bool ?? false }
 
     /// A list, if there is one, must contain the value.
-    func checkList(_ name: StaticString, includes value: String) throws(OIDCError) {
+    func checkList(_ name: String, includes value: String) throws(OIDCError) {
         guard let listed = try list(name) else { return }
         guard listed.contains(value) else { throw Self.refused(name) }
     }
 
     /// Whether a value is in a list, or there is no well-formed list.
-    func mayList(_ value: String, in name: StaticString) -> Bool {
-        ((try? list(name)) ?? nil)?.contains(value) ?? true
+    func mayList(_ value: String, in name: String) -> Bool {
+        (try? list(name))?.contains(value) ?? true
     }
 
     /// A carrier may name its network as a text, or as a number without leading zeros.
@@ -72,8 +72,8 @@ struct MetadataReader {
     }
 
     /// A list of texts, or a bare text (which some carriers write for a list of one); nil if absent or null.
-    private func list(_ name: StaticString) throws(OIDCError) -> [String]? {
-        switch document["\(name)"] {
+    private func list(_ name: String) throws(OIDCError) -> [String]? {
+        switch document[name] {
         case nil, .null: return nil
         case .string(let single): return [single]
         case .array(let elements):
@@ -84,7 +84,7 @@ struct MetadataReader {
         }
     }
 
-    static func refused(_ name: StaticString) -> OIDCError {
+    static func refused(_ name: String) -> OIDCError {
         OIDCError(.metadataRefused, reason: "In the provider's metadata, \(name) is missing or not acceptable.")
     }
 }

@@ -46,17 +46,17 @@ extension ProviderDemands {
             pushedRequests: reader.flag("require_pushed_authorization_requests"),
             signedRequestObjects: reader.flag("require_signed_request_object"),
             dpopBoundTokens: reader.flag("dpop_bound_access_tokens"),
-            dpopAlgorithms: (try? reader.known("dpop_signing_alg_values_supported")) ?? nil,
-            dpopClaims: ((try? reader.known("camara_dpop_claims_required")) ?? nil) ?? [],
+            dpopAlgorithms: try? reader.known("dpop_signing_alg_values_supported"),
+            dpopClaims: (try? reader.known("camara_dpop_claims_required")) ?? [],
             certificateBoundTokens: reader.flag("tls_client_certificate_bound_access_tokens"),
-            responseModes: (try? reader.known("response_modes_supported")) ?? nil,
-            responseAlgorithms: (try? reader.known("authorization_signing_alg_values_supported")) ?? nil,
+            responseModes: try? reader.known("response_modes_supported"),
+            responseAlgorithms: try? reader.known("authorization_signing_alg_values_supported"),
             idTokenEncryption: EncryptionSupport(
-                algorithms: (try? reader.known("id_token_encryption_alg_values_supported")) ?? nil,
-                encryptions: (try? reader.known("id_token_encryption_enc_values_supported")) ?? nil),
+                algorithms: try? reader.known("id_token_encryption_alg_values_supported"),
+                encryptions: try? reader.known("id_token_encryption_enc_values_supported")),
             userInfoEncryption: EncryptionSupport(
-                algorithms: (try? reader.known("userinfo_encryption_alg_values_supported")) ?? nil,
-                encryptions: (try? reader.known("userinfo_encryption_enc_values_supported")) ?? nil),
+                algorithms: try? reader.known("userinfo_encryption_alg_values_supported"),
+                encryptions: try? reader.known("userinfo_encryption_enc_values_supported")),
             acceptsS256: reader.mayList("S256", in: "code_challenge_methods_supported"))
     }
 }

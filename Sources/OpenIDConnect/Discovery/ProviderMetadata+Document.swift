@@ -67,17 +67,12 @@ extension EndpointAliases {
     /// Nil without aliases. One that is not acceptable is an empty text.
     fileprivate var document: JSONValue? {
         guard self != .none else { return nil }
-        let aliases = [
-            ("token_endpoint", token), ("userinfo_endpoint", userInfo),
-            ("pushed_authorization_request_endpoint", pushedAuthorizationRequest),
-            ("backchannel_authentication_endpoint", backchannelAuthentication),
-        ]
         return .object(
-            of: aliases.map { name, alias in
-                switch alias {
-                case .none: (name, nil)
-                case .endpoint(let url): (name, .string(url.text))
-                case .refused: (name, "")
+            of: Name.allCases.map { name in
+                switch aliases[name] {
+                case nil: (name.rawValue, nil)
+                case .endpoint(let url): (name.rawValue, .string(url.text))
+                case .refused: (name.rawValue, "")
                 }
             })
     }

@@ -46,36 +46,50 @@ public final class ProviderMetadata: Sendable {
     /// Where requests with a client certificate go (RFC 8705 section 5).
     public let mutualTLSAliases: EndpointAliases
 
-    private init(
-        issuer: String, authorizationEndpoint: EndpointURL?, tokenEndpoint: EndpointURL,
-        userInfoEndpoint: EndpointURL? = nil, jwksURI: EndpointURL? = nil, userEndpoint: UserEndpoint? = nil,
-        serverInitiatedAuthorizationEndpoint: EndpointURL? = nil,
-        backchannelAuthentication: BackchannelAuthenticationMetadata? = nil,
-        pushedAuthorizationRequestEndpoint: EndpointURL? = nil,
-        demands: ProviderDemands = .none, signingAlgorithms: Set<SigningAlgorithm> = [],
-        clientAuthenticationMethods: Set<ClientAuthenticationMethod>? = nil,
-        assertionAlgorithms: Set<SigningAlgorithm>? = nil, requestObjectAlgorithms: Set<SigningAlgorithm>? = nil,
-        grantTypes: Set<GrantType>? = nil, namesIssuerInResponses: Bool = false, endSessionEndpoint: EndpointURL? = nil,
-        mutualTLSAliases: EndpointAliases = .none
-    ) {
+    /// The endpoints of a provider without ID tokens.
+    init(issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint) {
         self.issuer = issuer
         self.authorizationEndpoint = authorizationEndpoint
         self.tokenEndpoint = tokenEndpoint
-        self.userInfoEndpoint = userInfoEndpoint
-        self.jwksURI = jwksURI
         self.userEndpoint = userEndpoint
-        self.serverInitiatedAuthorizationEndpoint = serverInitiatedAuthorizationEndpoint
-        self.backchannelAuthentication = backchannelAuthentication
-        self.pushedAuthorizationRequestEndpoint = pushedAuthorizationRequestEndpoint
-        self.demands = demands
-        self.signingAlgorithms = signingAlgorithms
-        self.clientAuthenticationMethods = clientAuthenticationMethods
-        self.assertionAlgorithms = assertionAlgorithms
-        self.requestObjectAlgorithms = requestObjectAlgorithms
-        self.grantTypes = grantTypes
-        self.namesIssuerInResponses = namesIssuerInResponses
-        self.endSessionEndpoint = endSessionEndpoint
-        self.mutualTLSAliases = mutualTLSAliases
+        (userInfoEndpoint, jwksURI, serverInitiatedAuthorizationEndpoint) = (nil, nil, nil)
+        (pushedAuthorizationRequestEndpoint, endSessionEndpoint, backchannelAuthentication) = (nil, nil, nil)
+        (demands, signingAlgorithms, mutualTLSAliases, namesIssuerInResponses) = (.none, [], .none, false)
+        (clientAuthenticationMethods, assertionAlgorithms, requestObjectAlgorithms, grantTypes) = (nil, nil, nil, nil)
+    }
+
+    /// Reads a discovery document (OpenID Connect Discovery 1.0 section 3).
+    ///
+    /// - Parameter network: The network asked about, if any. A document that names a network must name this one.
+    /// - Throws: ``OIDCError/Code/metadataRefused`` with the name of the field that is missing or not acceptable.
+    init(_ document: JSONObject, network: MCCMNC?, requirements: Requirements) throws(OIDCError) {
+        let reader = MetadataReader(document: document, requirements: requirements)
+        issuer = try reader.issuer()
+        authorizationEndpoint = try reader.authorizationEndpoint()
+        tokenEndpoint = try reader.endpoint("token_endpoint")
+        userInfoEndpoint = try reader.optionalEndpoint("userinfo_endpoint")
+        jwksURI = try reader.endpoint("jwks_uri")
+        serverInitiatedAuthorizationEndpoint = try reader.optionalEndpoint(
+            "server_initiated_authorization_endpoint")
+        // Carriers have ZenKey's server-initiated authorization instead.
+        backchannelAuthentication = network == nil ? BackchannelAuthenticationMetadata(reader) : nil
+        // Only sign-ins by redirects need it, so a bad one does not keep other users from signing in.
+        pushedAuthorizationRequestEndpoint = try? reader.optionalEndpoint("pushed_authorization_request_endpoint")
+        demands = ProviderDemands(reader)
+        signingAlgorithms = try reader.signingAlgorithms()
+        clientAuthenticationMethods = try reader.known("token_endpoint_auth_methods_supported")
+        assertionAlgorithms = try reader.known("token_endpoint_auth_signing_alg_values_supported")
+        // Only signed requests need it, so a bad one does not keep users from signing in.
+        requestObjectAlgorithms = try? reader.known("request_object_signing_alg_values_supported")
+        // Only some sign-ins depend on it, so a bad one does not keep other users from signing in.
+        grantTypes = try? reader.known("grant_types_supported")
+        namesIssuerInResponses = reader.flag("authorization_response_iss_parameter_supported")
+        // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
+        endSessionEndpoint = network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) : nil
+        mutualTLSAliases = EndpointAliases(reader)
+        userEndpoint = nil
+        if authorizationEndpoint != nil { try reader.checkList("response_types_supported", includes: "code") }
+        if let network { try reader.checkNetwork(network) }
     }
 }
 
@@ -110,15 +124,6 @@ extension ProviderMetadata {
     /// Whether the provider issues ID tokens; otherwise ``userEndpoint`` names the user.
     var hasIDTokens: Bool { userEndpoint == nil }
 
-    /// The endpoints of a provider without ID tokens.
-    convenience init(
-        issuer: String, authorizationEndpoint: EndpointURL, tokenEndpoint: EndpointURL, userEndpoint: UserEndpoint
-    ) {
-        self.init(
-            issuer: issuer, authorizationEndpoint: authorizationEndpoint, tokenEndpoint: tokenEndpoint,
-            userInfoEndpoint: nil, userEndpoint: userEndpoint)
-    }
-
     /// Which URLs metadata may contain.
     struct Requirements: Sendable {
         let urlPolicy: EndpointURL.Policy
@@ -126,56 +131,19 @@ extension ProviderMetadata {
         /// Of which the provider must sign with one.
         let signingAlgorithms: Set<SigningAlgorithm>
     }
-
-    /// Reads a discovery document (OpenID Connect Discovery 1.0 section 3).
-    ///
-    /// - Parameter network: The network asked about, if any. A document that names a network must name this one.
-    /// - Throws: ``OIDCError/Code/metadataRefused`` with the name of the field that is missing or not acceptable.
-    convenience init(_ document: JSONObject, network: MCCMNC?, requirements: Requirements) throws(OIDCError) {
-        let reader = MetadataReader(document: document, requirements: requirements)
-        self.init(
-            issuer: try reader.issuer(),
-            authorizationEndpoint: try reader.authorizationEndpoint(),
-            tokenEndpoint: try reader.endpoint("token_endpoint"),
-            userInfoEndpoint: try reader.optionalEndpoint("userinfo_endpoint"),
-            jwksURI: try reader.endpoint("jwks_uri"),
-            serverInitiatedAuthorizationEndpoint: try reader.optionalEndpoint(
-                "server_initiated_authorization_endpoint"),
-            // Carriers have ZenKey's server-initiated authorization instead.
-            backchannelAuthentication: network == nil ? BackchannelAuthenticationMetadata(reader) : nil,
-            // Only sign-ins by redirects need it, so a bad one does not keep other users from signing in.
-            pushedAuthorizationRequestEndpoint: (try? reader.optionalEndpoint("pushed_authorization_request_endpoint"))
-                ?? nil,
-            demands: ProviderDemands(reader),
-            signingAlgorithms: try reader.signingAlgorithms(),
-            clientAuthenticationMethods: try reader.known("token_endpoint_auth_methods_supported"),
-            assertionAlgorithms: try reader.known("token_endpoint_auth_signing_alg_values_supported"),
-            // Only signed requests need it, so a bad one does not keep users from signing in.
-            requestObjectAlgorithms: (try? reader.known("request_object_signing_alg_values_supported")) ?? nil,
-            // Only some sign-ins depend on it, so a bad one does not keep other users from signing in.
-            grantTypes: (try? reader.known("grant_types_supported")) ?? nil,
-            namesIssuerInResponses: reader.flag("authorization_response_iss_parameter_supported"),
-            // Only logout needs it, so a bad one does not keep users from signing in. Carriers have no such logout.
-            endSessionEndpoint: network == nil ? (try? reader.optionalEndpoint("end_session_endpoint")) ?? nil : nil,
-            mutualTLSAliases: EndpointAliases(reader))
-        if authorizationEndpoint != nil { try reader.checkList("response_types_supported", includes: "code") }
-        if let network { try reader.checkNetwork(network) }
-    }
 }
 
 extension ProviderMetadata {
     /// The token endpoint for requests that present a certificate, or nothing.
     /// - Throws: ``OIDCError/Code/metadataRefused``, as for the other two.
     func tokenEndpoint(presenting clientTLS: ClientTLS?) throws(OIDCError) -> EndpointURL {
-        try mutualTLSAliases.token.endpoint(
-            "mtls_endpoint_aliases.token_endpoint", insteadOf: tokenEndpoint, presenting: clientTLS)
+        try mutualTLSAliases.endpoint(.token, insteadOf: tokenEndpoint, presenting: clientTLS)
     }
 
     /// The same for userinfo; nil if the provider has none.
     func userInfoEndpoint(presenting clientTLS: ClientTLS?) throws(OIDCError) -> EndpointURL? {
         guard let userInfoEndpoint else { return nil }
-        return try mutualTLSAliases.userInfo.endpoint(
-            "mtls_endpoint_aliases.userinfo_endpoint", insteadOf: userInfoEndpoint, presenting: clientTLS)
+        return try mutualTLSAliases.endpoint(.userInfo, insteadOf: userInfoEndpoint, presenting: clientTLS)
     }
 
     /// Where browsers are sent to sign in.
@@ -197,8 +165,7 @@ extension ProviderMetadata {
         guard let endpoint = pushedAuthorizationRequestEndpoint else {
             throw MetadataReader.refused("pushed_authorization_request_endpoint")
         }
-        return try mutualTLSAliases.pushedAuthorizationRequest.endpoint(
-            "mtls_endpoint_aliases.pushed_authorization_request_endpoint", insteadOf: endpoint, presenting: clientTLS)
+        return try mutualTLSAliases.endpoint(.pushedAuthorizationRequest, insteadOf: endpoint, presenting: clientTLS)
     }
 }
 

@@ -15,7 +15,7 @@ public struct DecryptionKey: Sendable {
 
     /// The `kid` of the published half: the configured one, or that of the JSON Web Key, otherwise the key's thumbprint
     /// (RFC 7638).
-    public let keyID: String
+    public private(set) var keyID: String
     /// The only algorithm that fits the key's type.
     public let algorithm: KeyManagementAlgorithm
     private let material: Material
@@ -44,15 +44,12 @@ public struct DecryptionKey: Sendable {
         keyID = read.keyID ?? publicJWK.thumbprint
     }
 
-    private init(_ other: DecryptionKey, keyID: String) {
-        self.keyID = keyID
-        algorithm = other.algorithm
-        material = other.material
-        publicJWK = other.publicJWK
-    }
-
     /// The same key under another `kid`.
-    public func named(_ keyID: String) -> DecryptionKey { DecryptionKey(self, keyID: keyID) }
+    public func named(_ keyID: String) -> DecryptionKey {
+        var key = self
+        key.keyID = keyID
+        return key
+    }
 
     /// Writes the public half as a JSON Web Key (RFC 7517 section 4) for encryption.
     package func writePublicKey(to json: inout JSONObjectWriter) {
@@ -100,3 +97,24 @@ extension DecryptionKey: Hashable {
 }
 
 extension DecryptionKey: Redacted {}
+
+/// The key derivation of ECDH-ES: Concat KDF with SHA-256 (RFC 7518 section 4.6.2, NIST SP 800-56A section 5.8.1).
+enum ConcatKDF {
+    /// The content key, in one round: no key is longer than a hash.
+    static func key(
+        from secret: SharedSecret, for encryption: ContentEncryption, apu: [UInt8], apv: [UInt8]
+    ) -> SymmetricKey {
+        var hash = SHA256()
+        hash.update(data: bigEndian(1))
+        secret.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        // In direct key agreement the AlgorithmID is the `enc`.
+        for part in [Array(encryption.rawValue.utf8), apu, apv] {
+            hash.update(data: bigEndian(UInt32(part.count)))
+            hash.update(data: part)
+        }
+        hash.update(data: bigEndian(UInt32(encryption.keyBytes * 8)))
+        return SymmetricKey(data: Array(hash.finalize()).prefix(encryption.keyBytes))
+    }
+
+    private static func bigEndian(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+}

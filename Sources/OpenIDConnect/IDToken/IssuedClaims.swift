@@ -11,6 +11,14 @@ protocol IssuedClaims {
     var issuedAt: Timestamp? { get }
 }
 
+/// The claims of a token of which only these are checked by rules.
+struct PlainClaims: IssuedClaims {
+    let claims: JSONObject
+    let rules: IDTokenRules
+    let issuer: String
+    let now: Timestamp
+}
+
 extension IssuedClaims {
     var issuedAt: Timestamp? { ClaimValidationContext.numericDate(claims["iat"]) }
 

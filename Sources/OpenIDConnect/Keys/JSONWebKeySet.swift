@@ -11,21 +11,11 @@ package struct JSONWebKeySet: Sendable {
 
     package var count: Int { keys.count }
 
-    /// What a capsule shows of a key.
-    package struct KeyShape: Sendable {
-        package let keyID: String?
-        package let algorithms: [SigningAlgorithm]
-        /// The size of the modulus, or of the curve.
-        package let bits: Int
-    }
-
     /// The keys, at most so many: first those with a key id, in their order.
-    package func shapes(ofKeysNamed keyID: String?, limit: Int) -> [KeyShape] {
+    package func keys(named keyID: String?, limit: Int) -> [PublicKey] {
         let named = keys.filter { $0.keyID == keyID }
         let others = keys.filter { $0.keyID != keyID }
-        return (named.prefix(limit / 2) + others).prefix(limit).map {
-            KeyShape(keyID: $0.keyID, algorithms: $0.algorithms, bits: $0.bits)
-        }
+        return Array((named.prefix(limit / 2) + others).prefix(limit))
     }
 
     /// Whether a key verifies the signature of a token in compact form; nil if the token has none of a known kind.
@@ -63,5 +53,48 @@ package struct JSONWebKeySet: Sendable {
             candidates.append(key)
         }
         return token.keyID == nil && candidates.count > 1 ? [] : candidates
+    }
+}
+
+/// All entries of a key set, with the reason why an entry is not used. For operators.
+package struct KeySetReport: Sendable {
+    package struct Entry: Sendable, Hashable {
+        /// The key id on one line; nil if there is none, or it is not a text.
+        package let keyID: String?
+        /// The `kty` and `crv`: `RSA`, `EC P-256`, …
+        package let kind: String
+        /// What the key can verify; empty if it cannot be used.
+        package let algorithms: [SigningAlgorithm]
+        /// The size of the modulus, or of the curve.
+        package let bits: Int?
+        /// Why the key cannot be used.
+        package let refusal: PublicKey.Refusal?
+    }
+
+    package let entries: [Entry]
+
+    /// Nil if it is not a key set, or has too many entries, or none.
+    package init?(parsing body: [UInt8]) {
+        guard let values = JSONWebKeySet.entries(of: body) else { return nil }
+        entries = values.map(Entry.init)
+    }
+}
+
+extension KeySetReport.Entry {
+    fileprivate init(_ value: JSONValue) {
+        guard let object = value.object else {
+            self.init(keyID: nil, kind: "no object", algorithms: [], bits: nil, refusal: .kind)
+            return
+        }
+        let names = [object["kty"]?.string, object["crv"]?.string].compactMap { $0.map(DisplayText.line) }
+        let keyID = object["kid"]?.string.map(DisplayText.line)
+        let kind = names.isEmpty ? "no kty" : names.joined(separator: " ")
+        do throws(PublicKey.Refusal) {
+            let key = try PublicKey(object)
+            self.init(keyID: keyID, kind: kind, algorithms: key.algorithms, bits: key.bits, refusal: nil)
+        } catch {
+            let bits = object["n"]?.string.flatMap { Base64URL.decode($0) }.map { $0.drop { $0 == 0 }.count * 8 }
+            self.init(keyID: keyID, kind: kind, algorithms: [], bits: bits, refusal: error)
+        }
     }
 }

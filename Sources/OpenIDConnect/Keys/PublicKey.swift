@@ -28,9 +28,9 @@ package struct PublicKey: Sendable {
         case ed25519(Curve25519.Signing.PublicKey)
     }
 
-    let keyID: String?
+    package let keyID: String?
     /// The algorithms that fit the key's type, or only its `alg` if it has one.
-    let algorithms: [SigningAlgorithm]
+    package let algorithms: [SigningAlgorithm]
     private let material: Material
 
     /// - Throws: Why the entry is not a supported key for signatures.
@@ -43,7 +43,7 @@ package struct PublicKey: Sendable {
     }
 
     /// The size of the modulus, or of the curve.
-    var bits: Int {
+    package var bits: Int {
         switch material {
         case .rsa(let key, _): key.keySizeInBits
         case .p256, .ed25519: 256

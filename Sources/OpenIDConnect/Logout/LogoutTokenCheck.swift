@@ -1,3 +1,5 @@
+public import Primitives
+
 /// The checks a logout token must pass (Back-Channel Logout section 2.6), in the order in which they are made: those
 /// that need no keys come first. The raw values are stable names for error responses and logs.
 public enum LogoutTokenCheck: String, TokenCheck, CaseIterable {
@@ -34,9 +36,6 @@ public enum LogoutTokenCheck: String, TokenCheck, CaseIterable {
     /// The signature verifies.
     case signature
 
-    /// The check of an ID token that applies to logout tokens, too: of form, header and signature.
-    init(_ check: IDTokenCheck) { self = LogoutTokenCheck(rawValue: check.rawValue) ?? .format }
-
     public var demand: String {
         switch self {
         case .format: "The logout token must be a signed JWT in compact form, of at most the allowed size."
@@ -59,10 +58,21 @@ public enum LogoutTokenCheck: String, TokenCheck, CaseIterable {
     }
 }
 
-/// Why a logout token ends no session.
-public enum LogoutTokenRefusal: Error, Sendable {
-    /// The token failed a check.
-    case failed(LogoutTokenCheck)
-    /// The token cannot be verified: metadata or keys are not available.
-    case unknown(OIDCError)
+/// A logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4) that has passed every check: the provider
+/// reports that one session, or all of a user's sessions, have ended.
+///
+/// The subject is personal, so only the issuer is printed and reflected.
+public struct LogoutToken: Sendable, Hashable {
+    /// The provider.
+    public let issuer: String
+    /// The user whose sessions have ended; nil if only ``sessionID`` names the session.
+    public let subject: String?
+    /// The provider's id of the session that has ended; nil for all sessions of the subject.
+    public let sessionID: String?
+    /// The `jti`, unique within the issuer: the token is valid once.
+    public let id: String
+    /// From then on the token is refused for its age.
+    public let refusedFrom: Timestamp
 }
+
+extension LogoutToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

@@ -1,19 +1,16 @@
 import Primitives
 
-/// A logout token's claims and what they are checked against: what ``logoutRules`` look at.
-struct LogoutValidationContext: IssuedClaims {
+/// A logout token's claims and what they are checked against: what ``claimRules`` look at.
+struct LogoutValidationContext: MessageValidationContext {
+    static let type = TokenType.logoutToken
     static let event = "http://schemas.openid.net/event/backchannel-logout"
 
     let claims: JSONObject
-    let requirements: UnverifiedLogoutToken.Requirements
-
-    var rules: IDTokenRules { requirements.rules }
-    var issuer: String { requirements.issuer }
-    var now: Timestamp { requirements.now }
+    let requirements: MessageRequirements
 
     /// The rules for the claims of a logout token (OpenID Connect Back-Channel Logout sections 2.4 and 2.6), in the
     /// order in which it is refused by them.
-    static let logoutRules: [TokenRule<LogoutTokenCheck, Self>] = [
+    static let claimRules: [TokenRule<LogoutTokenCheck, Self>] = [
         .init(.issuer, { $0.hasIssuer }, found: { $0.foundIssuer }),
         .init(.audience, { $0.hasAudience }, found: { $0.foundAudience }),
         .init(.issuedAt, { $0.wasIssuedJustNow }, found: { $0.foundIssue }),
@@ -31,19 +28,6 @@ struct LogoutValidationContext: IssuedClaims {
     /// One audience only, as of an ID token.
     var hasAudience: Bool { client != nil }
 
-    var client: ClientID? {
-        guard let audience = claims.onlyAudience else { return nil }
-        return requirements.clients.keys.first { audience.hasSameBytes(as: $0.text) }
-    }
-
-    /// Whether the client that the token is for accepts an algorithm; without such a client, whether any does.
-    func audienceAllows(_ algorithm: SigningAlgorithm) -> Bool {
-        guard let client, let allowed = requirements.clients[client] else {
-            return requirements.anyClientAllows(algorithm)
-        }
-        return allowed.contains(algorithm)
-    }
-
     var hasEvent: Bool { claims["events"]?.object?[Self.event]?.object != nil }
 
     /// One of the two at least, and both valid.
@@ -52,6 +36,16 @@ struct LogoutValidationContext: IssuedClaims {
             claims["sub"].map { $0.visibleText != nil }, claims["sid"].map { $0.sessionIDText != nil },
         ].compactMap(\.self)
         return !stated.isEmpty && stated.allSatisfy(\.self)
+    }
+
+    /// What the token says. The rules make sure that nothing is missing.
+    func logout() throws(LogoutTokenRefusal) -> LogoutToken {
+        guard let issuedAt else { throw .failed(.issuedAt) }
+        guard let id = visibleText("jti") else { throw .failed(.tokenID) }
+        // An expiry, which older providers leave out, can only make it earlier.
+        return LogoutToken(
+            issuer: issuer, subject: visibleText("sub"), sessionID: claims["sid"]?.sessionIDText, id: id,
+            refusedFrom: issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1))
     }
 
     /// A claim of 1 to 255 visible ASCII characters.

@@ -1,3 +1,6 @@
+import Crypto
+public import Primitives
+
 /// The checks a port token must pass before it moves an account, in the order in which they are made. The raw values
 /// are stable names for logs and metrics.
 public enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
@@ -54,3 +57,51 @@ public struct PortTokenRefusal: Error, Sendable, Hashable {
         self.init(error.check.flatMap { PortTokenCheck(rawValue: $0.rawValue) } ?? .format)
     }
 }
+
+/// What is demanded of port tokens beside ``SigningAlgorithm/standard`` and ``IDTokenRules/clockSkewSeconds``.
+public struct PortTokenRules: Sendable, Hashable {
+    /// Whether `typ` must be `port_token+jwt`. Otherwise it may also be absent; such a token must have neither `exp`
+    /// nor `events`, because every ID token and access token has the one, and every logout token the other.
+    public var requiresType = true
+    /// How long ago a port token may have been issued, in seconds, beside the clock skew: carriers issue them for 180
+    /// days.
+    public var maximumAgeSeconds: Int64 = 180 * 86_400
+    /// The longest port token that is read, in bytes.
+    public var maximumBytes = 8 * 1024
+    /// How many issuers are asked for their keys during one sign-in.
+    public var maximumIssuers = 4
+
+    /// The defaults.
+    public init() {}
+}
+
+/// What a former carrier vouches for: its user has moved to another carrier. Only this module can make one.
+///
+/// The subject is personal, so only the issuer is printed and reflected.
+public struct VerifiedPortToken: Sendable, Hashable {
+    /// The former carrier.
+    public let issuer: String
+    /// The former carrier's subject of the user.
+    public let subject: String
+    /// When the former carrier issued the token.
+    public let issuedAt: Timestamp
+    /// SHA-256 of what was signed, 32 bytes: the same for the same port token, however its signature is written.
+    public let digest: [UInt8]
+
+    /// - Throws: ``PortTokenCheck/key`` or ``PortTokenCheck/signature``.
+    init(_ token: UnverifiedPortToken, keys: JSONWebKeySet) throws(PortTokenRefusal) {
+        let context = SignatureValidationContext(token.token, keys: keys)
+        guard !context.candidates.isEmpty else { throw PortTokenRefusal(.key, issuer: token.issuer) }
+        guard context.verifies else { throw PortTokenRefusal(.signature, issuer: token.issuer) }
+        issuer = token.issuer
+        subject = token.subject
+        issuedAt = token.issuedAt
+        // Port tokens are signed with one of the standard algorithms, which all use SHA-256.
+        guard case .sha256(let digest) = token.token.signed else {
+            throw PortTokenRefusal(.algorithm, issuer: token.issuer)
+        }
+        self.digest = Array(digest)
+    }
+}
+
+extension VerifiedPortToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

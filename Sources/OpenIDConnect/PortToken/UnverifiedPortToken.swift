@@ -51,7 +51,7 @@ public struct UnverifiedPortToken: Sendable {
         }
         var rules = requirements.idTokenRules
         rules.maximumAgeSeconds = requirements.rules.maximumAgeSeconds
-        let context = PortTokenValidationContext(claims: claims, rules: rules, issuer: issuer, now: requirements.now)
+        let context = PlainClaims(claims: claims, rules: rules, issuer: issuer, now: requirements.now)
         guard context.wasIssuedJustNow, let issuedAt = context.issuedAt else {
             throw PortTokenRefusal(.issuedAt, issuer: issuer)
         }
@@ -60,14 +60,6 @@ public struct UnverifiedPortToken: Sendable {
         guard context.isNotExpiredIfStated else { throw PortTokenRefusal(.expiry, issuer: issuer) }
         guard context.isValidAlready else { throw PortTokenRefusal(.notBefore, issuer: issuer) }
     }
-}
-
-/// A port token's times and what they are checked against.
-private struct PortTokenValidationContext: IssuedClaims {
-    let claims: JSONObject
-    let rules: IDTokenRules
-    let issuer: String
-    let now: Timestamp
 }
 
 extension UnverifiedPortToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }

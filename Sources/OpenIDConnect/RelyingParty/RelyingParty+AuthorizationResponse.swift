@@ -14,8 +14,11 @@ extension RelyingParty {
         guard case .ofIssuer(let issuer) = configuration.discovery, let client = clients.keys.first else {
             throw .failed(.issuer)
         }
-        let unverified = try UnverifiedAuthorizationResponse(
-            text, .init(issuer: issuer.text, clients: clients, rules: configuration.idTokenRules, now: clock.now()))
+        let unverified = try UnverifiedMessage<AuthorizationResponseValidationContext>(
+            text,
+            .init(
+                issuer: issuer.text, clients: clients.mapValues { [$0] }, rules: configuration.idTokenRules,
+                now: clock.now()))
         let cache: KeyCache
         let held: KeyCache.Snapshot
         do throws(OIDCError) {
@@ -28,6 +31,6 @@ extension RelyingParty {
         try await cache.check(
             with: held, mayFetch: { responseKeyFetches.withLock { $0.take(now: clock.now()) } },
             unverified.checkSignature)
-        return unverified.response
+        return try unverified.context.response()
     }
 }

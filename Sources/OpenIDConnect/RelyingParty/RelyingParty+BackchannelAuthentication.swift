@@ -35,9 +35,8 @@ extension RelyingParty {
             of: provider, for: provider.backchannelAuthentication?.endpoint ?? provider.tokenEndpoint
         ) { () throws(OIDCError) in
             let metadata = try provider.metadataForBackchannelAuthentication()
-            let endpoint = try provider.mutualTLSAliases.backchannelAuthentication.endpoint(
-                "mtls_endpoint_aliases.backchannel_authentication_endpoint", insteadOf: metadata.endpoint,
-                presenting: clientTLS)
+            let endpoint = try provider.mutualTLSAliases.endpoint(
+                .backchannelAuthentication, insteadOf: metadata.endpoint, presenting: clientTLS)
             guard request.userCode == nil || metadata.acceptsUserCode else {
                 throw MetadataReader.refused("backchannel_user_code_parameter_supported")
             }

@@ -39,7 +39,7 @@ extension RelyingParty {
             let proof = DPoPProof(
                 method: request.method, url: request.url, accessToken: accessToken,
                 nonce: demanded ?? dpopNonces[server], id: random.token(bytes: 16), issuedAt: clock.now(),
-                contentClaims: DPoPContentClaims(provider.demands.dpopClaims, of: request))
+                contentClaims: request.contentClaims(provider.demands.dpopClaims))
             request.headers.append(("DPoP", try proof.text(signedWith: key).exposed))
             let isSecond = demanded != nil
             if isSecond { request.timeout -= uptime.elapsed() - start }

@@ -46,8 +46,8 @@ extension RelyingParty {
         _ provider: ProviderMetadata?, keys: Result<JSONWebKeySet, OIDCError>, at moment: Timestamp
     ) -> LogoutTokenExplanation {
         let rules = configuration.idTokenRules
-        return UnverifiedLogoutToken.explain(
-            TokenExamination(logoutToken, .logoutToken, rules, keys: keys, named: LogoutTokenCheck.init),
+        return LogoutValidationContext.explain(
+            logoutToken, keys: keys,
             .init(
                 issuer: issuer, clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules, now: moment),
             allows: { provider?.signingAlgorithms.contains($0) ?? true })
@@ -57,12 +57,11 @@ extension RelyingParty {
     package func explainOffline(
         authorizationResponse: Secret, for clients: [ClientID: SigningAlgorithm]
     ) -> AuthorizationResponseExplanation {
-        let rules = configuration.idTokenRules
-        return UnverifiedAuthorizationResponse.explain(
-            TokenExamination(
-                authorizationResponse, .authorizationResponse, rules, keys: cachedKeys(of: knownProvider(for: nil)),
-                named: AuthorizationResponseCheck.init),
-            .init(issuer: issuer?.text ?? "", clients: clients, rules: rules, now: clock.now()))
+        AuthorizationResponseValidationContext.explain(
+            authorizationResponse, keys: cachedKeys(of: knownProvider(for: nil)),
+            .init(
+                issuer: issuer?.text ?? "", clients: clients.mapValues { [$0] }, rules: configuration.idTokenRules,
+                now: clock.now()))
     }
 
     private func keysForExplanation(of provider: ProviderMetadata) async -> Result<JSONWebKeySet, OIDCError> {

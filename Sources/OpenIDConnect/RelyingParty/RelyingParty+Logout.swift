@@ -16,7 +16,7 @@ extension RelyingParty {
         guard case .ofIssuer(let issuer) = configuration.discovery, let client = clients.keys.first else {
             throw .failed(.issuer)
         }
-        let unverified = try UnverifiedLogoutToken(
+        let unverified = try UnverifiedMessage<LogoutValidationContext>(
             text, .init(issuer: issuer.text, clients: clients, rules: configuration.idTokenRules, now: clock.now()))
         let cache: KeyCache
         let held: KeyCache.Snapshot
@@ -26,8 +26,8 @@ extension RelyingParty {
                 unverified.token.algorithm,
                 try await provider(for: nil, clientID: client, correlationID: correlationID),
                 correlationID)
-            let allowed = Self.logoutAlgorithms(of: clients, at: metadata)[unverified.client] ?? []
-            guard allowed.contains(unverified.token.algorithm) else { throw OIDCError.failed(.algorithm) }
+            let allowed = unverified.context.client.flatMap { Self.logoutAlgorithms(of: clients, at: metadata)[$0] }
+            guard allowed?.contains(unverified.token.algorithm) == true else { throw OIDCError.failed(.algorithm) }
             cache = try keyCaches.cache(of: metadata)
             held = try await cache.current()
         } catch {
@@ -37,7 +37,7 @@ extension RelyingParty {
         try await cache.check(
             with: held, mayFetch: { logoutKeyFetches.withLock { $0.take(now: clock.now()) } },
             unverified.checkSignature)
-        return unverified.logout
+        return try unverified.context.logout()
     }
 
     /// What the logout tokens of each client may be signed with. A registration that names no algorithm means RS256

@@ -70,7 +70,7 @@ public struct AuthorizationRequest: Sendable {
     private func items(signedAs requestObject: Secret) -> [(name: String, value: String)] {
         var items = [(name: "client_id", value: clientID.text), ("response_type", Self.responseType)]
         if repeatsRedirectURI { items.append(("redirect_uri", redirectURI)) }
-        if !scopes.isEmpty { items.append(("scope", scopes.joined(separator: " "))) }
+        if let scope = scopes.spaceSeparated { items.append(("scope", scope)) }
         return items + [("request", requestObject.exposed)]
     }
 
@@ -83,13 +83,10 @@ public struct AuthorizationRequest: Sendable {
             ("state", state.exposed),
             ("code_challenge", codeChallenge), ("code_challenge_method", "S256"),
         ]
-        if !scopes.isEmpty { items.append(("scope", scopes.joined(separator: " "))) }
-        if let nonce { items.append(("nonce", nonce.exposed)) }
-        if let correlationID { items.append(("correlation_id", correlationID.text)) }
-        if !acrValues.isEmpty { items.append(("acr_values", acrValues.joined(separator: " "))) }
         for (name, value) in [
-            ("login_hint_token", loginHintToken), ("login_hint", loginHint), ("context", context),
-            ("prompt", prompt.isEmpty ? nil : prompt.map(\.rawValue).joined(separator: " ")),
+            ("scope", scopes.spaceSeparated), ("nonce", nonce?.exposed), ("correlation_id", correlationID?.text),
+            ("acr_values", acrValues.spaceSeparated), ("login_hint_token", loginHintToken), ("login_hint", loginHint),
+            ("context", context), ("prompt", prompt.map(\.rawValue).spaceSeparated),
             ("max_age", maximumAuthenticationAge.map(String.init)),
             ("response_mode", responseMode == .query ? nil : responseMode.rawValue),
             ("dpop_jkt", dpopKey?.thumbprint),
@@ -145,5 +142,24 @@ public struct CarrierChoiceRequest: Sendable {
         discoveryUI.appending(query: [
             ("client_id", clientID.text), ("redirect_uri", redirectURI), ("state", state.exposed),
         ])
+    }
+}
+
+/// What a provider is asked to show the user (the `prompt` of OpenID Connect Core section 3.1.2.1).
+public enum Prompt: String, Sendable, Hashable, CaseIterable {
+    /// `none`: no page at all. The provider responds with an error if it must show one.
+    case noInteraction = "none"
+    /// The user authenticates again, even if signed in at the provider.
+    case login
+    /// The user is asked for consent again.
+    case consent
+    /// The user selects an account.
+    case selectAccount = "select_account"
+
+    /// The values of a request; nil if one is unknown, or if `none` is beside others.
+    public static func values(_ words: [String]) -> [Prompt]? {
+        let prompts = words.compactMap(Prompt.init(rawValue:))
+        guard prompts.count == words.count else { return nil }
+        return prompts.contains(.noInteraction) && prompts.count > 1 ? nil : prompts
     }
 }

@@ -35,9 +35,9 @@ public struct ClientKey: Sendable {
 
     /// The `kid` under which providers know the key: the configured one, or that of the JSON Web Key, otherwise the
     /// key's thumbprint (RFC 7638).
-    public let keyID: String
+    public private(set) var keyID: String
     /// What the key signs with.
-    public let algorithm: SigningAlgorithm
+    public private(set) var algorithm: SigningAlgorithm
     /// The `alg` of the JSON Web Key that it was read from, if that has one and no other was chosen since.
     public private(set) var statedAlgorithm: SigningAlgorithm?
     private let material: Material
@@ -45,10 +45,9 @@ public struct ClientKey: Sendable {
     private let publicKey: [UInt8]
     let publicJWK: PublicJWK
 
-    /// - Parameter algorithm: Of those that fit the key's type; nil for the usual one.
-    init(_ material: Material, keyID: String?, algorithm: SigningAlgorithm? = nil) {
+    init(_ material: Material, keyID: String?) {
         self.material = material
-        self.algorithm = algorithm ?? material.algorithms[0]
+        algorithm = material.algorithms[0]
         switch material {
         case .rsa(let key):
             publicJWK = PublicJWK(key.publicKey)
@@ -65,8 +64,8 @@ public struct ClientKey: Sendable {
 
     /// The same key under another `kid`.
     public func named(_ keyID: String) -> ClientKey {
-        var key = ClientKey(material, keyID: keyID, algorithm: algorithm)
-        key.statedAlgorithm = statedAlgorithm
+        var key = self
+        key.keyID = keyID
         return key
     }
 
@@ -79,7 +78,10 @@ public struct ClientKey: Sendable {
 
     /// The same key with another algorithm; nil if that does not fit the key's type.
     public func signing(with algorithm: SigningAlgorithm) -> ClientKey? {
-        material.algorithms.contains(algorithm) ? ClientKey(material, keyID: keyID, algorithm: algorithm) : nil
+        guard material.algorithms.contains(algorithm) else { return nil }
+        var key = self
+        (key.algorithm, key.statedAlgorithm) = (algorithm, nil)
+        return key
     }
 
     /// A signed JWT in compact form (RFC 7515 section 7.1).

@@ -20,8 +20,9 @@ struct PushedAuthorizationResponse: Sendable, Hashable {
         guard let requestURI = object["request_uri"]?.string, Self.isRequestURI(requestURI) else {
             throw Self.unusable(" has no request_uri that is a URI of at most \(Self.maximumBytes) characters")
         }
-        guard let seconds = object["expires_in"].flatMap(ProviderResponse.seconds), seconds > 0 else {
-            throw Self.unusable(" has no expires_in that is a positive number of seconds")
+        let fault = Self.unusable(" has no expires_in that is a positive number of seconds")
+        guard let seconds = try ProviderResponse.seconds(object["expires_in"], otherwise: fault), seconds > 0 else {
+            throw fault
         }
         self.requestURI = requestURI
         expiresIn = seconds
@@ -34,11 +35,9 @@ struct PushedAuthorizationResponse: Sendable, Hashable {
             return false
         }
         let (scheme, rest) = (text.utf8[..<colon], text.utf8[colon...].dropFirst())
-        return (scheme.first.map(isLetter) ?? false) && !rest.isEmpty
-            && scheme.allSatisfy { isLetter($0) || (48...57).contains($0) || "+-.".utf8.contains($0) }
+        return scheme.first?.isLetter == true && !rest.isEmpty
+            && scheme.allSatisfy { $0.isLetterOrDigit || "+-.".utf8.contains($0) }
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
 
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
         ProviderResponse.refusal(object, status: status, by: "pushed authorization request endpoint")

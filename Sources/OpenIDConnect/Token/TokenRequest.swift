@@ -43,37 +43,43 @@ struct TokenRequest {
             random: random)
     }
 
-    private static let backchannelGrantType = "urn:openid:params:grant-type:ciba"
-
     private var items: [(name: String, value: String)] {
         var items: [(name: String, value: String)] = []
         items.reserveCapacity(6)
+        var verifier: CodeVerifier?
         switch grant {
         case .authorizationCode(let code, let redirectURI, let codeVerifier):
             items.append(("grant_type", "authorization_code"))
             items.append(("code", code.exposed))
             items.append(("redirect_uri", redirectURI))
-            addCorrelation(to: &items)
-            if let codeVerifier { items.append(("code_verifier", codeVerifier.secret.exposed)) }
-            return items
+            verifier = codeVerifier
         case .refreshToken(let token):
             items.append(("grant_type", "refresh_token"))
             items.append(("refresh_token", token.exposed))
-            addCorrelation(to: &items)
-            return items
         case .backchannelAuthentication(let requestID):
-            items.append(("grant_type", Self.backchannelGrantType))
+            items.append(("grant_type", GrantType.backchannelAuthentication.rawValue))
             items.append(("auth_req_id", requestID.exposed))
-            addCorrelation(to: &items)
-            return items
         case .clientCredentials(let scopes):
             return [("grant_type", "client_credentials"), ("scope", scopes.joined(separator: " "))]
         // Its form has the assertion alone.
         case .operatorToken: return []
         }
-    }
-
-    private func addCorrelation(to items: inout [(name: String, value: String)]) {
         if let correlationID { items.append(("correlation_id", correlationID.text)) }
+        if let verifier { items.append(("code_verifier", verifier.secret.exposed)) }
+        return items
     }
+}
+
+/// A grant type of the token endpoint, as a provider lists it in `grant_types_supported` (RFC 8414 section 2).
+public enum GrantType: String, Sendable, Hashable, CaseIterable {
+    /// RFC 6749 section 4.1.
+    case authorizationCode = "authorization_code"
+    /// RFC 6749 section 4.4.
+    case clientCredentials = "client_credentials"
+    /// RFC 6749 section 6.
+    case refreshToken = "refresh_token"
+    /// RFC 7523 section 2.1.
+    case jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+    /// CIBA Core section 10.1.
+    case backchannelAuthentication = "urn:openid:params:grant-type:ciba"
 }

@@ -80,7 +80,9 @@ extension TokenResponse {
                     ? nil : try Self.idToken(object)
             case .ignored: nil
             }
-        expiresIn = try Self.seconds(object["expires_in"])
+        expiresIn = try ProviderResponse.seconds(
+            object["expires_in"],
+            otherwise: .unusable("The token endpoint's response has an expires_in that is not a number of seconds."))
         refreshToken = object["refresh_token"]?.string.flatMap { $0.isEmpty ? nil : Secret($0) }
         scope = object["scope"]?.string
     }
@@ -108,14 +110,6 @@ extension TokenResponse {
         return Secret(idToken)
     }
 
-    private static func seconds(_ value: JSONValue?) throws(OIDCError) -> Int64? {
-        guard let value, !value.isNull else { return nil }
-        guard let seconds = ProviderResponse.seconds(value) else {
-            throw .unusable("The token endpoint's response has an expires_in that is not a number of seconds.")
-        }
-        return seconds
-    }
-
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {
         ProviderResponse.refusal(object, status: status, by: "token endpoint", of: "grant", codeMayBeSpent: true)
             ?? OIDCError(
@@ -127,4 +121,20 @@ extension TokenResponse {
 extension OIDCError {
     /// A provider with ID tokens responded without one.
     package static let idTokenMissing = unusable("The token endpoint's response has no id_token.")
+}
+
+/// The response to a refresh (RFC 6749 section 6, OpenID Connect Core section 12.1).
+public struct RefreshResponse: Sendable {
+    /// The new tokens.
+    public let tokens: TokenResponse
+    /// Why the ID token of the response could not be validated; nil if it is valid, or if there is none. The tokens
+    /// must be kept then, because the earlier refresh token may be spent, and must not be used before
+    /// ``RelyingParty/validate(refreshed:accessToken:receivedAt:client:of:signedWith:provider:correlationID:)`` accepts
+    /// the ID token.
+    public let unverified: OIDCError?
+
+    init(_ tokens: TokenResponse, unverified: OIDCError? = nil) {
+        self.tokens = tokens
+        self.unverified = unverified
+    }
 }

@@ -70,9 +70,13 @@ enum ProviderResponse {
                 : "The \(endpoint) refused the \(subject).")
     }
 
-    /// A number of seconds, which some carriers write as a text; nil if the value is neither.
-    static func seconds(_ value: JSONValue) -> Int64? {
-        let seconds = value.string.map { $0.isDecimal ? Int64($0) : nil } ?? value.integer
-        return seconds.flatMap { $0 >= 0 ? $0 : nil }
+    /// A number of seconds, which some carriers write as a text; nil if there is no value, or null.
+    /// - Throws: The fault, if the value is neither.
+    static func seconds(_ value: JSONValue?, otherwise fault: OIDCError) throws(OIDCError) -> Int64? {
+        guard let value, !value.isNull else { return nil }
+        guard let seconds = value.string.map({ $0.isDecimal ? Int64($0) : nil }) ?? value.integer, seconds >= 0 else {
+            throw fault
+        }
+        return seconds
     }
 }

@@ -5,7 +5,20 @@ extension String {
     }
 }
 
+extension [String] {
+    /// The texts with spaces between them; nil if there are none.
+    var spaceSeparated: String? { isEmpty ? nil : joined(separator: " ") }
+}
+
+extension UInt8 {
+    /// Whether the byte is an ASCII letter.
+    var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+    /// Whether the byte is an ASCII digit.
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+    var isLetterOrDigit: Bool { isLetter || isDigit }
+}
+
 extension StringProtocol {
     /// Whether the text is one or more ASCII digits.
-    var isDecimal: Bool { !isEmpty && utf8.allSatisfy { (48...57).contains($0) } }
+    var isDecimal: Bool { !isEmpty && utf8.allSatisfy(\.isDigit) }
 }

@@ -100,16 +100,15 @@ extension ConsentedClaims {
 extension ConsentedClaims.Value {
     /// A JSON text, flag or object.
     package var json: String {
-        switch self {
-        case .text(let text): return JSONValue.string(text).text
-        case .flag(let flag): return flag ? "true" : "false"
-        case .address(let members):
-            var json = JSONObjectWriter()
-            for member in ConsentedClaims.AddressMember.allCases {
-                if let text = members[member] { json.add(named: member.rawValue, text) }
+        let value: JSONValue =
+            switch self {
+            case .text(let text): .string(text)
+            case .flag(let flag): .bool(flag)
+            case .address(let members):
+                .object(
+                    of: ConsentedClaims.AddressMember.allCases.map { ($0.rawValue, members[$0].map { .string($0) }) })
             }
-            return String(decoding: json.finish(), as: UTF8.self)
-        }
+        return value.text
     }
 
     fileprivate init?(_ value: JSONValue) {

@@ -17,7 +17,7 @@ struct UserInfoClaims: Sendable {
     func checked(
         issuer: String, clientID: ClientID, rules: IDTokenRules, now: Timestamp
     ) throws(OIDCError) -> JSONObject {
-        let context = Context(claims: claims, rules: rules, issuer: issuer, now: now)
+        let context = PlainClaims(claims: claims, rules: rules, issuer: issuer, now: now)
         guard claims["iss"] == nil || context.hasIssuer else {
             throw .unusable("The iss of the userinfo response must be the provider's issuer.")
         }
@@ -28,13 +28,6 @@ struct UserInfoClaims: Sendable {
             throw .unusable("The userinfo response has expired, or is not valid yet.")
         }
         return claims
-    }
-
-    private struct Context: IssuedClaims {
-        let claims: JSONObject
-        let rules: IDTokenRules
-        let issuer: String
-        let now: Timestamp
     }
 }
 

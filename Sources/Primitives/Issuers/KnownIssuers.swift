@@ -44,3 +44,96 @@ package struct KnownIssuers: Sendable, Hashable {
         networkIssuers = networkIssuers.filter { $0.key == network || !$0.value.hasSameBytes(as: issuer) }
     }
 }
+
+/// What is known of a network and of an issuer that its metadata names.
+package struct KnownIssuer: Sendable, Hashable {
+    /// The issuer that the network has named before; nil if it has named none.
+    package var networkIssuer: String?
+    /// The issuer's binding; nil if there is none.
+    package var binding: IssuerBinding?
+
+    package init(networkIssuer: String? = nil, binding: IssuerBinding? = nil) {
+        (self.networkIssuer, self.binding) = (networkIssuer, binding)
+    }
+
+    /// What becomes of a kept value.
+    package enum Effect: Sendable, Hashable {
+        case stays
+        /// There was none. It is only kept if there is room.
+        case isAdded
+        case isReplaced
+    }
+
+    /// What changes when a network names an issuer with a binding.
+    package struct Change: Sendable, Hashable {
+        /// What becomes of the issuer's binding.
+        package let binding: Effect
+        /// What becomes of the network's issuer.
+        package let networkIssuer: Effect
+        /// Whether the former binding was wrong, so that the other networks that named the issuer are forgotten.
+        package let forgetsOtherNetworks: Bool
+    }
+
+    /// The rule for all stores:
+    ///
+    /// - A binding of first use is kept only where there is none.
+    /// - A confirmed one replaces any but a pinned one. If it replaces one of first use that differs, the other
+    ///   networks that named the issuer are forgotten.
+    /// - A pinned one replaces any, also the network's issuer. Any other one is kept for a network without an issuer.
+    package func change(by new: IssuerBinding) -> Change {
+        let isWrong = new.trust == .confirmed && binding?.trust == .firstUse && binding?.isSame(as: new) == false
+        return Change(
+            binding: bindingEffect(of: new), networkIssuer: networkEffect(of: new), forgetsOtherNetworks: isWrong)
+    }
+
+    private func bindingEffect(of new: IssuerBinding) -> Effect {
+        guard let binding else { return .isAdded }
+        guard binding != new else { return .stays }
+        return switch new.trust {
+        case .firstUse: .stays
+        case .confirmed: binding.trust == .pinned ? .stays : .isReplaced
+        case .pinned: .isReplaced
+        }
+    }
+
+    private func networkEffect(of new: IssuerBinding) -> Effect {
+        guard let networkIssuer else { return .isAdded }
+        return new.trust == .pinned && !networkIssuer.hasSameBytes(as: new.issuer) ? .isReplaced : .stays
+    }
+}
+
+/// What an issuer is known by: the URL of its keys, and the hosts of its endpoints. Metadata that names the issuer with
+/// anything else is not trusted.
+package struct IssuerBinding: Sendable, Hashable {
+    /// Why a binding is trusted, from the weakest reason to the strongest. The texts are stored.
+    package enum Trust: String, Sendable, Hashable, CaseIterable {
+        /// A network named the issuer first, and the issuer publishes no OpenID configuration.
+        case firstUse = "first_use"
+        /// The issuer's own OpenID configuration says the same.
+        case confirmed
+        /// The operator configured the issuer of the network whose metadata this is.
+        case pinned
+    }
+
+    /// As metadata spells it.
+    package let issuer: String
+    /// The URL of the key set.
+    package let jwksURI: String
+    /// The host of the token endpoint, with the port if it is not the usual one.
+    package let tokenHost: String
+    /// All hosts that endpoints may be on, spelled like ``tokenHost``.
+    package let hosts: Set<String>
+    /// Why the binding is trusted.
+    package let trust: Trust
+
+    package init(issuer: String, jwksURI: String, tokenHost: String, hosts: Set<String>, trust: Trust) {
+        (self.issuer, self.jwksURI, self.tokenHost) = (issuer, jwksURI, tokenHost)
+        (self.hosts, self.trust) = (hosts, trust)
+    }
+
+    /// Whether two bindings are the same, whatever the reasons for their trust.
+    package func isSame(as other: IssuerBinding) -> Bool {
+        issuer.hasSameBytes(as: other.issuer) && jwksURI == other.jwksURI && tokenHost == other.tokenHost
+            && hosts == other.hosts
+    }
+}

@@ -68,6 +68,10 @@ public struct JSONObjectWriter: Sendable {
     /// Adds an object that `members` writes, under a variable name. The caller must not add a name twice.
     public mutating func add(named name: String, object members: (inout JSONObjectWriter) -> Void) {
         begin(named: name)
+        appendObject(members)
+    }
+
+    private mutating func appendObject(_ members: (inout JSONObjectWriter) -> Void) {
         bytes.append(UInt8(ascii: "{"))
         isEmpty = true
         members(&self)
@@ -108,11 +112,7 @@ public struct JSONObjectWriter: Sendable {
     /// Adds an object that `members` writes.
     public mutating func add(_ name: StaticString, object members: (inout JSONObjectWriter) -> Void) {
         begin(name)
-        bytes.append(UInt8(ascii: "{"))
-        isEmpty = true
-        members(&self)
-        isEmpty = false
-        bytes.append(UInt8(ascii: "}"))
+        appendObject(members)
     }
 
     /// Adds an array with an object for each element, which `members` writes.
@@ -123,12 +123,8 @@ public struct JSONObjectWriter: Sendable {
         bytes.append(UInt8(ascii: "["))
         for (index, element) in elements.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes.append(UInt8(ascii: "{"))
-            isEmpty = true
-            members(element, &self)
-            bytes.append(UInt8(ascii: "}"))
+            appendObject { members(element, &$0) }
         }
-        isEmpty = false
         bytes.append(UInt8(ascii: "]"))
     }
 

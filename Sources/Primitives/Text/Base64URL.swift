@@ -99,18 +99,32 @@ public enum Base64URL {
         return bytes
     }
 
-    /// The bits of some characters of a text, six each, or nil if one is not of the alphabet.
+    /// The bits of some characters of a text, at most ten, six each; nil if one is not of the alphabet.
+    package static func bits(of text: UnsafeBufferPointer<UInt8>, from start: Int, count: Int) -> UInt64? {
+        values.withUnsafeBufferPointer { held(text, from: start, count: count, values: $0) }
+    }
+
     @inline(__always)
     private static func held(
         _ text: UnsafeBufferPointer<UInt8>, from start: Int, count: Int, values: UnsafeBufferPointer<UInt8>
-    ) -> UInt32? {
-        var bits: UInt32 = 0
+    ) -> UInt64? {
+        var bits: UInt64 = 0
         var seen: UInt8 = 0
         for index in start..<start + count {
             let value = values[Int(text[index])]
             seen |= value
-            bits = bits << 6 | UInt32(value & 63)
+            bits = bits << 6 | UInt64(value & 63)
         }
         return seen < 64 ? bits : nil
+    }
+}
+
+/// Padded base64 (RFC 4648 section 4), as HTTP Basic has it.
+package enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    /// The text of some bytes.
+    package static func encode(_ bytes: [UInt8]) -> String {
+        bytes.withUnsafeBufferPointer { Base64URL.text(of: $0, alphabet, isPadded: true) }
     }
 }

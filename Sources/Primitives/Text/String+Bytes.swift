@@ -40,3 +40,37 @@ extension String {
         }
     }
 }
+
+/// A text that is compared and hashed by its bytes (see ``Swift/String/hasSameBytes(as:)``).
+///
+/// Swift compares and hashes a text in Unicode's normal form. To bring it there can cost a hundred times as much as to
+/// read it.
+package struct BytesOfText: Hashable, Sendable {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    package static func == (left: BytesOfText, right: BytesOfText) -> Bool { left.text.hasSameBytes(as: right.text) }
+
+    package func hash(into hasher: inout Hasher) {
+        text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}
+
+extension StringProtocol where SubSequence == Substring {
+    /// The parts of a text between an ASCII character, found by its byte.
+    ///
+    /// `split(separator:)` compares what a reader sees as one character. A sender could then hide a separator, with a
+    /// scalar that joins with it, such as U+0602 before a comma, or add one that only looks like it: U+037E is
+    /// equivalent to the semicolon.
+    public func split(
+        ascii separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true
+    ) -> [Substring] {
+        self[...].utf8
+            .split(
+                separator: UInt8(ascii: separator), maxSplits: maxSplits,
+                omittingEmptySubsequences: omittingEmptySubsequences
+            )
+            .map { Substring($0) }
+    }
+}

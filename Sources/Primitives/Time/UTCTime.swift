@@ -29,3 +29,125 @@ public enum UTCTime {
         return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
     }
 }
+
+/// A time in whole seconds since 1970-01-01T00:00:00Z: the NumericDate of RFC 7519 section 2.
+public struct Timestamp: Sendable, Hashable, Comparable {
+    /// May be negative.
+    public let secondsSinceEpoch: Int64
+
+    /// The time so many seconds after 1970-01-01T00:00:00Z.
+    public init(secondsSinceEpoch: Int64) { self.secondsSinceEpoch = secondsSinceEpoch }
+
+    /// Whether the left time is earlier.
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.secondsSinceEpoch < right.secondsSinceEpoch
+    }
+
+    /// The time some seconds later, or earlier if negative. Stops at the ends of the range instead of overflowing.
+    public func advanced(bySeconds seconds: Int64) -> Timestamp {
+        let (sum, overflow) = secondsSinceEpoch.addingReportingOverflow(seconds)
+        guard overflow else { return Timestamp(secondsSinceEpoch: sum) }
+        return Timestamp(secondsSinceEpoch: seconds < 0 ? .min : .max)
+    }
+
+    /// How many seconds later this time is than another one; negative if it is earlier. Stops at the ends of the range
+    /// instead of overflowing, because a stored time may be any number.
+    public func seconds(since earlier: Timestamp) -> Int64 {
+        let (difference, overflow) = secondsSinceEpoch.subtractingReportingOverflow(earlier.secondsSinceEpoch)
+        guard overflow else { return difference }
+        return earlier.secondsSinceEpoch < 0 ? .max : .min
+    }
+}
+
+extension UTCTime {
+    /// The form of a time. A lower-case letter stands for a digit or letter of a part of the date, any other character
+    /// for itself.
+    public enum Form: String, Sendable, CaseIterable {
+        /// RFC 3339, in UTC and without fractions.
+        case rfc3339 = "yyyy-nn-ddThh:ii:ssZ"
+        /// A day of RFC 3339: the time when it begins.
+        case day = "yyyy-nn-dd"
+        /// The IMF-fixdate of HTTP (RFC 9110 section 5.6.7).
+        case http = "www, dd bbb yyyy hh:ii:ss GMT"
+        /// OpenSSL's form of certificate times.
+        case openSSL = "bbb ee hh:ii:ss yyyy GMT"
+        /// Other TLS libraries' form of certificate times.
+        case certificate = "yyyy-nn-dd hh:ii:ss GMT"
+    }
+
+    /// The time of a text such as `2026-11-21T01:02:03Z`, or the beginning of a day such as `2026-11-21`. Nil for any
+    /// other form, and for a day or time that does not exist.
+    public static func moment(_ text: String) -> Timestamp? {
+        moment(text, in: .rfc3339) ?? moment(text, in: .day)
+    }
+
+    /// The time of a text in a form. Nil if the text has another form, or the day or time does not exist.
+    public static func moment(_ text: String, in form: Form) -> Timestamp? {
+        guard text.utf8.count == form.rawValue.utf8.count else { return nil }
+        var fields = Fields()
+        for (sign, byte) in zip(form.rawValue.utf8, text.utf8) {
+            guard fields.take(byte, for: sign) else { return nil }
+        }
+        return fields.moment
+    }
+
+    /// The numbers of a date and time that were read.
+    private struct Fields {
+        /// By the letters of the form.
+        private var numbers: [UInt8: Int64] = [:]
+        private var monthName: [UInt8] = []
+
+        mutating func take(_ byte: UInt8, for sign: UInt8) -> Bool {
+            switch sign {
+            case UInt8(ascii: "b"): monthName.append(byte)
+            // The day of the week follows from the date.
+            case UInt8(ascii: "w"): return (UInt8(ascii: "A")...UInt8(ascii: "z")).contains(byte)
+            // A day below ten begins with a blank.
+            case UInt8(ascii: "e") where byte == UInt8(ascii: " ") && numbers[sign] == nil: break
+            case UInt8(ascii: "a")...UInt8(ascii: "z"):
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return false }
+                numbers[sign] = number(sign) * 10 + Int64(byte - UInt8(ascii: "0"))
+            default: return byte == sign
+            }
+            return true
+        }
+
+        private func number(_ sign: UInt8) -> Int64 { numbers[sign] ?? 0 }
+
+        var moment: Timestamp? {
+            let (year, day) = (number(UInt8(ascii: "y")), number(UInt8(ascii: "d")) + number(UInt8(ascii: "e")))
+            let (hour, minute) = (number(UInt8(ascii: "h")), number(UInt8(ascii: "i")))
+            let second = number(UInt8(ascii: "s"))
+            // A leap second is the last of a day (RFC 3339 section 5.7, RFC 9110 section 5.6.7). The count of seconds
+            // has none: it is the first of the next day.
+            guard let month = monthNumber, (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
+                second < 60 || (second == 60 && hour == 23 && minute == 59)
+            else { return nil }
+            let days = UTCTime.daysSinceEpoch(year: year, month: month, day: day)
+            // A day that the month does not have becomes one of the next month.
+            guard UTCTime.date(daysSinceEpoch: days) == (year, month, day) else { return nil }
+            return Timestamp(secondsSinceEpoch: days * 86_400 + hour * 3600 + minute * 60 + second)
+        }
+
+        private var monthNumber: Int64? {
+            guard !monthName.isEmpty else { return number(UInt8(ascii: "n")) }
+            let name = String(decoding: monthName, as: UTF8.self)
+            return Self.monthNames.firstIndex(of: name).map { Int64($0) + 1 }
+        }
+
+        private static let monthNames = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ]
+    }
+
+    /// The inverse of ``date(daysSinceEpoch:)``, for years from 0 on.
+    private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
+        // January and February of year 0 belong to year -1 counted from March. One era more keeps all numbers positive.
+        let fromMarch = (month <= 2 ? year - 1 : year) + 400
+        let era = fromMarch / 400
+        let yearOfEra = fromMarch - era * 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return (era - 1) * 146_097 + dayOfEra - 719_468
+    }
+}

@@ -155,7 +155,7 @@ extension Capsule {
             let keyID = explanation?.header?["kid"]?.string
             let sets = used.map { set in
                 JSONValue.array(
-                    set.shapes(ofKeysNamed: keyID, limit: Self.maximumKeys).map { key in
+                    set.keys(named: keyID, limit: Self.maximumKeys).map { key in
                         .object(of: [
                             ("kid", key.keyID.map { .string(shape.pseudonyms.pseudonym(of: $0)) }),
                             ("algs", .texts(key.algorithms.map(\.rawValue))), ("bits", .integer(Int64(key.bits))),

@@ -86,8 +86,6 @@ extension VerifiedFlags: SQLValue {
 struct AssertionColumns: SQLValue {
     let values: ProviderAssertions?
 
-    init(_ values: ProviderAssertions?) { self.values = values }
-
     func bind(to statement: inout CachedStatement) {
         statement.bind(
             values?.email?.time, values?.email?.issuer, values?.phoneNumber?.time, values?.phoneNumber?.issuer,

@@ -22,19 +22,11 @@ package struct DatabaseExamination: Sendable, Hashable {
     /// Reads a PostgreSQL database. Blocks.
     /// - Throws: ``StorageError`` as the opening of a store would.
     package init(_ configuration: PostgresConfiguration) throws(StorageError) {
-        freeBytes = nil
-        (steps, tokenKeys, claimKeys, signingKeys, issuers) = try PostgresSchema.withConnection(configuration) {
-            connection in
-            guard let steps = try PostgresSchema.stepsDone(connection) else { return (nil, [:], [:], [], nil) }
-            let holdsTokens = try PostgresSchema.holdsTable("provider_tokens", connection)
-            return (
-                steps, try holdsTokens ? ProviderTokensTable.counts(in: .postgres(connection)) : [:],
-                try steps == Self.allSteps ? StoredClaims.counts(in: .postgres(connection)) : [:],
-                try PostgresSchema.holdsTable("signing_keys", connection)
-                    ? SigningKeysTable.all(in: .postgres(connection)) : [],
-                try PostgresSchema.holdsTable("issuer_bindings", connection)
-                    ? IssuerBindingsTable.all(in: .postgres(connection)) : nil
-            )
+        self = try PostgresSchema.withConnection(configuration) { connection in
+            guard let steps = try PostgresSchema.stepsDone(connection) else { return Self(freeBytes: nil) }
+            return try Self(steps, freeBytes: nil, in: .postgres(connection)) { table in
+                try PostgresSchema.holdsTable(table, connection)
+            }
         }
     }
 
@@ -43,28 +35,36 @@ package struct DatabaseExamination: Sendable, Hashable {
     package init(_ configuration: SQLiteConfiguration) throws(StorageError) {
         let file = try DatabaseFile(configuration.path)
         let size = try file.size()
-        freeBytes = try file.freeBytes()
+        let freeBytes = try file.freeBytes()
         guard let size, size > 0 else {
-            (steps, tokenKeys, claimKeys, signingKeys, issuers) = (nil, [:], [:], [], nil)
+            self.init(freeBytes: freeBytes)
             return
         }
         do {
-            (steps, tokenKeys, claimKeys, signingKeys, issuers) = try SQLiteConnections.read(
-                file.path, configuration
-            ) { db in
+            self = try SQLiteConnections.read(file.path, configuration) { db in
                 try Schema.validate(db)
-                let holdsTokens = try db.holdsTable("provider_tokens")
                 let steps = try Schema.appliedMigrations(db).count
-                return (
-                    steps, try holdsTokens ? ProviderTokensTable.counts(in: db.session) : [:],
-                    try steps == Self.allSteps ? StoredClaims.counts(in: db.session) : [:],
-                    try db.holdsTable("signing_keys") ? SigningKeysTable.all(in: db.session) : [],
-                    try db.holdsTable("issuer_bindings")
-                        ? IssuerBindingsTable.all(in: db.session) : nil
-                )
+                return try Self(steps, freeBytes: freeBytes, in: db.session, holds: db.holdsTable)
             }
         } catch {
             throw StorageError(error, "the database \(file.path) cannot be used")
         }
+    }
+
+    /// Of a place without a database.
+    private init(freeBytes: UInt64?) {
+        self.freeBytes = freeBytes
+        (steps, tokenKeys, claimKeys, signingKeys, issuers) = (nil, [:], [:], [], nil)
+    }
+
+    private init(
+        _ steps: Int, freeBytes: UInt64?, in db: SQLSession, holds: (_ table: String) throws -> Bool
+    ) throws {
+        self.steps = steps
+        self.freeBytes = freeBytes
+        tokenKeys = try holds("provider_tokens") ? ProviderTokensTable.counts(in: db) : [:]
+        claimKeys = try steps == Self.allSteps ? StoredClaims.counts(in: db) : [:]
+        signingKeys = try holds("signing_keys") ? SigningKeysTable.all(in: db) : []
+        issuers = try holds("issuer_bindings") ? IssuerBindingsTable.all(in: db) : nil
     }
 }

@@ -8,7 +8,7 @@ struct PostgresError: Error {
     /// Never contains a statement's values: the server's detail, which does, is left out.
     let reason: String
     /// Whether the connection is unusable.
-    let endsConnection: Bool
+    private(set) var endsConnection: Bool
 
     /// Whether the client's own deadline passed.
     var isSilence = false
@@ -21,9 +21,8 @@ struct PostgresError: Error {
 
     /// The same failure of a connection that has broken.
     var endingConnection: PostgresError {
-        var error = PostgresError(state: state, reason: reason, endsConnection: true, isSilence: isSilence)
-        error.isOfBegin = isOfBegin
-        error.mayBeCommitted = mayBeCommitted
+        var error = self
+        error.endsConnection = true
         return error
     }
 

@@ -2,32 +2,6 @@
 ///
 /// All values share one piece of memory, because libpq takes pointers into it.
 struct PostgresParameters {
-    /// The types' numbers, which never change (`pg_type.dat`).
-    enum Kind: UInt32 {
-        case bytea = 17
-        case int8 = 20
-        case text = 25
-        case byteaArray = 1001
-        case textArray = 1009
-        case int8Array = 1016
-
-        init(_ kind: TableShape.Kind) {
-            switch kind {
-            case .integer: self = .int8
-            case .text: self = .text
-            case .blob: self = .bytea
-            }
-        }
-
-        init(arrayOf kind: TableShape.Kind) {
-            switch kind {
-            case .integer: self = .int8Array
-            case .text: self = .textArray
-            case .blob: self = .byteaArray
-            }
-        }
-    }
-
     private(set) var types: [UInt32] = []
     /// Of each value; -1 for NULL.
     private(set) var lengths: [CInt] = []
@@ -40,15 +14,15 @@ struct PostgresParameters {
     init(_ text: String) { add(text) }
 
     mutating func addNull(_ kind: TableShape.Kind) {
-        types.append(Kind(kind).rawValue)
+        types.append(kind.numbers.value)
         lengths.append(-1)
     }
 
-    mutating func add(_ number: Int64) { add(.int8) { $0.append(bigEndian: number) } }
+    mutating func add(_ number: Int64) { add(.integer) { $0.append(bigEndian: number) } }
 
     mutating func add(_ text: String) { add(.text) { PostgresText.encode(text, to: &$0) } }
 
-    mutating func add(_ bytes: UnsafeRawBufferPointer) { add(.bytea) { $0.append(copying: bytes) } }
+    mutating func add(_ bytes: UnsafeRawBufferPointer) { add(.blob) { $0.append(copying: bytes) } }
 
     /// Removes the values and keeps the memory, unless it is much.
     mutating func removeAll() {
@@ -63,9 +37,9 @@ struct PostgresParameters {
 
     /// A column of many rows as one value, in the binary format of arrays (`array_send` in PostgreSQL's arrayfuncs.c).
     mutating func add(array values: [TransferValue], of kind: TableShape.Kind) {
-        add(Kind(arrayOf: kind)) { memory in
+        add(kind, isArray: true) { memory in
             // One dimension, NULLs allowed, the elements' type and number, counted from 1.
-            for number in [1, 1, Int32(bitPattern: Kind(kind).rawValue), Int32(clamping: values.count), 1] {
+            for number in [1, 1, Int32(bitPattern: kind.numbers.value), Int32(clamping: values.count), 1] {
                 memory.append(bigEndian: number)
             }
             for value in values {
@@ -85,10 +59,12 @@ struct PostgresParameters {
     }
 
     @inline(__always)
-    private mutating func add(_ kind: Kind, _ write: (inout [UInt8]) -> Void) {
+    private mutating func add(
+        _ kind: TableShape.Kind, isArray: Bool = false, _ write: (inout [UInt8]) -> Void
+    ) {
         let start = memory.count
         write(&memory)
-        types.append(kind.rawValue)
+        types.append(isArray ? kind.numbers.array : kind.numbers.value)
         lengths.append(CInt(clamping: memory.count - start))
     }
 
@@ -114,6 +90,17 @@ struct PostgresParameters {
                     }
                 }
             }
+        }
+    }
+}
+
+extension TableShape.Kind {
+    /// The numbers of PostgreSQL's types of values and of arrays of them, which never change (`pg_type.dat`).
+    fileprivate var numbers: (value: UInt32, array: UInt32) {
+        switch self {
+        case .integer: (20, 1016)
+        case .text: (25, 1009)
+        case .blob: (17, 1001)
         }
     }
 }

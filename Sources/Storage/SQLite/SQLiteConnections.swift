@@ -109,17 +109,9 @@ struct SQLiteConnections {
     private static func options(_ configuration: SQLiteConfiguration, isReadOnly: Bool) -> SQLiteConnection.Options {
         var options = SQLiteConnection.Options()
         options.isReadOnly = isReadOnly
-        options.busyMilliseconds = configuration.busyTimeout.boundedMilliseconds
+        options.busyMilliseconds = CInt(min(max(configuration.busyTimeout, .zero), .seconds(3_600)).milliseconds)
         let pageCacheKiB = min(max(configuration.pageCacheKiB / (isReadOnly ? 4 : 1), 64), 4_194_304)
         options.settings = ["PRAGMA cache_size = -\(pageCacheKiB)"]
         return options
-    }
-}
-
-extension Duration {
-    /// In milliseconds, at least 0 and at most an hour.
-    fileprivate var boundedMilliseconds: CInt {
-        let (seconds, attoseconds) = min(max(self, .zero), .seconds(3_600)).components
-        return CInt(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -79,8 +79,7 @@ enum PostgresSchema {
         let result = try connection.run("SELECT name FROM latchkey_migrations")
         let done = Set((0..<result.rowCount).map { String(decoding: result.bytes($0, 0), as: UTF8.self) })
         guard done.isSubset(of: Schema.migrations.map(\.name)) else {
-            throw StorageError(
-                .corrupt, reason: "the database was written by a newer version of Latchkey; run that version")
+            throw Schema.isNewer
         }
         return Schema.migrations.filter { !done.contains($0.name) }
     }

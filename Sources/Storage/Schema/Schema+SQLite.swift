@@ -50,10 +50,12 @@ extension Schema {
             throw StorageError(.corrupt, reason: "the database is another program's: it has tables unknown to Latchkey")
         }
         guard try applied(db).isSubset(of: migrations.map(\.name)) else {
-            throw StorageError(
-                .corrupt, reason: "the database was written by a newer version of Latchkey; run that version")
+            throw isNewer
         }
     }
+
+    static let isNewer = StorageError(
+        .corrupt, reason: "the database was written by a newer version of Latchkey; run that version")
 
     /// How many migrations have been done.
     static func migrationCount(_ db: SQLiteConnection) throws -> Int {

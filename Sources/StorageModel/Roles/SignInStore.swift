@@ -22,3 +22,25 @@ package protocol SignInStore: Sendable {
     /// them whose session has ended since. Only for a store that is not shared, once, at the start of its process.
     func recentSignIns(at now: Timestamp, limit: Int) async throws(StorageError) -> [RecentSignIn]
 }
+
+/// The nonces that this server issued, each good for one sign-in.
+package protocol NonceStore: Sendable {
+    func addIssuedNonce(_ nonce: IssuedNonceRecord) async throws(StorageError)
+
+    /// Spends an issued nonce: true once, for the provider it was issued for, before it expires.
+    func takeIssuedNonce(nonce: TokenHash, provider: String, at now: Timestamp) async throws(StorageError) -> Bool
+}
+
+/// Encrypted values that are read once.
+package protocol OneTimeRecordStore: Sendable {
+    /// Stores a record until it is taken or expires. False, and nothing is stored, if its handle is in use.
+    /// - Parameter evicted: The handles of records that are removed in any case.
+    func addOneTimeRecord(_ record: OneTimeRecord, insteadOf evicted: [TokenHash]) async throws(StorageError) -> Bool
+
+    /// Those of the handles that have a record, for any purpose, which has not expired.
+    func oneTimeRecords(among handles: [TokenHash], at now: Timestamp) async throws(StorageError) -> Set<TokenHash>
+
+    /// Removes a record and returns its content: once, for the record's purpose, before it expires; nil otherwise.
+    func takeOneTimeRecord(_ handle: TokenHash, purpose: String, at now: Timestamp) async throws(StorageError)
+        -> [UInt8]?
+}

@@ -1,3 +1,5 @@
+package import Primitives
+
 /// Everything Latchkey stores: the sum of the roles, for the code that puts the use cases together.
 ///
 /// A use case takes only the roles it uses, such as `any SessionStore & RefreshTokenStore`. In every role:
@@ -9,3 +11,26 @@ package protocol Store: APIKeyStore, AuditStore, BackchannelAuthenticationStore,
     IssuerBindingStore, MaintainedStore, NonceStore, OneTimeRecordStore, PhoneVerificationStore, ProviderTokenStore,
     ReceiptStore, RefreshTokenStore, RegistrationStore, SessionStore, SigningKeyStore, SignInStore, UserStore
 {}
+
+/// A store that is checked and cleaned up from time to time.
+package protocol MaintainedStore: Sendable {
+    /// Returns if the store can be read and written.
+    func check() async throws(StorageError)
+
+    /// Removes at most `limit` rows of each kind that expired before `now`. Returns their number.
+    func purgeExpired(at now: Timestamp, limit: Int) async throws(StorageError) -> Int
+}
+
+/// The API keys that operators make and revoke while servers run.
+package protocol APIKeyStore: Sendable {
+    /// The keys that are not revoked, at most `limit`.
+    func apiKeys(limit: Int) async throws(StorageError) -> [StoredAPIKey]
+}
+
+/// A change of the database, by any process.
+package enum StoreChange: Sendable, Hashable {
+    /// The user's profile has changed, or sessions of the user have ended.
+    case user(UserID)
+    /// Some changes may have gone unreported.
+    case anything
+}

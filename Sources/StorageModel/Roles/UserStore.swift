@@ -23,3 +23,38 @@ package protocol UserStore: Sendable {
         of user: UserID, within allowance: SharedAllowance, at now: Timestamp
     ) async throws(StorageError) -> Int64?
 }
+
+/// The identities that users sign in with.
+package protocol IdentityStore: Sendable {
+    /// The status of each identity, in their order.
+    func statuses(of identities: [Identity]) async throws(StorageError) -> [IdentityStatus]
+
+    /// The identities a user can sign in with, the oldest first.
+    func identities(of user: UserID) async throws(StorageError) -> [LinkedIdentity]
+
+    /// Adds an identity to the user who holds a session, if no user has it, with an audit event.
+    func link(_ link: IdentityLink) async throws(StorageError) -> IdentityLinking
+
+    /// Removes an identity from a user, unless it is the last, and ends the sessions that it signed in, with an audit
+    /// event.
+    /// - Parameter session: The id of the user's session that asks for it, which must still exist, and stays.
+    func removeIdentity(
+        id: String, of user: UserID, keeping session: String?,
+        recording event: @escaping @Sendable (Identity) -> AuditEvent
+    ) async throws(StorageError) -> IdentityRemoval
+}
+
+/// The verified identities that wait for their owners to register.
+package protocol RegistrationStore: Sendable {
+    /// Stores a registration.
+    /// - Returns: The other users who had its proven phone number as verified, and have it no longer.
+    @discardableResult
+    func addPendingRegistration(_ registration: PendingRegistration) async throws(StorageError) -> [UserID]
+
+    /// The pending registration of a handle, without spending it; nil if unknown, used or expired at `now`.
+    func pendingRegistration(_ handle: TokenHash, at now: Timestamp) async throws(StorageError) -> PendingRegistration?
+
+    /// Completes a pending registration: makes the user and the session, and stores the provider's tokens that wait
+    /// with it. Every result spends the handle, so that a handle does not reveal whose addresses have accounts.
+    func register(_ registration: NewRegistration) async throws(StorageError) -> RegistrationResult
+}

@@ -28,23 +28,6 @@ package enum SessionTokenFormat {
     static func time(of token: UnsafeBufferPointer<UInt8>) -> UInt64? {
         let family = token.count - characters
         guard family == 0 || family == untimedCharacters + 1 else { return nil }
-        var time: UInt64 = 0
-        for index in family..<family + 8 {
-            guard let value = value(of: token[index]) else { return nil }
-            time = time << 6 | value
-        }
-        return time
-    }
-
-    /// The six bits of a character of base64url (RFC 4648 section 5).
-    private static func value(of character: UInt8) -> UInt64? {
-        switch character {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt64(character - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt64(character - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(character - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "-"): 62
-        case UInt8(ascii: "_"): 63
-        default: nil
-        }
+        return Base64URL.bits(of: token, from: family, count: 8)
     }
 }

@@ -97,3 +97,51 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
         self.removedAt = removedAt
     }
 }
+
+/// Whether a request to a carrier may be sent. Only an admitted one is counted.
+package enum BackchannelAuthenticationAdmission: Sendable, Hashable {
+    case admitted
+    case tooManyOfCaller
+    case tooManyPendingOfCaller
+    case tooManyPendingForUser
+    /// The caller has its part of those that may be pending for the user.
+    case tooManyPendingForUserOfCaller
+    case tooManyPendingAtCarrier
+    /// All callers together had the user prompted as often as they may.
+    case promptedTooOften(secondsToWait: Int64)
+    /// The caller had the user prompted as often as one caller may.
+    case promptedTooOftenByCaller(secondsToWait: Int64)
+    /// The caller had users prompted as often as one caller may who did not sign in.
+    case tooManyPromptsOfCaller(secondsToWait: Int64)
+}
+
+/// The result of completing a backchannel authentication by signing its user in.
+package enum BackchannelAuthenticationEnding: Sendable, Hashable {
+    case signedIn(SignedInUser)
+    /// The identity is unknown, and unknown identities are refused: no session was made.
+    case unknownUser
+    /// It was completed before, and the session of that time has ended: no session was made.
+    case sessionEnded
+    /// It was changed since it was read: nothing was stored.
+    case changed
+}
+
+/// The most backchannel authentications that are stored at once.
+public struct BackchannelAuthenticationLimits: Sendable, Hashable {
+    /// Of one caller, in any phase.
+    public var perCaller = 10_000
+    /// Pending for one user, of all callers. One caller may have half of them, rounded up.
+    public var pendingPerUser = 3
+    /// Pending at one carrier, of one API key, or of one address where there is no key. Well below
+    /// ``pendingPerCarrier``, so that no caller can keep out all others.
+    public var pendingPerCaller = 1_000
+    /// Pending at one carrier, of all callers.
+    public var pendingPerCarrier = 10_000
+
+    /// The default limits.
+    public init() {}
+
+    /// The part of ``pendingPerUser`` that one caller may have: one caller alone cannot keep a user from signing in
+    /// elsewhere.
+    package var pendingPerUserAndCaller: Int { (pendingPerUser + 1) / 2 }
+}

@@ -21,9 +21,5 @@ package struct SigningKeyRecord: Sendable, Hashable {
     }
 }
 
-extension SigningKeyRecord: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Without the private key, even in protected form.
-    package var description: String { "SigningKeyRecord(\(id))" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
-}
+/// Without the private key, even in protected form.
+extension SigningKeyRecord: Redacted { package var shown: [Mirror.Child] { [("id", id)] } }

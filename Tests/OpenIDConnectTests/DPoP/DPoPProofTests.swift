@@ -21,7 +21,7 @@ struct DPoPProofTests {
             method: method, url: url,
             accessToken: accessToken.map { Secret($0) }, nonce: nonce.flatMap(DPoPNonce.init), id: "id-1",
             issuedAt: Timestamp(secondsSinceEpoch: 1_800_000_000),
-            contentClaims: DPoPContentClaims(claims, of: request))
+            contentClaims: request.contentClaims(claims))
         return try SentProof(try proof.text(signedWith: key).exposed)
     }
 

@@ -82,33 +82,7 @@ extension AccountMove {
         return .success(UndoableMove(move: move, former: former.identity, present: present.identity))
     }
 
-    /// Gives the account back to the identity that it was moved from, and ends the user's sessions: some may belong to
-    /// the holder of the identity that it was moved to by mistake.
-    ///
-    /// The identity that the account was moved to is forgotten, and makes a new user when it signs in again. If the
-    /// account had been moved away from it before, it gets that status back.
-    static func undo(
-        _ number: Int64, of user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?,
-        in db: SQLSession
-    ) throws -> Result<UndoableMove, UndoObstacle> {
-        let result = try undoable(number, of: user, in: db)
-        guard case .success(let undoable) = result, let row = try IdentityMovesTable.row(number, in: db),
-            let former = try IdentitiesTable.row(undoable.former, in: db)
-        else { return result }
-        if let departure = row.earlierDeparture {
-            try IdentitiesTable.update(
-                undoable.present, movedBy: departure, arrivedBy: row.earlierArrival, restoredAt: nil, in: db)
-        } else {
-            try IdentitiesTable.delete(undoable.present, in: db)
-        }
-        try IdentitiesTable.update(undoable.former, movedBy: nil, arrivedBy: former.arrivedBy, restoredAt: now, in: db)
-        try IdentityMovesTable.setUndone(number, at: now, in: db)
-        let sessions = try SessionsTable.endAll(of: user, in: db)
-        try AuditTable.insert(event(undoable, sessions, now, actor, reason), in: db)
-        return result
-    }
-
-    private static func event(
+    fileprivate static func event(
         _ undone: UndoableMove, _ sessions: Int, _ now: Timestamp, _ actor: AuditEvent.Actor, _ reason: String?
     ) -> AuditEvent {
         AuditEvent(
@@ -140,12 +114,31 @@ extension SQLStore {
         UndoableMove, UndoObstacle
     > { try await reads.submit { db in try AccountMove.undoable(number, of: user, in: db) } }
 
-    /// Undoes a move of a user, and ends the user's sessions.
+    /// Gives the account back to the identity that it was moved from, and ends the user's sessions: some may belong to
+    /// the holder of the identity that it was moved to by mistake.
+    ///
+    /// The identity that the account was moved to is forgotten, and makes a new user when it signs in again. If the
+    /// account had been moved away from it before, it gets that status back.
     package func undoMove(
         _ number: Int64, of user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?
     ) async throws(StorageError) -> Result<UndoableMove, UndoObstacle> {
         try await writes.submit { db in
-            try AccountMove.undo(number, of: user, at: now, by: actor, reason: reason, in: db)
+            let result = try AccountMove.undoable(number, of: user, in: db)
+            guard case .success(let undoable) = result, let row = try IdentityMovesTable.row(number, in: db),
+                let former = try IdentitiesTable.row(undoable.former, in: db)
+            else { return result }
+            if let departure = row.earlierDeparture {
+                try IdentitiesTable.update(
+                    undoable.present, movedBy: departure, arrivedBy: row.earlierArrival, restoredAt: nil, in: db)
+            } else {
+                try IdentitiesTable.delete(undoable.present, in: db)
+            }
+            try IdentitiesTable.update(
+                undoable.former, movedBy: nil, arrivedBy: former.arrivedBy, restoredAt: now, in: db)
+            try IdentityMovesTable.setUndone(number, at: now, in: db)
+            let sessions = try SessionsTable.endAll(of: user, in: db)
+            try AuditTable.insert(AccountMove.event(undoable, sessions, now, actor, reason), in: db)
+            return result
         }
     }
 }

@@ -71,10 +71,8 @@ extension SQLStore {
                 try IdentitiesTable.insert(link.identity, of: link.user, at: link.time, in: db)
                 try link.putTokens(in: db)
                 if let number = link.provenPhoneNumber {
-                    let reassigned = ReassignedNumber(
-                        number: number, user: link.user, identity: link.identity, time: link.time,
-                        requestID: link.requestID)
-                    _ = try reassigned.endVerifications(in: db)
+                    _ = try ReassignedNumber.endVerifications(
+                        of: number, nowOf: link.user, link.identity, at: link.time, requestID: link.requestID, in: db)
                 }
                 try AuditTable.insert(link.event(.identityLinked), in: db)
                 return try linked().map { .linked($0) } ?? .isTaken

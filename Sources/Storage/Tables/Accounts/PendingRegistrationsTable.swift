@@ -40,10 +40,8 @@ extension SQLStore {
                 registration.profile, registration.expiresAt, registration.providerSession, registration.verified,
                 registration.claims)
             guard let proof = registration.phoneNumberProof else { return [] }
-            let reassigned = ReassignedNumber(
-                number: proof.number, user: nil, identity: registration.identity, time: proof.time,
-                requestID: proof.requestID)
-            return try reassigned.endVerifications(in: db)
+            return try ReassignedNumber.endVerifications(
+                of: proof.number, nowOf: nil, registration.identity, at: proof.time, requestID: proof.requestID, in: db)
         }
     }
 

@@ -62,8 +62,8 @@ enum PhoneVerificationsTable {
             AuditEvent(
                 at: now, .phoneNumberVerified, user: user, by: .user, requestID: requestID,
                 details: AuditDetails { $0.add("issuer", issuer) }), in: db)
-        let reassigned = ReassignedNumber(number: number, user: user, identity: nil, time: now, requestID: requestID)
-        return try reassigned.endVerifications(in: db)
+        return try ReassignedNumber.endVerifications(
+            of: number, nowOf: user, nil, at: now, requestID: requestID, in: db)
     }
 
     private static func insert(_ verification: PhoneVerification, in db: SQLSession) throws {

@@ -2,20 +2,18 @@ import Primitives
 import StorageModel
 
 /// A phone number that a mobile network has given to somebody else.
-struct ReassignedNumber {
-    /// `+` and digits.
-    let number: String
-    /// The user who has it now; nil if no user has it.
-    let user: UserID?
-    /// The identity that has it now, if the network named one.
-    let identity: Identity?
-    let time: Timestamp
-    let requestID: String?
-
+enum ReassignedNumber {
     /// Ends the verification of the number for everybody else, with an audit event for each user.
+    /// - Parameters:
+    ///   - number: `+` and digits.
+    ///   - user: Has it now; nil if no user has it.
+    ///   - identity: Has it now, if the network named one.
     /// - Returns: The users that had it as verified.
-    func endVerifications(in db: SQLSession) throws -> [UserID] {
-        let holders = try db.all(Self.holders, number) { $0.user(0) }.filter { $0 != user }
+    static func endVerifications(
+        of number: String, nowOf user: UserID?, _ identity: Identity?, at time: Timestamp, requestID: String?,
+        in db: SQLSession
+    ) throws -> [UserID] {
+        let holders = try db.all(holders, number) { $0.user(0) }.filter { $0 != user }
         for holder in holders {
             try db.perform(
                 "UPDATE users SET phone_number_verified_at = NULL, phone_number_verified_by = NULL WHERE id = ?",
@@ -23,7 +21,7 @@ struct ReassignedNumber {
             try AuditTable.insert(
                 AuditEvent(at: time, .phoneNumberReassigned, user: holder, by: .latchkey, requestID: requestID), in: db)
         }
-        let waiting = try db.all(Self.waiting, number) { row in (try row.hash(0), try row.identity(from: 1)) }
+        let waiting = try db.all(waiting, number) { row in (try row.hash(0), try row.identity(from: 1)) }
         for (handle, waitingIdentity) in waiting where waitingIdentity != identity {
             try db.perform(
                 "UPDATE pending_registrations SET phone_number_verified = NULL WHERE handle_hash = ?", handle)

@@ -8,15 +8,19 @@ package struct StoredClaims: Sendable, Hashable {
 
     /// How many users' claims are encrypted with each key. The empty key stands for claims that are not encrypted.
     static func counts(in db: SQLSession) throws -> [String: Int] {
-        let counts = try db.all(
-            "SELECT \(key), count(*) FROM users WHERE provider_claims IS NOT NULL GROUP BY 1"
-        ) { row in (try row.text(0), Int(row.number(1))) }
-        // Swift takes canonically equivalent ids for the same; the database groups by bytes.
-        return Dictionary(counts, uniquingKeysWith: +)
+        try db.counts("SELECT \(key), count(*) FROM users WHERE provider_claims IS NOT NULL GROUP BY 1")
     }
 
     fileprivate static let key =
         "CASE substr(provider_claims, 1, 1) WHEN '{' THEN '' ELSE substr(provider_claims, 1, 16) END"
+}
+
+extension SQLSession {
+    /// The counts of a query of texts and numbers.
+    func counts(_ sql: SQL) throws -> [String: Int] {
+        // Swift takes canonically equivalent ids for the same; the database groups by bytes.
+        Dictionary(try all(sql) { row in (try row.text(0), Int(row.number(1))) }, uniquingKeysWith: +)
+    }
 }
 
 // MARK: Changing the encryption key of claims

@@ -69,7 +69,8 @@ enum UsersTable {
             user.origins.isEmpty && assertions == nil
             ? try db.insert(insertUser, publicID, profile, now, numbering: "id")
             : try db.insert(
-                insertTrackedUser, publicID, profile, now, AssertionColumns(assertions), user.origins, numbering: "id")
+                insertTrackedUser, publicID, profile, now, AssertionColumns(values: assertions), user.origins,
+                numbering: "id")
         let id = UserID(number)
         try IdentitiesTable.insert(identity, of: id, at: now, in: db)
         return User(id: id, publicID: publicID, profile: profile, assertions: assertions, createdAt: now)
@@ -98,7 +99,8 @@ enum UsersTable {
     static func replace(_ user: TrackedUser, by updated: TrackedUser, in db: SQLSession) throws -> Bool {
         guard updated != user else { return false }
         let stored = updated.user
-        try db.perform(updateUser, stored.profile, AssertionColumns(stored.assertions), updated.origins, stored.id)
+        try db.perform(
+            updateUser, stored.profile, AssertionColumns(values: stored.assertions), updated.origins, stored.id)
         return true
     }
 

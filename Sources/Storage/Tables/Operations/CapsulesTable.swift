@@ -39,18 +39,12 @@ extension SQLStore {
 
     package func capsules(of correlationID: String?, limit: Int) async throws(StorageError) -> [CapsuleRecord] {
         try await reads.submit { db in
-            guard let correlationID else {
-                return try db.all(
-                    "SELECT correlation_id, time, cause, content FROM capsules ORDER BY serial DESC LIMIT ?",
-                    Int64(limit)
-                ) { try CapsuleRecord($0) }
-            }
+            let (all, last) = (
+                "SELECT correlation_id, time, cause, content FROM capsules", "ORDER BY serial DESC LIMIT ?"
+            )
+            guard let correlationID else { return try db.all("\(all) \(last)", Int64(limit), read: CapsuleRecord.init) }
             return try db.all(
-                """
-                SELECT correlation_id, time, cause, content FROM capsules WHERE correlation_id = ? \
-                ORDER BY serial DESC LIMIT ?
-                """, correlationID, Int64(limit)
-            ) { try CapsuleRecord($0) }
+                "\(all) WHERE correlation_id = ? \(last)", correlationID, Int64(limit), read: CapsuleRecord.init)
         }
     }
 

@@ -7,22 +7,6 @@ package import StorageModel
 /// family that is not the live one is spent. Sessions of earlier versions have further rows, of tokens spent at that
 /// time.
 private enum RefreshTokensTable {
-    static func state(of token: RefreshTokenHashes, at now: Timestamp, in db: SQLSession) throws -> RefreshTokenState {
-        if let live = try db.first(selectLive, token.token, now, read: SessionsTable.session(in:)) {
-            return .live(live)
-        }
-        let spent = try db.first(selectSpent, token.token, token.family, now) { row in
-            let found = try SessionsTable.session(in: row)
-            // The last rotation's columns are NULL if it was of another token, or is gone.
-            let last = 4 + UsersTable.columnCount
-            guard let caller = row.optionalHash(last + 1), row.time(last + 2) > now else {
-                return RefreshTokenState.spent(found)
-            }
-            return .justSpent(found, LastRotation(salt: row.blob(last), caller: caller))
-        }
-        return spent ?? .unknown
-    }
-
     /// Replaces a session's tokens and remembers the old ones; false if the presented token is not the live one.
     static func rotate(_ rotation: RefreshTokenRotation, in db: SQLSession) throws -> Bool {
         let (presented, successor) = (rotation.presented, rotation.successor)
@@ -49,12 +33,12 @@ private enum RefreshTokensTable {
     private static let columns = """
         sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns)
         """
-    private static let selectLive = SQL.numbered(
+    static let selectLive = SQL.numbered(
         """
         SELECT \(columns) FROM sessions JOIN users ON users.id = sessions.user_id \
         WHERE sessions.refresh_hash = ? AND sessions.refresh_expires_at > ?
         """)
-    private static let selectSpent = SQL.numbered(
+    static let selectSpent = SQL.numbered(
         """
         SELECT \(columns), last_rotations.salt, last_rotations.caller, last_rotations.grace_ends_at \
         FROM spent_refresh_tokens AS spent JOIN sessions ON sessions.serial = spent.session \
@@ -84,7 +68,23 @@ extension SQLStore {
     package func refreshToken(
         _ token: RefreshTokenHashes, at now: Timestamp
     ) async throws(StorageError) -> RefreshTokenState {
-        try await reads.submit { db in try RefreshTokensTable.state(of: token, at: now, in: db) }
+        try await reads.submit { db in
+            if let live = try db.first(
+                RefreshTokensTable.selectLive, token.token, now, read: SessionsTable.session(in:))
+            {
+                return .live(live)
+            }
+            let spent = try db.first(RefreshTokensTable.selectSpent, token.token, token.family, now) { row in
+                let found = try SessionsTable.session(in: row)
+                // The last rotation's columns are NULL if it was of another token, or is gone.
+                let last = 4 + UsersTable.columnCount
+                guard let caller = row.optionalHash(last + 1), row.time(last + 2) > now else {
+                    return RefreshTokenState.spent(found)
+                }
+                return .justSpent(found, LastRotation(salt: row.blob(last), caller: caller))
+            }
+            return spent ?? .unknown
+        }
     }
 
     package func rotate(_ rotation: RefreshTokenRotation) async throws(StorageError) -> Bool {

@@ -8,11 +8,7 @@ extension SessionsTable {
     /// get one by a retry.
     static func endAll(of user: UserID, except id: String? = nil, in db: SQLSession) throws -> Int {
         // No session has an empty id.
-        let id = id ?? ""
-        try RecentSignInsTable.keep("user_id = ? AND id <> ?", user, id, in: db)
-        let count = try db.run("DELETE FROM sessions WHERE user_id = ? AND id <> ?", user, id)
-        try countEnding(of: user, in: db)
-        return count
+        try endAll(of: user, "user_id = ? AND id <> ?", user, id ?? "", in: db)
     }
 
     /// Ends a user's sessions that an identity signed in, but one; returns how many there were. Counts even if there
@@ -20,10 +16,15 @@ extension SessionsTable {
     static func endAll(
         of user: UserID, signedInBy identity: Identity, except id: String?, in db: SQLSession
     ) throws -> Int {
-        let ofIdentity = "user_id = ? AND identity_hash = ? AND id <> ?"
-        try RecentSignInsTable.keep(ofIdentity, user, OriginHash.of(identity), id ?? "", in: db)
-        let count = try db.run(
-            "DELETE FROM sessions WHERE \(ofIdentity)", user, OriginHash.of(identity), id ?? "")
+        try endAll(
+            of: user, "user_id = ? AND identity_hash = ? AND id <> ?", user, OriginHash.of(identity), id ?? "", in: db)
+    }
+
+    private static func endAll<each Value: SQLValue>(
+        of user: UserID, _ condition: String, _ values: repeat each Value, in db: SQLSession
+    ) throws -> Int {
+        try RecentSignInsTable.keep(condition, repeat each values, in: db)
+        let count = try db.run("DELETE FROM sessions WHERE \(condition)", repeat each values)
         try countEnding(of: user, in: db)
         return count
     }

@@ -5,24 +5,6 @@ package import StorageModel
 enum BackchannelAuthenticationsTable {
     typealias Record = BackchannelAuthenticationRecord
 
-    /// Adds a record unless a limit is reached.
-    fileprivate static func insert(
-        _ record: Record, for prompt: BackchannelPrompt, limits: BackchannelAuthenticationLimits, at now: Timestamp,
-        in db: SQLSession
-    ) throws -> BackchannelAuthenticationAdmission {
-        guard try !exceeds(limits.perCaller, "caller = ? AND removed_at > ?", record.caller, now, in: db) else {
-            return .tooManyOfCaller
-        }
-        let admission = try admit(record, for: prompt, limits: limits, at: now, in: db)
-        guard admission == .admitted else { return admission }
-        let terms = record.terms
-        try db.perform(
-            insert, record.handle, record.caller, terms.provider, terms.clientID, terms.network, terms.redirectURI,
-            terms.scope, terms.loginHint.exposed, terms.acrValues, terms.context, terms.prompt, terms.options,
-            terms.correlationID, State(record), prompt.user, prompt.caller)
-        return .admitted
-    }
-
     /// Counts the prompt of a request, if no limit of other pending records is reached.
     fileprivate static func admit(
         _ record: Record, for prompt: BackchannelPrompt, limits: BackchannelAuthenticationLimits, at now: Timestamp,
@@ -63,7 +45,7 @@ enum BackchannelAuthenticationsTable {
     }
 
     /// Counts no further than the limit.
-    private static func exceeds<each Value: SQLValue>(
+    fileprivate static func exceeds<each Value: SQLValue>(
         _ limit: Int, _ condition: String, _ values: repeat each Value, in db: SQLSession
     ) throws -> Bool {
         let rows = "SELECT 1 FROM async_sign_ins WHERE \(condition) LIMIT ?"
@@ -72,14 +54,12 @@ enum BackchannelAuthenticationsTable {
 
     /// Replaces all that may change of a record, if it has not changed since it was read.
     fileprivate static func replace(_ record: Record, in db: SQLSession) throws -> Bool {
-        try db.run(update, State(record), record.handle, record.revision) > 0
+        try db.run(update, State(record: record), record.handle, record.revision) > 0
     }
 
     /// The columns that change.
-    private struct State: SQLValue {
+    fileprivate struct State: SQLValue {
         let record: Record
-
-        init(_ record: Record) { self.record = record }
 
         func bind(to statement: inout CachedStatement) {
             statement.bind(
@@ -148,7 +128,7 @@ enum BackchannelAuthenticationsTable {
             "acr_values", "context", "prompt", "options", "correlation_id",
         ] + state
 
-    private static let insert = SQL.numbered(
+    fileprivate static let insert = SQL.numbered(
         """
         INSERT INTO async_sign_ins (\(columns.joined(separator: ", ")), user_hash, share, revision) \
         VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")), ?, ?, 0)
@@ -245,7 +225,17 @@ extension SQLStore {
         limits: BackchannelAuthenticationLimits, at now: Timestamp
     ) async throws(StorageError) -> BackchannelAuthenticationAdmission {
         try await writes.submit { db in
-            try BackchannelAuthenticationsTable.insert(record, for: prompt, limits: limits, at: now, in: db)
+            typealias Table = BackchannelAuthenticationsTable
+            guard try !Table.exceeds(limits.perCaller, "caller = ? AND removed_at > ?", record.caller, now, in: db)
+            else { return .tooManyOfCaller }
+            let admission = try Table.admit(record, for: prompt, limits: limits, at: now, in: db)
+            guard admission == .admitted else { return admission }
+            let terms = record.terms
+            try db.perform(
+                Table.insert, record.handle, record.caller, terms.provider, terms.clientID, terms.network,
+                terms.redirectURI, terms.scope, terms.loginHint.exposed, terms.acrValues, terms.context, terms.prompt,
+                terms.options, terms.correlationID, Table.State(record: record), prompt.user, prompt.caller)
+            return .admitted
         }
     }
 
@@ -322,15 +312,14 @@ extension SQLStore {
 extension PortedIdentity {
     fileprivate static func text(of identities: [PortedIdentity]) -> String? {
         guard !identities.isEmpty else { return nil }
-        let objects = identities.map { ported in
-            var json = JSONObjectWriter()
-            json.add("issuer", ported.identity.issuer)
-            json.add("subject", ported.identity.subject)
-            json.add("issued_at", ported.issuedAt.secondsSinceEpoch)
-            json.add("token", Base64URL.encode(ported.token.bytes))
-            return String(decoding: json.finish(), as: UTF8.self)
+        let objects: [JSONValue] = identities.map { ported in
+            [
+                "issuer": .string(ported.identity.issuer), "subject": .string(ported.identity.subject),
+                "issued_at": .integer(ported.issuedAt.secondsSinceEpoch),
+                "token": .string(Base64URL.encode(ported.token.bytes)),
+            ]
         }
-        return "[" + objects.joined(separator: ",") + "]"
+        return JSONValue.array(objects).text
     }
 
     /// - Throws: `corrupt` for a text that ``text(of:)`` did not write.

@@ -31,7 +31,7 @@ enum OneTimeRecordsTable {
         """
 
     /// The handles of one look-up: a list of fixed length, so that there is one statement.
-    private struct Handles: SQLValue {
+    fileprivate struct Handles: SQLValue {
         static let count = 50
 
         /// At least one, and at most ``count``. The last one fills the list.
@@ -44,22 +44,11 @@ enum OneTimeRecordsTable {
         }
     }
 
-    private static let selectPresent = SQL.numbered(
+    fileprivate static let selectPresent = SQL.numbered(
         """
         SELECT handle_hash FROM sealed_notes \
         WHERE handle_hash IN (\(repeatElement("?", count: Handles.count).joined(separator: ", "))) AND expires_at > ?
         """)
-
-    fileprivate static func present(
-        among handles: [TokenHash], at now: Timestamp, in db: SQLSession
-    ) throws -> Set<TokenHash> {
-        var present: Set<TokenHash> = []
-        for start in stride(from: 0, to: handles.count, by: Handles.count) {
-            let part = Handles(handles: handles[start..<min(start + Handles.count, handles.count)])
-            present.formUnion(try db.all(selectPresent, part, now) { try $0.hash(0) })
-        }
-        return present
-    }
 
     private static let insertRecord = SQL.numbered(
         """
@@ -97,12 +86,39 @@ extension SQLStore {
     package func oneTimeRecords(
         among handles: [TokenHash], at now: Timestamp
     ) async throws(StorageError) -> Set<TokenHash> {
-        try await reads.submit { db in try OneTimeRecordsTable.present(among: handles, at: now, in: db) }
+        try await reads.submit { db in
+            let size = OneTimeRecordsTable.Handles.count
+            return try stride(from: 0, to: handles.count, by: size).reduce(into: []) { present, start in
+                let part = OneTimeRecordsTable.Handles(handles: handles[start..<min(start + size, handles.count)])
+                present.formUnion(try db.all(OneTimeRecordsTable.selectPresent, part, now) { try $0.hash(0) })
+            }
+        }
     }
 
     package func takeOneTimeRecord(
         _ handle: TokenHash, purpose: String, at now: Timestamp
     ) async throws(StorageError) -> [UInt8]? {
         try await writes.submit { db in try OneTimeRecordsTable.take(handle, purpose: purpose, at: now, in: db) }
+    }
+}
+
+/// The table `sign_in_attempts`.
+extension SQLStore {
+    package func addIssuedNonce(_ nonce: IssuedNonceRecord) async throws(StorageError) {
+        try await writes.submit { db in
+            try db.perform(
+                "INSERT INTO sign_in_attempts (nonce_hash, provider, expires_at) VALUES (?, ?, ?)",
+                nonce.nonce, nonce.provider, nonce.expiresAt)
+        }
+    }
+
+    package func takeIssuedNonce(nonce: TokenHash, provider: String, at now: Timestamp) async throws(StorageError)
+        -> Bool
+    {
+        try await writes.submit { db in
+            try db.run(
+                "DELETE FROM sign_in_attempts WHERE nonce_hash = ? AND provider = ? AND expires_at > ?",
+                nonce, provider, now) > 0
+        }
     }
 }

@@ -22,18 +22,9 @@ enum PromptsTable {
     static func count(
         _ prompt: BackchannelPrompt, at now: Timestamp, in db: SQLSession
     ) throws -> BackchannelAuthenticationAdmission {
-        var uses: [(key: TokenHash, wholeAt: Int64)] = []
-        for (key, allowance, refusal) in allowances(of: prompt) {
-            switch try verdict(of: allowance, key, at: now, in: db) {
-            // Refused by one of them, it counts for none.
-            case .refused(let seconds, let corrected):
-                if let corrected { try put(corrected, key, in: db) }
-                return refusal(seconds)
-            case .admitted(let wholeAt): uses.append((key, wholeAt))
-            }
-        }
-        for use in uses { try put(use.wholeAt, use.key, in: db) }
-        return .admitted
+        let allowances = allowances(of: prompt)
+        let refused = try count(allowances.map { ($0.key, $0.allowance) }, at: now, in: db)
+        return refused.map { allowances[$0.place].refusal($0.secondsToWait) } ?? .admitted
     }
 
     private typealias Refusal = (_ secondsToWait: Int64) -> BackchannelAuthenticationAdmission
@@ -59,12 +50,20 @@ enum PromptsTable {
     /// Counts one use of each allowance, unless one of them is used up.
     /// - Returns: The seconds to wait, and then nothing is counted; nil if it fits.
     static func count(_ uses: [AllowanceUse], at now: Timestamp, in db: SQLSession) throws -> Int64? {
+        try count(uses.map { ($0.key, $0.allowance) }, at: now, in: db)?.secondsToWait
+    }
+
+    /// - Returns: Which allowance is used up; nil if none is.
+    private static func count(
+        _ uses: [(key: TokenHash, allowance: SharedAllowance)], at now: Timestamp, in db: SQLSession
+    ) throws -> (place: Int, secondsToWait: Int64)? {
         var admitted: [(key: TokenHash, wholeAt: Int64)] = []
-        for use in uses {
+        for (place, use) in uses.enumerated() {
             switch try verdict(of: use.allowance, use.key, at: now, in: db) {
+            // Refused by one of them, it counts for none.
             case .refused(let seconds, let corrected):
                 if let corrected { try put(corrected, use.key, in: db) }
-                return seconds
+                return (place, seconds)
             case .admitted(let wholeAt): admitted.append((use.key, wholeAt))
             }
         }

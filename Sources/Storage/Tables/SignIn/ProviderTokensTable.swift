@@ -68,11 +68,7 @@ enum ProviderTokensTable {
 
     /// How many rows are encrypted with each key.
     static func counts(in db: SQLSession) throws -> [String: Int] {
-        let counts = try db.all("SELECT key_id, count(*) FROM provider_tokens GROUP BY key_id") { row in
-            (try row.text(0), Int(row.number(1)))
-        }
-        // Swift takes canonically equivalent ids for the same; the database groups by bytes.
-        return Dictionary(counts, uniquingKeysWith: +)
+        try db.counts("SELECT key_id, count(*) FROM provider_tokens GROUP BY key_id")
     }
 
     fileprivate static let select = """

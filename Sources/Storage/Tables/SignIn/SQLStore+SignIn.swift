@@ -11,10 +11,9 @@ extension SQLStore {
             }
             var signedIn = user
             if let number = signIn.provenPhoneNumber {
-                let reassigned = ReassignedNumber(
-                    number: number, user: signedIn.user.id, identity: signIn.identity, time: signIn.session.createdAt,
-                    requestID: signIn.requestID)
-                signedIn.formerHolders = try reassigned.endVerifications(in: db)
+                signedIn.formerHolders = try ReassignedNumber.endVerifications(
+                    of: number, nowOf: signedIn.user.id, signIn.identity, at: signIn.session.createdAt,
+                    requestID: signIn.requestID, in: db)
             }
             try SessionsTable.insert(
                 signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, retry,

@@ -1,0 +1,134 @@
+import Primitives
+
+/// Why a logout token or a signed authorization response is not used.
+public enum TokenRefusal<Check: TokenCheck>: Error, Sendable {
+    /// It failed a check.
+    case failed(Check)
+    /// It cannot be verified: metadata or keys are not available.
+    case unknown(OIDCError)
+}
+
+/// Why a logout token ends no session.
+public typealias LogoutTokenRefusal = TokenRefusal<LogoutTokenCheck>
+
+/// Why a signed authorization response is not used.
+public typealias AuthorizationResponseRefusal = TokenRefusal<AuthorizationResponseCheck>
+
+/// A check of a message that a provider signs: a logout token or an authorization response.
+protocol MessageCheck: TokenCheck {
+    static var format: Self { get }
+    static var algorithm: Self { get }
+    static var claims: Self { get }
+}
+
+extension MessageCheck {
+    /// The check of an ID token that applies to the message, too: of form, header and signature.
+    init(_ check: IDTokenCheck) { self = Self(rawValue: check.rawValue) ?? .format }
+}
+
+extension LogoutTokenCheck: MessageCheck {}
+
+extension AuthorizationResponseCheck: MessageCheck {}
+
+/// What a message is checked against.
+struct MessageRequirements: Sendable {
+    let issuer: String
+    /// Our clients, each with what its messages may be signed with.
+    let clients: [ClientID: Set<SigningAlgorithm>]
+    let rules: IDTokenRules
+    let now: Timestamp
+
+    func anyClientAllows(_ algorithm: SigningAlgorithm) -> Bool {
+        clients.values.contains { $0.contains(algorithm) }
+    }
+}
+
+/// The claims of a message and what they are checked against.
+protocol MessageValidationContext: IssuedClaims, Sendable {
+    associatedtype Check: MessageCheck
+
+    static var type: TokenType { get }
+    /// The rules for the claims, in the order in which a message is refused by them.
+    static var claimRules: [TokenRule<Check, Self>] { get }
+
+    var requirements: MessageRequirements { get }
+
+    init(claims: JSONObject, requirements: MessageRequirements)
+}
+
+extension MessageValidationContext {
+    var rules: IDTokenRules { requirements.rules }
+    var issuer: String { requirements.issuer }
+    var now: Timestamp { requirements.now }
+
+    /// The client of the only audience.
+    var client: ClientID? {
+        guard let audience = claims.onlyAudience else { return nil }
+        return requirements.clients.keys.first { audience.hasSameBytes(as: $0.text) }
+    }
+
+    /// Whether the client that the message is for accepts an algorithm; without such a client, whether any does.
+    func audienceAllows(_ algorithm: SigningAlgorithm) -> Bool {
+        guard let client, let allowed = requirements.clients[client] else {
+            return requirements.anyClientAllows(algorithm)
+        }
+        return allowed.contains(algorithm)
+    }
+
+    /// Applies every rule to a message, also after one that is not met.
+    /// - Parameter allows: Whether the provider signs with an algorithm.
+    static func explain(
+        _ text: Secret, keys: Result<JSONWebKeySet, OIDCError>, _ requirements: MessageRequirements,
+        allows: (SigningAlgorithm) -> Bool = { _ in true }
+    ) -> TokenExplanation<Check> {
+        explain(TokenExamination(text, type, requirements.rules, keys: keys) { Check($0) }, requirements, allows)
+    }
+
+    /// Applies every rule to a message of which there is a record.
+    static func explain(
+        _ record: RecordedToken, _ requirements: MessageRequirements,
+        allows: (SigningAlgorithm) -> Bool = { _ in true }
+    ) -> TokenExplanation<Check> {
+        explain(TokenExamination(record, type) { Check($0) }, requirements, allows)
+    }
+
+    private static func explain(
+        _ token: TokenExamination<Check>, _ requirements: MessageRequirements, _ allows: (SigningAlgorithm) -> Bool
+    ) -> TokenExplanation<Check> {
+        let context = token.claims.map { Self(claims: $0, requirements: requirements) }
+        let header = token.headerSteps { algorithm in
+            allows(algorithm) && (context?.audienceAllows(algorithm) ?? requirements.anyClientAllows(algorithm))
+        }
+        return token.explanation(
+            [token.formatStep] + header + [token.claimsStep] + token.claimSteps(claimRules, context)
+                + token.signatureSteps)
+    }
+}
+
+/// A message whose signature is not checked yet. Reading it needs neither network nor keys, so that junk is cheap.
+struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
+    let token: SignedToken
+    /// Meets every rule. To be believed when ``checkSignature(_:)`` has passed.
+    let context: Context
+
+    init(_ text: Secret, _ requirements: MessageRequirements) throws(TokenRefusal<Context.Check>) {
+        do throws(OIDCError) {
+            token = try SignedToken(
+                text, maximumBytes: requirements.rules.maximumBytes, type: Context.type,
+                allows: requirements.anyClientAllows)
+        } catch {
+            throw .failed(error.check.map { Context.Check($0) } ?? .format)
+        }
+        guard let claims = IDTokenValidator.claims(token.payload) else { throw .failed(.claims) }
+        context = Context(claims: claims, requirements: requirements)
+        guard context.audienceAllows(token.algorithm) else { throw .failed(.algorithm) }
+        for rule in Context.claimRules where !rule.isMet(context) { throw .failed(rule.check) }
+    }
+
+    func checkSignature(_ keys: JSONWebKeySet) throws(TokenRefusal<Context.Check>) {
+        let context = SignatureValidationContext(token, keys: keys)
+        for rule in SignatureValidationContext.signatureRules where !rule.isMet(context) {
+            throw .failed(Context.Check(rule.check))
+        }
+    }
+}
