@@ -5,7 +5,7 @@ import Primitives
 extension CarrierSite {
     /// Whether it has the fault with a name of these two parts, if there is one.
     func has(_ prefix: String, _ defect: String) -> Bool {
-        CarrierSimulator.Fault(rawValue: prefix + defect).map(has) ?? false
+        CarrierSimulator.Fault(named: prefix + defect).map(has) ?? false
     }
 
     /// Applies the faults in which an endpoint does not look at the request: waits if the endpoint is slow, then

@@ -14,13 +14,7 @@ struct OperatorControls: Sendable {
             [
                 "name": .string(carrier.mccmnc), "title": .string(carrier.name),
                 "mccmncs": .texts(carrier.operatorProfile?.mccmncs ?? []),
-                "users": .array(
-                    carrier.users.map { user in
-                        [
-                            "id": .string(user.id), "name": .string(user.name),
-                            "phone_number": .string(user.phoneNumber),
-                        ]
-                    }),
+                "users": carrier.listedUsers,
             ]
         }
         return .json(["device": .string(simulator.device.text), "operators": .array(operators)])
@@ -98,16 +92,11 @@ extension CarrierSimulator {
         router.post(root + "/api/sim-swap/v2/check", swaps.check)
         router.post(root + "/api/sim-swap/v2/retrieve-date", swaps.retrieveDate)
         router.post(root + "/api/telco-finder/v1/search", TelcoFinderEndpoint(simulator: self).search)
-        router.get(root + "/canary/{name}", respondWithCanary)
-        router.post(root + "/canary/{name}", respondWithCanary)
+        addFaults(below: root, to: &router)
         addOperatorControls(below: root, to: &router)
     }
 
     private func addOperatorControls(below root: String, to router: inout Router) {
-        let faults = ControlEndpoints(simulator: self)
-        router.get(root + "/faults", Self.json(faults.listFaults))
-        router.post(root + "/faults", Self.json(faults.setFaults))
-        router.post(root + "/keys/rotate", Self.json(faults.rotateKeys))
         let controls = OperatorControls(simulator: self)
         router.post(root + "/operator-tokens", Self.shared(controls.makeToken))
         router.post(root + "/sim-changes", Self.json(controls.changeSIM))

@@ -1,5 +1,4 @@
 import HTTPServer
-import HTTPTypes
 
 /// The pages of a ``PhoneCode``, on the waiting device and on the phone.
 enum PhoneCodePage {
@@ -87,12 +86,7 @@ enum PhoneCodePage {
 enum PhoneCodeScript {
     static let path = "/waiting.js"
 
-    static var response: Response {
-        Response(
-            status: .ok,
-            headers: [.contentType: "text/javascript; charset=utf-8", .cacheControl: "max-age=300"],
-            body: Array(text.utf8))
-    }
+    static var response: Response { .asset(text, type: "text/javascript") }
 
     private static let text = """
         const state = location.pathname + "/state";

@@ -11,6 +11,13 @@ extension Response {
             body: object.serialized)
     }
 
+    /// A style sheet or script of the pages.
+    static func asset(_ text: String, type: String) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "\(type); charset=utf-8", .cacheControl: "max-age=300"],
+            body: Array(text.utf8))
+    }
+
     /// An HTML page. It loads only its own style sheet and script, sends no referrer and cannot be framed.
     static func page(_ page: HTML, status: HTTPResponse.Status = .ok) -> Response {
         var headers: HTTPFields = [
