@@ -43,9 +43,8 @@ struct OperatorTokenEndpoint: Sendable {
         guard let profile = site.carrier.operatorProfile else { throw .invalidRequest("It is no operator.") }
         switch form["grant_type"] {
         case "authorization_code":
-            try checkLifetime(form)
-            let authenticator = ClientAuthenticator(
-                simulator: simulator, site: site, audiences: site.assertionAudiences(at: site.tokenEndpoint))
+            let authenticator = ClientAuthenticator(simulator, operator: site, endpoint: site.tokenEndpoint)
+            try authenticator.checkLifetime(form)
             let tokenRequest = try TokenRequest(request, form: form, authenticator: authenticator)
             let grant = try codes.redeem(tokenRequest, site: site, keyThumbprint: keyThumbprint)
             simulator.withState { $0.grants.update(tokenRequest.code) { $0.accessToken = accessToken } }
@@ -70,15 +69,9 @@ struct OperatorTokenEndpoint: Sendable {
     private func client(
         of request: Request, _ form: Parameters, _ site: CarrierSite
     ) throws(Refusal) -> CarrierSimulator.Client {
-        try checkLifetime(form)
-        return try ClientAuthenticator(
-            simulator: simulator, site: site, audiences: site.assertionAudiences(at: site.tokenEndpoint)
-        ).client(of: request, form: form)
-    }
-
-    private func checkLifetime(_ form: Parameters) throws(Refusal) {
-        guard form["client_assertion"].map(ReceivedJWS.hasLifetimeOfProfile) ?? true
-        else { throw .invalidClient("The client_assertion's exp is more than 300 seconds after its iat.") }
+        let authenticator = ClientAuthenticator(simulator, operator: site, endpoint: site.tokenEndpoint)
+        try authenticator.checkLifetime(form)
+        return try authenticator.client(of: request, form: form)
     }
 
     /// RFC 6749 section 4.4. The scope is required, and Number Verification needs a user.
@@ -122,14 +115,21 @@ struct OperatorTokenEndpoint: Sendable {
     }
 }
 
-extension ReceivedJWS {
-    /// Whether an assertion's `exp` is at most 300 seconds after its `iat`, if it has both (CAMARA Security and
-    /// Interoperability Profile, Client Authentication).
-    static func hasLifetimeOfProfile(_ text: String) -> Bool {
-        guard let assertion = ReceivedJWS(text, maximumBytes: maximumAssertionBytes),
+extension ClientAuthenticator {
+    /// Of an operator's endpoint.
+    init(_ simulator: CarrierSimulator, operator site: CarrierSite, endpoint: String) {
+        self.init(simulator: simulator, site: site, audiences: site.assertionAudiences(at: endpoint))
+    }
+
+    /// - Throws: `invalid_client` if an assertion's `exp` is more than 300 seconds after its `iat` (CAMARA Security and
+    ///   Interoperability Profile, Client Authentication). An assertion that lacks one of them is checked elsewhere.
+    func checkLifetime(_ form: Parameters) throws(Refusal) {
+        guard let text = form["client_assertion"],
+            let assertion = ReceivedJWS(text, maximumBytes: ReceivedJWS.maximumAssertionBytes),
             let issuedAt = assertion.claims["iat"]?.integer, let expiry = assertion.claims["exp"]?.integer
-        else { return true }
-        return expiry.subtractingReportingOverflow(issuedAt).partialValue <= 300
+        else { return }
+        guard expiry.subtractingReportingOverflow(issuedAt).partialValue <= 300
+        else { throw .invalidClient("The client_assertion's exp is more than 300 seconds after its iat.") }
     }
 }
 

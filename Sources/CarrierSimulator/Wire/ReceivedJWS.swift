@@ -117,10 +117,18 @@ extension ReceivedJWS {
         guard let start = claims["nbf"]?.integer, start <= seconds + Self.clockSkew, start >= seconds - 3600,
             let expiry = claims["exp"]?.integer, expiry <= start + 3600
         else { throw .invalidObject("The request's nbf is missing, or too long ago, or too long before its exp.") }
+        return try parameters()
+    }
+
+    /// The claims that are parameters of a request.
+    /// - Parameter number: The one that may be a number; nil for none.
+    func parameters(withNumber number: String? = nil) throws(CarrierSimulator.Refusal) -> Parameters {
         let own: Set<String> = ["iss", "aud", "iat", "exp", "nbf", "jti"]
         var items: [(name: String, value: String?)] = []
         for member in claims.members where !own.contains(member.name) {
-            guard let text = member.value.string else { throw .invalidObject("A parameter is not a string.") }
+            guard
+                let text = member.value.string ?? (member.name == number ? member.value.integer : nil).map({ "\($0)" })
+            else { throw .invalidObject("A parameter is not a string.") }
             items.append((member.name, text))
         }
         return Parameters(items)
