@@ -49,6 +49,11 @@ extension CarrierSimulator {
         router.get(root + "/userinfo", respondWithUserInfo)
         router.get(root + "/v2/users/me", respondWithUserInfo)
         router.get(root + "/v2/users/me/token", respondWithResource)
+        addFaults(below: root, to: &router)
+    }
+
+    /// What controls the faults and keys of a carrier, operator or provider, and the address that none may follow.
+    func addFaults(below root: String, to router: inout Router) {
         router.get(root + "/canary/{name}", respondWithCanary)
         router.post(root + "/canary/{name}", respondWithCanary)
         let controls = ControlEndpoints(simulator: self)

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -60,5 +61,44 @@ package final class TerminationSignals: Sendable {
             }
             if let first { continuation.resume(returning: first) }
         }
+    }
+}
+
+/// Calls a handler for each signal of one kind, from the moment it is made until it is cancelled.
+///
+/// Dispatch starts to listen for a signal on a thread of its own, some time after a source is resumed. Until then the
+/// signal has its former action. So this waits for Dispatch before it returns: a signal that is sent later is never
+/// lost. On Linux Dispatch replaces the signal's action, so that nothing has to be ignored first.
+///
+/// Sendable without the compiler's check: `source` is constant, and Dispatch's sources may be used by all threads.
+package final class SignalSource: @unchecked Sendable {
+    private let source: any DispatchSourceSignal
+
+    /// Starts to listen for a signal, which no longer has its default action.
+    ///
+    /// - Parameters:
+    ///   - number: The signal, `SIGHUP` for example.
+    ///   - handler: Called on a queue of this source, never for two signals at once. Signals of the same kind that
+    ///     arrive before it is called are one signal.
+    package init(_ number: Int32, handler: @escaping @Sendable () -> Void) {
+        source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "signal \(number)"))
+        source.setEventHandler(handler: handler)
+        let listens = DispatchSemaphore(value: 0)
+        source.setRegistrationHandler { listens.signal() }
+        source.resume()
+        listens.wait()
+    }
+
+    deinit { source.cancel() }
+
+    /// The signals of one kind from now on. Signals that arrive before they are read are one element.
+    ///
+    /// - Parameter number: The signal, which no longer has its default action.
+    package static func signals(_ number: Int32) -> AsyncStream<Void> {
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let source = SignalSource(number) { continuation.yield() }
+        // The closure owns the source: it listens as long as somebody may read.
+        continuation.onTermination = { _ in withExtendedLifetime(source) {} }
+        return signals
     }
 }

@@ -1,4 +1,5 @@
 import CLatchkeyOpenSSL
+package import Primitives
 
 /// OpenSSL's context of a server's or a client's TLS sessions.
 ///
@@ -12,4 +13,45 @@ package final class TLSContext: @unchecked Sendable {
     package init(adopting made: OpaquePointer) { pointer = made }
 
     deinit { copenssl_context_free(pointer) }
+}
+
+/// The context of a client's TLS sessions in which it presents a certificate (RFC 8705).
+extension TLSContext {
+    /// - Parameters:
+    ///   - certificateChain: PEM: the client's certificate first, then its intermediates.
+    ///   - privateKey: PEM without a passphrase: the key of the first certificate.
+    ///   - other: Another context of clients, which says what to trust; nil if none is needed.
+    package convenience init(
+        presenting certificateChain: [UInt8], privateKey: Secret, trustingAs other: TLSContext?
+    ) throws(TLSError) {
+        var fault = COPENSSL_SOUND
+        var reason: UnsafePointer<CChar>?
+        let key = Array(privateKey.exposed.utf8)
+        let made = copenssl_presenting_context_make(
+            other?.pointer, certificateChain, certificateChain.count, key, key.count, &fault, &reason)
+        guard let made else {
+            throw TLSError(code: TLSError.Code(fault), detail: reason.map { String(cString: $0) } ?? "")
+        }
+        self.init(adopting: made)
+    }
+
+    /// The validity period of the context's own certificate.
+    package var validity: ClosedRange<Timestamp> {
+        let start = copenssl_context_not_before(pointer)
+        let end = max(start, copenssl_context_not_after(pointer))
+        return Timestamp(secondsSinceEpoch: start)...Timestamp(secondsSinceEpoch: end)
+    }
+
+    /// The subject of the context's own certificate (RFC 4514), cut at 1 KiB; nil if there is none.
+    package var subject: String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1025) { subject in
+            guard let base = subject.baseAddress,
+                copenssl_context_subject(pointer, base, subject.count) != 0
+            else { return nil }
+            return String(cString: base)
+        }
+    }
+
+    /// Whether the context's own certificate names itself as its issuer.
+    package var isSelfIssued: Bool { copenssl_context_is_self_issued(pointer) != 0 }
 }

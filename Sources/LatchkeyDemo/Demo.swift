@@ -137,3 +137,61 @@ package struct Demo: Sendable {
         return configuration
     }
 }
+
+extension Demo {
+    /// The keys that the demonstration has values of its own for, beside those of `zenkey`, with what sets them.
+    private static let ownKeys = [
+        "allow_loopback_http": nil, "api_keys": nil, "console": nil, "database.url": "--database", "http.host": nil,
+        "http.port": "--port",
+    ]
+
+    /// The keys of a configuration that the demonstration does not use, in the order of the reference: one line each,
+    /// with the place of the value and what to do. Never holds a value.
+    package static func unusedKeys(of loaded: LoadedConfiguration) -> [String] {
+        ConfigurationReference.keys.compactMap { key in
+            guard let origin = loaded.origins[key.name],
+                key.name.hasPrefix("zenkey.") || ownKeys.keys.contains(key.name)
+            else { return nil }
+            let option = ownKeys[key.name].flatMap(\.self).map { "give \($0), or " } ?? ""
+            return "\(key.name): is not used, because the demonstration has a value of its own; \(option)run latchkey "
+                + "serve with it [\(origin)]"
+        }
+    }
+}
+
+/// The text that `latchkey demo` prints.
+package enum DemoGuide {
+    private static let debugNote = """
+
+        This is a debug build: times and memory say nothing about the release build, which `make build` makes.
+        """
+
+    /// The addresses, and curl commands to try.
+    package static func text(_ guide: Demo.Guide, isDebugBuild: Bool = LatchkeyVersion.isDebugBuild) -> String {
+        """
+
+        Latchkey \(LatchkeyVersion.text) is at \(guide.serverURL), the simulated carriers are at \(guide.simulatorURL).
+        Users are stored in \(guide.database). Stop with Ctrl-C.\(isDebugBuild ? debugNote : "")
+
+        Open it in a browser to see each call beside your actions:
+
+            \(guide.serverURL)/
+
+        Sign a user in with curl (the first command plays the app that receives a code from the carrier):
+
+            curl -sS -X POST \(guide.simulatorURL)/demo/codes |
+              curl -sS \(guide.serverURL)/auth/zenkey-signin \\
+                -H 'X-API-KEY: \(guide.apiKey)' -H 'Content-Type: application/json' -d @-
+
+        Then, with the token of the response:
+
+            curl -sS \(guide.serverURL)/users/me -H 'X-API-KEY: \(guide.apiKey)' -H 'Authorization: Bearer TOKEN'
+            curl -sS -X DELETE \(guide.serverURL)/auth/token -H 'X-API-KEY: \(guide.apiKey)' \\
+              -H 'Authorization: Bearer TOKEN'
+
+        A failed sign-in leaves a capsule, which says why. In this folder:
+
+            LATCHKEY_DATABASE_URL=sqlite:///\(guide.database) latchkey capsule list
+        """
+    }
+}

@@ -54,7 +54,7 @@ struct FaultArgument: ExpressibleByArgument {
 
     init?(argument: String) {
         let parts = argument.split(separator: ":").map(String.init)
-        guard parts.count == 2, let fault = CarrierSimulator.Fault(rawValue: parts[1]) else { return nil }
+        guard parts.count == 2, let fault = CarrierSimulator.Fault(named: parts[1]) else { return nil }
         mccmnc = parts[0]
         self.fault = fault
     }

@@ -13,7 +13,7 @@ struct CarrierSimulatorCommand: AsyncParsableCommand {
             can reach the simulator can sign in as any of its users.
 
             FAULTS (for --fault, and for POST /carriers/{mccmnc}/faults while it runs):
-            \(CarrierSimulator.Fault.allCases.map { "  \($0.rawValue): \($0.summary)" }.joined(separator: "\n"))
+            \(CarrierSimulator.Fault.allCases.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
             """)
 
     @Option(help: "The address to listen on.")

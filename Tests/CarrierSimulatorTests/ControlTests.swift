@@ -26,7 +26,7 @@ struct ControlTests {
     @Test("The list contains every fault with its summary")
     func list() async throws {
         let known = try await carriers.get("/carriers/310410/faults").object()["known_faults"]?.object
-        #expect(known?.members.map(\.name) == CarrierSimulator.Fault.allCases.map(\.rawValue))
+        #expect(known?.members.map(\.name) == CarrierSimulator.Fault.allCases.map(\.name))
         #expect(known?["jwks-empty"]?.string == CarrierSimulator.Fault.keysEmpty.summary)
     }
 

@@ -37,16 +37,8 @@ extension Parameters {
         guard !needsStart || start.map({ $0 <= seconds + ReceivedJWS.clockSkew }) ?? false
         else { throw .invalidObject("The request's nbf is missing or in the future.") }
         guard object.claims["sub"] == nil else { throw .invalidObject("The request has a sub.") }
-        let own: Set<String> = ["iss", "aud", "iat", "exp", "nbf", "jti"]
-        var inside: [(name: String, value: String?)] = []
-        for member in object.claims.members where !own.contains(member.name) {
-            // The one parameter that is a number (CIBA Core section 7.1.1).
-            let number = member.name == "requested_expiry" ? member.value.integer.map(String.init) : nil
-            guard let value = number ?? member.value.string
-            else { throw .invalidObject("A parameter is not a string.") }
-            inside.append((member.name, value))
-        }
-        let opened = Parameters(inside)
+        // CIBA Core section 7.1.1.
+        let opened = try object.parameters(withNumber: "requested_expiry")
         for name in repeated {
             guard let value = opened[name], value == self[name]
             else { throw .invalidObject("The \(name) is missing, or differs from that of the request object.") }

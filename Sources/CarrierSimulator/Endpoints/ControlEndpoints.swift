@@ -12,9 +12,9 @@ struct ControlEndpoints: Sendable {
     func listFaults(_ request: Request) throws -> Response {
         let site = try simulator.site(of: request)
         var known = JSONMembers()
-        for fault in CarrierSimulator.Fault.allCases { known.append(fault.rawValue, .string(fault.summary)) }
+        for fault in CarrierSimulator.Fault.allCases { known.append(fault.name, .string(fault.summary)) }
         return .json([
-            "mccmnc": .string(site.mccmnc), "faults": .texts(site.carrier.faults.map(\.rawValue).sorted()),
+            "mccmnc": .string(site.mccmnc), "faults": .texts(site.carrier.faults.map(\.name).sorted()),
             "delay_seconds": .integer(site.carrier.delay.components.seconds), "known_faults": known.value,
         ])
     }
@@ -27,7 +27,7 @@ struct ControlEndpoints: Sendable {
         let parameters = try Parameters(contentOf: request)
         var faults: Set<CarrierSimulator.Fault> = []
         for name in (parameters["faults"] ?? "").split(whereSeparator: { $0 == "," || $0 == " " }) {
-            guard let fault = CarrierSimulator.Fault(rawValue: String(name))
+            guard let fault = CarrierSimulator.Fault(named: String(name))
             else { throw Refusal.invalidRequest("A fault is unknown. GET this address for the names.") }
             faults.insert(fault)
         }
@@ -67,13 +67,7 @@ struct ControlEndpoints: Sendable {
         let carriers = simulator.carriers.map { carrier -> JSONValue in
             [
                 "mccmnc": .string(carrier.mccmnc), "name": .string(carrier.name),
-                "users": .array(
-                    carrier.users.map { user in
-                        [
-                            "id": .string(user.id), "name": .string(user.name),
-                            "phone_number": .string(user.phoneNumber),
-                        ]
-                    }),
+                "users": carrier.listedUsers,
             ]
         }
         return .json(["carriers": .array(carriers)])
@@ -106,5 +100,15 @@ struct ControlEndpoints: Sendable {
         members["acr_values"] = .string(parameters["acr_values"])
         members["context"] = .string(parameters["context"])
         return .json(members)
+    }
+}
+
+extension CarrierSimulator.Carrier {
+    /// Its users, for a page that simulates the phone.
+    var listedUsers: JSONValue {
+        .array(
+            users.map { user in
+                ["id": .string(user.id), "name": .string(user.name), "phone_number": .string(user.phoneNumber)]
+            })
     }
 }

@@ -1,11 +1,11 @@
-import HTTPServer
+package import HTTPServer
 import HTTPTypes
 import Primitives
 
 extension CarrierSite {
     /// Whether it has the fault with a name of these two parts, if there is one.
     func has(_ prefix: String, _ defect: String) -> Bool {
-        CarrierSimulator.Fault(rawValue: prefix + defect).map(has) ?? false
+        CarrierSimulator.Fault(named: prefix + defect).map(has) ?? false
     }
 
     /// Applies the faults in which an endpoint does not look at the request: waits if the endpoint is slow, then
@@ -49,5 +49,25 @@ extension CarrierSite {
         if has(.parExpired) { members["expires_in"] = 0 }
         if has(.parHuge) { members["padding"] = .string(String(repeating: "p", count: 2 << 20)) }
         return .json(members, status: has(.parStatus200) ? .ok : .created)
+    }
+}
+
+extension CarrierSimulator {
+    /// Edits of a carrier's messages for which there is no ``Fault``. They apply in order, after the faults.
+    package struct Tampering: Sendable {
+        package typealias Edit<Value> = @Sendable (inout Value) -> Void
+
+        /// Edits of the ID token before it is signed.
+        package var idTokens: [Edit<TokenDraft>] = []
+        /// Edits of the ID token's compact form.
+        package var compactForms: [Edit<String>] = []
+        /// Edits of the object of a successful response: metadata, key set, tokens or claims.
+        package var objects: [RequestLog.Endpoint: [Edit<JSONMembers>]] = [:]
+        /// Edits of the metadata that the discovery service has of the carrier. The carrier's own stays as it is.
+        package var brokerMetadata: [Edit<JSONMembers>] = []
+        /// Edits of any response of an endpoint.
+        package var responses: [RequestLog.Endpoint: [Edit<Response>]] = [:]
+
+        package init() {}
     }
 }

@@ -142,7 +142,7 @@ struct OperatorAPI: Sendable {
         return (String(words[1]), token.grant, verifier)
     }
 
-    /// The JSON object of a call; an empty one if it has no content and `isOptional`.
+    /// The JSON object of a call.
     static func object(of request: Request) throws(OperatorAPIError) -> JSONObject {
         guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") ?? false,
             let object = (try? JSONValue(parsing: request.body))?.object

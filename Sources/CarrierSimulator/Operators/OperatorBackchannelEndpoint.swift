@@ -19,12 +19,9 @@ struct OperatorBackchannelEndpoint: Sendable {
             guard let profile = site.carrier.operatorProfile, profile.acceptsBackchannel
             else { throw Refusal("unauthorized_client", "The operator has no backchannel authentication.") }
             try form.requireUniqueNames()
-            guard form["client_assertion"].map(ReceivedJWS.hasLifetimeOfProfile) ?? true
-            else { throw Refusal.invalidClient("The client_assertion's exp is more than 300 seconds after its iat.") }
-            let client = try ClientAuthenticator(
-                simulator: simulator, site: site, endpoint: site.backchannelEndpoint,
-                audiences: site.assertionAudiences(at: site.backchannelEndpoint)
-            ).client(of: request, form: form)
+            let authenticator = ClientAuthenticator(simulator, operator: site, endpoint: site.backchannelEndpoint)
+            try authenticator.checkLifetime(form)
+            let client = try authenticator.client(of: request, form: form)
             let id = simulator.random.token(bytes: 24)
             let started = try started(form, client, site, profile)
             simulator.withState { $0.operators.backchannelRequests.put(started, for: id) }

@@ -14,13 +14,7 @@ struct OperatorControls: Sendable {
             [
                 "name": .string(carrier.mccmnc), "title": .string(carrier.name),
                 "mccmncs": .texts(carrier.operatorProfile?.mccmncs ?? []),
-                "users": .array(
-                    carrier.users.map { user in
-                        [
-                            "id": .string(user.id), "name": .string(user.name),
-                            "phone_number": .string(user.phoneNumber),
-                        ]
-                    }),
+                "users": carrier.listedUsers,
             ]
         }
         return .json(["device": .string(simulator.device.text), "operators": .array(operators)])
@@ -76,5 +70,50 @@ struct OperatorControls: Sendable {
         let time = simulator.clock.now().advanced(bySeconds: -hours * 3600)
         simulator.setSIMHistory(.changed(at: time), of: user.id, at: site.mccmnc)
         return .json(["user": .string(user.id), "changed_at": .string(UTCTime.text(time))])
+    }
+}
+
+extension CarrierSimulator {
+    /// The routes of operators with CAMARA's APIs.
+    func addOperators(to router: inout Router) {
+        let root = "/operators/{mccmnc}"
+        router.get(root + "/.well-known/openid-configuration", Self.json(respondWithOperatorMetadata))
+        let authorization = OperatorAuthorizationEndpoint(simulator: self)
+        router.get(root + "/authorize", Self.page(authorization.respond))
+        router.post(root + "/authorize", Self.page(authorization.respond))
+        router.post(root + "/token", OperatorTokenEndpoint(simulator: self).respond)
+        router.get(root + "/jwks", respondWithKeys)
+        let backchannel = OperatorBackchannelEndpoint(simulator: self)
+        router.post(root + "/bc-authorize", backchannel.start)
+        let numbers = NumberVerificationEndpoints(simulator: self)
+        router.get(root + "/api/number-verification/v2/device-phone-number", numbers.share)
+        router.post(root + "/api/number-verification/v2/verify", numbers.verify)
+        let swaps = SIMSwapEndpoints(simulator: self)
+        router.post(root + "/api/sim-swap/v2/check", swaps.check)
+        router.post(root + "/api/sim-swap/v2/retrieve-date", swaps.retrieveDate)
+        router.post(root + "/api/telco-finder/v1/search", TelcoFinderEndpoint(simulator: self).search)
+        addFaults(below: root, to: &router)
+        addOperatorControls(below: root, to: &router)
+    }
+
+    private func addOperatorControls(below root: String, to router: inout Router) {
+        let controls = OperatorControls(simulator: self)
+        router.post(root + "/operator-tokens", Self.shared(controls.makeToken))
+        router.post(root + "/sim-changes", Self.json(controls.changeSIM))
+        BackchannelControls(simulator: self).add(below: root + "/bc-authorize", to: &router)
+        router.get("/demo/device", Self.shared(controls.showDevice))
+        router.post("/demo/device", Self.shared(controls.setDevice))
+        router.get("/device") { controls.showPage($0) }
+        router.post("/device", Self.page(controls.choose))
+    }
+
+    /// `GET {issuer}/.well-known/openid-configuration`.
+    private func respondWithOperatorMetadata(_ request: Request) async throws -> Response {
+        try await serve(.configuration, request, faults: "discovery-") { site in
+            guard let profile = site.carrier.operatorProfile
+            else { throw Refusal("not_found", "It is no operator.", status: .notFound) }
+            let document = site.edited(OperatorMetadata.document(of: site, profile), at: .discovery)
+            return .json(document, cacheControl: "max-age=3600")
+        }
     }
 }

@@ -43,9 +43,8 @@ struct OperatorTokenEndpoint: Sendable {
         guard let profile = site.carrier.operatorProfile else { throw .invalidRequest("It is no operator.") }
         switch form["grant_type"] {
         case "authorization_code":
-            try checkLifetime(form)
-            let authenticator = ClientAuthenticator(
-                simulator: simulator, site: site, audiences: site.assertionAudiences(at: site.tokenEndpoint))
+            let authenticator = ClientAuthenticator(simulator, operator: site, endpoint: site.tokenEndpoint)
+            try authenticator.checkLifetime(form)
             let tokenRequest = try TokenRequest(request, form: form, authenticator: authenticator)
             let grant = try codes.redeem(tokenRequest, site: site, keyThumbprint: keyThumbprint)
             simulator.withState { $0.grants.update(tokenRequest.code) { $0.accessToken = accessToken } }
@@ -70,15 +69,9 @@ struct OperatorTokenEndpoint: Sendable {
     private func client(
         of request: Request, _ form: Parameters, _ site: CarrierSite
     ) throws(Refusal) -> CarrierSimulator.Client {
-        try checkLifetime(form)
-        return try ClientAuthenticator(
-            simulator: simulator, site: site, audiences: site.assertionAudiences(at: site.tokenEndpoint)
-        ).client(of: request, form: form)
-    }
-
-    private func checkLifetime(_ form: Parameters) throws(Refusal) {
-        guard form["client_assertion"].map(ReceivedJWS.hasLifetimeOfProfile) ?? true
-        else { throw .invalidClient("The client_assertion's exp is more than 300 seconds after its iat.") }
+        let authenticator = ClientAuthenticator(simulator, operator: site, endpoint: site.tokenEndpoint)
+        try authenticator.checkLifetime(form)
+        return try authenticator.client(of: request, form: form)
     }
 
     /// RFC 6749 section 4.4. The scope is required, and Number Verification needs a user.
@@ -122,13 +115,113 @@ struct OperatorTokenEndpoint: Sendable {
     }
 }
 
-extension ReceivedJWS {
-    /// Whether an assertion's `exp` is at most 300 seconds after its `iat`, if it has both (CAMARA Security and
-    /// Interoperability Profile, Client Authentication).
-    static func hasLifetimeOfProfile(_ text: String) -> Bool {
-        guard let assertion = ReceivedJWS(text, maximumBytes: maximumAssertionBytes),
+extension ClientAuthenticator {
+    /// Of an operator's endpoint.
+    init(_ simulator: CarrierSimulator, operator site: CarrierSite, endpoint: String) {
+        self.init(simulator: simulator, site: site, audiences: site.assertionAudiences(at: endpoint))
+    }
+
+    /// - Throws: `invalid_client` if an assertion's `exp` is more than 300 seconds after its `iat` (CAMARA Security and
+    ///   Interoperability Profile, Client Authentication). An assertion that lacks one of them is checked elsewhere.
+    func checkLifetime(_ form: Parameters) throws(Refusal) {
+        guard let text = form["client_assertion"],
+            let assertion = ReceivedJWS(text, maximumBytes: ReceivedJWS.maximumAssertionBytes),
             let issuedAt = assertion.claims["iat"]?.integer, let expiry = assertion.claims["exp"]?.integer
-        else { return true }
-        return expiry.subtractingReportingOverflow(issuedAt).partialValue <= 300
+        else { return }
+        guard expiry.subtractingReportingOverflow(issuedAt).partialValue <= 300
+        else { throw .invalidClient("The client_assertion's exp is more than 300 seconds after its iat.") }
+    }
+}
+
+/// JWTs as authorization grants (RFC 7523 section 2.1; CAMARA Security and Interoperability Profile, JWT Bearer Flow).
+extension OperatorTokenEndpoint {
+    /// The assertion authenticates the client, too.
+    func grantOfAssertion(_ form: Parameters, _ site: CarrierSite) throws(Refusal) -> OperatorGrant {
+        guard !form.has("scope")
+        else { throw .invalidRequest("The scope must be in the assertion, and not beside it.") }
+        guard let text = form["assertion"],
+            let assertion = ReceivedJWS(text, maximumBytes: ReceivedJWS.maximumAssertionBytes)
+        else { throw .invalidRequest("The assertion is not a signed JWT.") }
+        guard let client = assertion["iss"].flatMap({ simulator.clients[$0] }),
+            case .privateKeyJWT(let pem, let keyID) = client.authentication, keyID == nil || keyID == assertion.keyID,
+            assertion.isSigned(byKeyInPEM: pem)
+        else { throw .invalidClient("The assertion's iss or signature is not that of a client.") }
+        let seconds = simulator.clock.now().secondsSinceEpoch
+        // The profile names the endpoint, whatever client assertions may have.
+        guard assertion["aud"] == site.tokenEndpoint else { throw Self.invalid("aud is not the token endpoint") }
+        guard let issuedAt = assertion.claims["iat"]?.integer, issuedAt <= seconds + ReceivedJWS.clockSkew
+        else { throw Self.invalid("iat is missing or in the future") }
+        guard let expiry = assertion.claims["exp"]?.integer, seconds < expiry, expiry <= seconds + 300,
+            expiry - issuedAt <= 300
+        else { throw Self.invalid("exp is missing, past, or more than 300 seconds ahead") }
+        let scopes = try OperatorScopes(assertion["scope"])
+        guard let subject = assertion["sub"], ["tel:", "operatortoken:"].contains(where: subject.hasPrefix)
+        else { throw Self.invalid("sub is neither tel: nor operatortoken:") }
+        guard assertion.assertionID != nil,
+            ClientAuthenticator(simulator: simulator, site: site).recordID(of: assertion, client)
+        else { throw Self.invalid("jti is missing or was used before") }
+        if site.has(.operatorConsentRequired) { throw Self.invalid("subject has not consented") }
+        let (user, authentication) = try simulator.subscriber(
+            hintedBy: subject, at: site, or: Self.invalid("sub names no subscriber, or its token is used or expired"))
+        return OperatorGrant(
+            operatorName: site.mccmnc, clientID: client.id, scopes: scopes.names, subscriber: user,
+            authentication: authentication, approvedAt: simulator.clock.now())
+    }
+
+    private static func invalid(_ fault: String) -> Refusal { Refusal("invalid_grant", "The assertion's \(fault).") }
+}
+
+/// The polls of backchannel authentication requests (CIBA Core sections 10.1 and 11).
+extension OperatorTokenEndpoint {
+    func grantOfPoll(
+        _ form: Parameters, _ client: CarrierSimulator.Client, _ site: CarrierSite, now: Timestamp
+    ) throws(Refusal) -> Granted {
+        let id = try form.requestID()
+        let grant = try simulator.withState { state throws(Refusal) in
+            try state.operators.backchannelRequests.poll(
+                id, by: client.id, at: site, faults: OperatorBackchannelEndpoint.faults, now: now)
+        }
+        return Granted(grant: grant, requestID: id)
+    }
+}
+
+/// The scopes of operators with CAMARA's APIs.
+struct OperatorScopes: Sendable {
+    typealias Refusal = CarrierSimulator.Refusal
+
+    static let numberVerify = "number-verification:verify"
+    static let numberShare = "number-verification:device-phone-number:read"
+    static let simSwap = "sim-swap"
+    static let simSwapCheck = "sim-swap:check"
+    static let simSwapDate = "sim-swap:retrieve-date"
+    static let telcoFinder = "telcofinder"
+
+    static let ofNumberVerification = [numberVerify, numberShare]
+    static let known =
+        ["openid", "offline_access"] + ofNumberVerification + [simSwap, simSwapCheck, simSwapDate, telcoFinder]
+
+    let names: [String]
+
+    var hasNumberVerification: Bool { names.contains(where: Self.ofNumberVerification.contains) }
+
+    /// The scopes of a space-separated list with exactly one purpose (CAMARA Security and Interoperability Profile,
+    /// Purpose as a scope).
+    /// - Throws: `invalid_scope`.
+    init(_ text: String?) throws(Refusal) {
+        let names = (text ?? "").split(separator: " ").map(String.init)
+        guard !names.isEmpty else { throw Refusal("invalid_scope", "There is no scope.") }
+        guard Set(names).count == names.count else { throw Refusal("invalid_scope", "A scope occurs twice.") }
+        // Telco Finder is no CAMARA API, and has no purposes.
+        guard names != [Self.telcoFinder] else {
+            self.names = names
+            return
+        }
+        let purposes = names.filter { $0.hasPrefix("dpv:") }
+        guard names.allSatisfy({ Self.known.contains($0) || $0.hasPrefix("dpv:") })
+        else { throw Refusal("invalid_scope", "A scope is unknown.") }
+        guard purposes.count == 1, let purpose = purposes.first,
+            purpose.utf8.dropFirst(4).count > 0, purpose.dropFirst(4).allSatisfy({ $0.isASCII && $0.isLetter })
+        else { throw Refusal("invalid_scope", "There must be exactly one purpose, in the form dpv:PurposeOfDPV.") }
+        self.names = names
     }
 }

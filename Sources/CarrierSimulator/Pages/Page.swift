@@ -82,3 +82,65 @@ enum RefusalPage {
             """)
     }
 }
+
+/// Markup. Interpolated text is escaped; interpolated markup is not.
+///
+/// ```swift
+/// let greeting: HTML = "<p>Hello, \(name)</p>"
+/// ```
+struct HTML: Sendable {
+    private(set) var source: String
+
+    /// The text with character references in place of the characters that have a meaning in text or attributes.
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        result.reserveCapacity(text.utf8.count)
+        for character in text.unicodeScalars {
+            switch character {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            default: result.unicodeScalars.append(character)
+            }
+        }
+        return result
+    }
+}
+
+extension HTML: ExpressibleByStringInterpolation {
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var source = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) {
+            source.reserveCapacity(literalCapacity + interpolationCount * 16)
+        }
+
+        mutating func appendLiteral(_ literal: String) { source += literal }
+        mutating func appendInterpolation(_ text: String) { source += HTML.escaped(text) }
+        mutating func appendInterpolation(_ html: HTML) { source += html.source }
+        mutating func appendInterpolation(_ parts: [HTML]) { for part in parts { source += part.source } }
+    }
+
+    init(stringLiteral source: String) { self.source = source }
+    init(stringInterpolation: StringInterpolation) { source = stringInterpolation.source }
+}
+
+/// The page whose form takes the authorization response to the relying party (OAuth 2.0 Form Post Response Mode). A
+/// real provider's script sends it at once; here a person does.
+enum FormPostPage {
+    static func html(_ response: Parameters, to redirectURI: String, site: CarrierSite) -> HTML {
+        Page.html(
+            title: "Sign in with \(site.carrier.name)", of: .of(site.carrier),
+            """
+            <h1>Back to the app</h1>
+            <form method="post" action="\(redirectURI)">
+            \(Page.hiddenFields(response))
+            <div class="actions">
+            <button class="primary" type="submit">Continue</button>
+            </div>
+            </form>
+            """)
+    }
+}

@@ -1,3 +1,5 @@
+import HTTPServer
+
 /// The pages of a ``PhoneCode``, on the waiting device and on the phone.
 enum PhoneCodePage {
     static func waiting(_ code: PhoneCode) -> HTML {
@@ -77,4 +79,28 @@ enum PhoneCodePage {
             <p>You can close this page.</p>
             """)
     }
+}
+
+/// The script of the page that waits for the phone. A page that reloads itself makes people lose their place (WCAG 2.2,
+/// 2.2.1), so the script asks, and reloads the page only after the phone has responded.
+enum PhoneCodeScript {
+    static let path = "/waiting.js"
+
+    static var response: Response { .asset(text, type: "text/javascript") }
+
+    private static let text = """
+        const state = location.pathname + "/state";
+
+        async function look() {
+          try {
+            if ((await (await fetch(state)).json()).state !== "pending") return location.reload();
+          } catch {
+            // The simulator may be starting again.
+          }
+          setTimeout(look, 1500);
+        }
+
+        look();
+
+        """
 }

@@ -1,14 +1,8 @@
 import HTTPServer
-import HTTPTypes
 
 /// The style sheet of the pages, light and dark.
 enum StyleSheet {
-    static var response: Response {
-        Response(
-            status: .ok,
-            headers: [.contentType: "text/css; charset=utf-8", .cacheControl: "max-age=300"],
-            body: Array(text.utf8))
-    }
+    static var response: Response { .asset(text, type: "text/css") }
 
     private static let text = """
         :root {

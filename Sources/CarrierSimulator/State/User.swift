@@ -1,3 +1,6 @@
+import Crypto
+import Primitives
+
 extension CarrierSimulator {
     /// A user of a carrier, and what the carrier knows about them.
     public struct User: Sendable, Hashable {
@@ -58,5 +61,48 @@ extension CarrierSimulator {
                 phoneNumber: "+12025550187", streetAddress: "22 Mill Lane", locality: "Riverton", region: "WY",
                 postalCode: "82501", birthdate: "1991-11-02", last4Social: "9318"),
         ]
+    }
+}
+
+extension CarrierSimulator {
+    /// The account that a user had with another carrier. The present carrier holds a port token of that carrier for
+    /// each client, and shows it in the ID token's `aka`.
+    public struct FormerAccount: Sendable, Hashable {
+        /// The network code of the former carrier.
+        public var mccmnc: String
+        /// The user's id at the former carrier.
+        public var userID: String
+        /// How many seconds ago the former carrier signed the port token.
+        public var age: Int64
+
+        /// An account that a user had with a former carrier.
+        public init(mccmnc: String, userID: String, age: Int64 = 86_400) {
+            self.mccmnc = mccmnc
+            self.userID = userID
+            self.age = age
+        }
+    }
+
+    /// Moves a user from one carrier to another, where the user of this id shows a port token from now on. Unknown
+    /// network codes and users change nothing.
+    public func port(user id: String, from former: String, to present: String, age: Int64 = 86_400) {
+        update(present) { carrier in
+            guard let index = carrier.users.firstIndex(where: { $0.id == id }) else { return }
+            carrier.users[index].formerAccounts.append(FormerAccount(mccmnc: former, userID: id, age: age))
+        }
+    }
+}
+
+/// Subject identifiers in the form of ZenKey's carriers: `mccmnc-` and an opaque part that differs for each client
+/// (pairwise, OpenID Connect Core section 8.1).
+enum Subject {
+    static func identifier(mccmnc: String, clientID: String, userID: String) -> String {
+        var hash = SHA256()
+        for part in [mccmnc, clientID, userID] {
+            hash.update(data: Array(part.utf8))
+            // A byte that never occurs in UTF-8 separates the parts.
+            hash.update(data: [0xFF])
+        }
+        return "\(mccmnc)-\(Base64URL.encode(Array(hash.finalize()).prefix(16)))"
     }
 }

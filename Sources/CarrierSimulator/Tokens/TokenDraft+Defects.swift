@@ -17,7 +17,7 @@ extension TokenDraft {
     /// Applies the carrier's faults whose names begin with `prefix`, ordered by name so that the result does not depend
     /// on the order of a set.
     mutating func apply(_ faults: Set<CarrierSimulator.Fault>, prefix: String, _ context: DefectContext) {
-        for name in faults.map(\.rawValue).filter({ $0.hasPrefix(prefix) }).sorted() {
+        for name in faults.map(\.name).filter({ $0.hasPrefix(prefix) }).sorted() {
             apply(String(name.dropFirst(prefix.count)), context)
         }
     }

@@ -103,3 +103,69 @@ struct AuthorizationRequest: Sendable {
         return user
     }
 }
+
+/// Where the authorization response goes, and the request's values that it repeats.
+struct ReturnAddress: Sendable {
+    let redirectURI: String
+    let state: String?
+    let correlationID: String?
+    var clientID = ""
+    /// Whether the response is a signed JWT (JARM).
+    var isSigned = false
+    /// Whether the browser posts it with a form (OAuth 2.0 Form Post Response Mode).
+    var isForm = false
+}
+
+/// Why an authorization request was refused, and where the error goes.
+enum AuthorizationFailure: Error, Sendable {
+    /// The client or its redirect URI is not trusted: the browser shows the error (RFC 6749 section 4.1.2.1).
+    case shown(CarrierSimulator.Refusal)
+    /// A redirect carries the error to the relying party.
+    case returned(CarrierSimulator.Refusal, ReturnAddress)
+
+    var refusal: CarrierSimulator.Refusal {
+        switch self {
+        case .shown(let refusal), .returned(let refusal, _): refusal
+        }
+    }
+}
+
+/// The scopes of carriers.
+enum Scopes {
+    /// ZenKey's names, each with the text of the consent page.
+    static let known: [(name: String, meaning: String)] = [
+        ("openid", "Proof that it is you"),
+        ("name", "Your name"),
+        ("profile", "Your name"),
+        ("email", "Your e-mail address"),
+        ("phone", "Your phone number"),
+        ("address", "Your postal address"),
+        ("birthdate", "Your date of birth"),
+        ("postal_code", "Your postal code"),
+        ("last_4_social", "The end of your social security number"),
+        ("proofing", "Whether your carrier has checked who you are"),
+        ("is_adult", "Whether you are an adult"),
+        ("is_adult_18", "Whether you are 18 or older"),
+        ("is_adult_21", "Whether you are 21 or older"),
+        ("is_over_13", "Whether you are 13 or older"),
+    ]
+
+    static var names: [String] { known.map(\.name) }
+
+    static func meaning(of scope: String) -> String { known.first { $0.name == scope }?.meaning ?? scope }
+
+    /// The scopes of a space-separated list, each once.
+    /// - Parameter ofOpenID: Whether only the known scopes are allowed; a provider without ID tokens allows any.
+    /// - Throws: `invalid_scope` if `openid` is missing or a scope is unknown.
+    static func parse(_ text: String, ofOpenID: Bool) throws(CarrierSimulator.Refusal) -> [String] {
+        var scopes: [String] = []
+        for scope in text.split(separator: " ").map(String.init) where !scopes.contains(scope) {
+            guard !ofOpenID || names.contains(scope) else { throw .init("invalid_scope", "A scope is unknown.") }
+            scopes.append(scope)
+        }
+        guard !ofOpenID || scopes.contains("openid") else {
+            throw .init("invalid_scope", "The scope must contain openid.")
+        }
+        return scopes
+    }
+}

@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import Primitives
 
 extension Response {
     static func json(
@@ -8,6 +9,13 @@ extension Response {
         Response(
             status: status, headers: [.contentType: "application/json", .cacheControl: cacheControl],
             body: object.serialized)
+    }
+
+    /// A style sheet or script of the pages.
+    static func asset(_ text: String, type: String) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "\(type); charset=utf-8", .cacheControl: "max-age=300"],
+            body: Array(text.utf8))
     }
 
     /// An HTML page. It loads only its own style sheet and script, sends no referrer and cannot be framed.
@@ -45,5 +53,56 @@ extension Response {
         else { return response }
         response.headers[.accessControlAllowOrigin] = origin
         return response
+    }
+}
+
+extension CarrierSimulator {
+    /// An OAuth error of the simulator (RFC 6749 sections 4.1.2.1 and 5.2).
+    public struct Refusal: Error, Sendable {
+        /// The `error`, such as `invalid_request` or `invalid_grant`.
+        public let code: String
+        /// The `error_description`. Repeats nothing of the request.
+        public let reason: String
+
+        var status: HTTPResponse.Status = .badRequest
+        /// The nonce that the next DPoP proof must have.
+        var nonce: String?
+
+        init(_ code: String, _ reason: String, status: HTTPResponse.Status = .badRequest) {
+            self.code = code
+            self.reason = reason
+            self.status = status
+        }
+
+        static func invalidRequest(_ reason: String, status: HTTPResponse.Status = .badRequest) -> Refusal {
+            Refusal("invalid_request", reason, status: status)
+        }
+
+        static func invalidRequestURI(_ reason: String) -> Refusal { Refusal("invalid_request_uri", reason) }
+
+        static func invalidClient(_ reason: String) -> Refusal {
+            Refusal("invalid_client", reason, status: .unauthorized)
+        }
+
+        static let invalidToken = Refusal(
+            "invalid_token", "The access token is missing, unknown, expired or revoked.", status: .unauthorized)
+
+        /// An object of `error` and `error_description`, with the challenge of RFC 6749 section 5.2 or RFC 6750
+        /// section 3.
+        var response: Response {
+            var response = Response.json(
+                ["error": .string(code), "error_description": .string(reason)], status: status)
+            switch code {
+            case "invalid_client": response.headers[.wwwAuthenticate] = "Basic realm=\"token\""
+            case "invalid_token": response.headers[.wwwAuthenticate] = "Bearer error=\"invalid_token\""
+            case "invalid_dpop_proof" where status == .unauthorized, "use_dpop_nonce" where status == .unauthorized:
+                response.headers[.wwwAuthenticate] = "Bearer, DPoP algs=\"ES256\", error=\"\(code)\""
+            default: break
+            }
+            if let nonce { response.headers[DPoPVerifier.nonceField] = nonce }
+            return response
+        }
+
+        var page: Response { .page(RefusalPage.html(self), status: status) }
     }
 }

@@ -130,7 +130,7 @@ struct RefreshTests {
         provider.simulator.update("meetings") { $0.refreshTokenGrace = 0 }
         #expect(try error(try await refresh(next)) == "invalid_grant")
         let own = CarrierSimulator.Fault.allCases.filter { fault in
-            ["refresh-", "resource-"].contains(where: fault.rawValue.hasPrefix)
+            ["refresh-", "resource-"].contains(where: fault.name.hasPrefix)
         }
         #expect(Set(own) == Set(Self.faults.map(\.fault) + [.refreshInvalidGrant, .refreshLate]))
     }

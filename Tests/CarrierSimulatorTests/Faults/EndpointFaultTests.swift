@@ -8,7 +8,7 @@ import Testing
 struct EndpointFaultCase: Sendable, CustomTestStringConvertible {
     let fault: CarrierSimulator.Fault
     let shows: @Sendable (Response) throws -> Bool
-    var testDescription: String { fault.rawValue }
+    var testDescription: String { fault.name }
 
     init(_ fault: CarrierSimulator.Fault, _ shows: @escaping @Sendable (Response) throws -> Bool) {
         self.fault = fault
@@ -219,7 +219,7 @@ struct EndpointFaultTests {
             + ProviderBackchannelTests.faults
         // Migration tests cover the faults of port tokens, resource tests those of resources, operators' tests theirs.
         let own = CarrierSimulator.Fault.allCases.filter { fault in
-            !["port-token-", "refresh-", "resource-", "operator-"].contains(where: fault.rawValue.hasPrefix)
+            !["port-token-", "refresh-", "resource-", "operator-"].contains(where: fault.name.hasPrefix)
         }
         #expect(Set(tested) == Set(own))
         #expect(tested.count == own.count)

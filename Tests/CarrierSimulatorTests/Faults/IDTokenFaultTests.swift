@@ -19,7 +19,7 @@ struct Issued {
 struct IDTokenFaultCase: Sendable, CustomTestStringConvertible {
     let fault: CarrierSimulator.Fault
     let shows: @Sendable (Issued) throws -> Bool
-    var testDescription: String { fault.rawValue }
+    var testDescription: String { fault.name }
 
     init(_ fault: CarrierSimulator.Fault, _ shows: @escaping @Sendable (Issued) throws -> Bool) {
         self.fault = fault

@@ -103,7 +103,7 @@ struct OperatorFaultTests {
         var refused = Refused(200, nil)
         /// A part of the response's content.
         var content = ""
-        var testDescription: String { fault.rawValue }
+        var testDescription: String { fault.name }
     }
 
     private static let share = "/number-verification/v2/device-phone-number"
@@ -196,7 +196,7 @@ struct OperatorFaultTests {
         let tested =
             Self.authorizationFaults + Self.pollFaults.map(\.fault) + Self.cases.map(\.fault) + Self.slow.map(\.fault)
             + [.operatorOtherCorrelator, .operatorNumberRecycled, .operatorNeighbourIssuer]
-        let own = Fault.allCases.filter { $0.rawValue.hasPrefix("operator-") }
+        let own = Fault.allCases.filter { $0.name.hasPrefix("operator-") }
         #expect(Set(tested) == Set(own))
         #expect(tested.count == own.count)
     }

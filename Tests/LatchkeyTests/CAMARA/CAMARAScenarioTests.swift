@@ -86,7 +86,7 @@ import Testing
         ])
     func unusable(_ name: String, _ error: String) async throws {
         try await NumberWalk.with { walk in
-            let fault = try #require(CarrierSimulator.Fault(rawValue: name))
+            let fault = try #require(CarrierSimulator.Fault(named: name))
             walk.set([fault])
             try await walk.expect(error, after: .devicePhoneNumber)
         }

@@ -36,7 +36,7 @@ import Testing
         /// A text of the capsule.
         var shows = ""
 
-        var testDescription: String { "\(way) \(fault?.rawValue ?? "")" }
+        var testDescription: String { "\(way) \(fault?.name ?? "")" }
     }
 
     private static let operatorRows: [OperatorRow] = [
@@ -114,7 +114,7 @@ import Testing
         var check: String?
         var operation = "end"
 
-        var testDescription: String { "\(fault?.rawValue ?? "") \(code) \(providerCode ?? "")" }
+        var testDescription: String { "\(fault?.name ?? "") \(code) \(providerCode ?? "")" }
     }
 
     private static let backchannelRows: [BackchannelRow] = [

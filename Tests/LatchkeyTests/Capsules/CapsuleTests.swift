@@ -20,7 +20,7 @@ import Testing
         /// A text of the capsule.
         let shows: String
 
-        var testDescription: String { fault.rawValue }
+        var testDescription: String { fault.name }
     }
 
     private static let rows: [Row] = [

@@ -14,7 +14,7 @@ import Testing
         let area: String?
         /// A text that the output must contain.
         let says: String
-        var testDescription: String { fault?.rawValue ?? "no fault" }
+        var testDescription: String { fault?.name ?? "no fault" }
 
         init(_ fault: Fault?, _ area: String?, _ says: String) {
             self.fault = fault

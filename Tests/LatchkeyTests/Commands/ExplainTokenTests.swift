@@ -13,7 +13,7 @@ import Testing
         let fault: Fault?
         /// The names of the checks that must fail; empty for a token that must be accepted.
         let fails: [String]
-        var testDescription: String { fault?.rawValue ?? "no fault" }
+        var testDescription: String { fault?.name ?? "no fault" }
 
         init(_ fault: Fault?, _ fails: String...) {
             self.fault = fault

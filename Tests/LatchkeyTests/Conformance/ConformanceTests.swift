@@ -54,7 +54,7 @@ import Testing
             // APIs have scenarios of their own.
             !used.union(ofProviders).contains(fault)
                 && !["refresh-", "resource-", "request-object-", "jarm-", "client-assertion-", "ciba-", "operator-"]
-                    .contains(where: fault.rawValue.hasPrefix)
+                    .contains(where: fault.name.hasPrefix)
         }
         #expect(missing.isEmpty)
     }

@@ -77,7 +77,7 @@ struct BackchannelPollTests {
         }
 
         init(_ fault: Fault, _ status: Int, _ error: String) {
-            (what, self.fault, self.status, self.error) = (fault.rawValue, fault, status, error)
+            (what, self.fault, self.status, self.error) = (fault.name, fault, status, error)
         }
     }
 

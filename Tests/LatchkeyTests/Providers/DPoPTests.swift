@@ -116,7 +116,7 @@ import Testing
         let fault: CarrierSimulator.Fault
         let tokenRequests: Int
         let says: String
-        var testDescription: String { fault.rawValue }
+        var testDescription: String { fault.name }
     }
 
     @Test(

@@ -139,7 +139,7 @@ import Testing
     struct Failure: Sendable, CustomTestStringConvertible {
         let fault: CarrierSimulator.Fault
         let error: String
-        var testDescription: String { fault.rawValue }
+        var testDescription: String { fault.name }
     }
 
     @Test(

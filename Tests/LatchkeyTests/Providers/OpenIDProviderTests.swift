@@ -149,7 +149,7 @@ import Testing
         let error: String
         /// Whether the code was posted.
         var isPosted = true
-        var testDescription: String { fault.rawValue }
+        var testDescription: String { fault.name }
     }
 
     @Test(

@@ -124,7 +124,7 @@ import Testing
         let fault: CarrierSimulator.Fault
         let error: String
         let says: String
-        var testDescription: String { fault.rawValue }
+        var testDescription: String { fault.name }
 
         init(_ fault: CarrierSimulator.Fault, _ error: String, _ says: String) {
             self.fault = fault

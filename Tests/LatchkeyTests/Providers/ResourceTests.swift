@@ -202,7 +202,7 @@ import Testing
         let error: String
         /// Whether the access token has expired before.
         var isExpired = false
-        var testDescription: String { fault.rawValue }
+        var testDescription: String { fault.name }
     }
 
     @Test(

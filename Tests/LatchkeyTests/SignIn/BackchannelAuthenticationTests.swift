@@ -110,7 +110,7 @@ import Testing
         /// 200 with a token, or 200 without one while the sign-in is pending.
         var poll = 200
         var isSignedIn = false
-        var testDescription: String { fault.rawValue }
+        var testDescription: String { fault.name }
     }
 
     private static func down(_ fault: Fault, _ status: Int) -> Row { Row(fault: fault, start: status) }

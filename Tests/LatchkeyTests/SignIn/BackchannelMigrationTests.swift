@@ -81,7 +81,7 @@ import Testing
 
     @Test(
         "An invalid port token moves no account and is no error for the user",
-        arguments: Fault.allCases.filter { $0.rawValue.hasPrefix("port-token-") })
+        arguments: Fault.allCases.filter { $0.name.hasPrefix("port-token-") })
     func badPortToken(fault: Fault) async throws {
         let moves = [.portTokenNotInArray, .portTokenAmongJunk].contains(fault)
         try await moving { harness, before in

@@ -98,11 +98,11 @@ import Testing
     struct Row: Sendable, CustomTestStringConvertible {
         let fault: Fault
         var moves = false
-        var testDescription: String { fault.rawValue }
+        var testDescription: String { fault.name }
     }
 
     static let rows: [Row] =
-        Fault.allCases.filter { $0.rawValue.hasPrefix("port-token-") }.map { fault in
+        Fault.allCases.filter { $0.name.hasPrefix("port-token-") }.map { fault in
             Row(fault: fault, moves: [.portTokenNotInArray, .portTokenAmongJunk].contains(fault))
         }
 

@@ -200,7 +200,7 @@ struct TransactionRefusal: Sendable, CustomTestStringConvertible {
 
     private static func idToken(_ check: String, _ faults: CarrierSimulator.Fault...) -> Self {
         Self(
-            testDescription: faults.map(\.rawValue).joined(), status: 401, error: "invalid_id_token",
+            testDescription: faults.map(\.name).joined(), status: 401, error: "invalid_id_token",
             type: "unknownError", says: "(\(check))", tokenPosts: 1, faults: Set(faults))
     }
 
@@ -246,7 +246,7 @@ struct TransactionRefusal: Sendable, CustomTestStringConvertible {
         _ fault: CarrierSimulator.Fault, _ status: Int, _ error: String, _ type: String, tokenPosts: Int
     ) -> Self {
         Self(
-            testDescription: fault.rawValue, status: status, error: error, type: type, says: "",
+            testDescription: fault.name, status: status, error: error, type: type, says: "",
             tokenPosts: tokenPosts, faults: [fault])
     }
 

@@ -18,3 +18,14 @@ public final class ManualClock: Sendable {
     /// The clock for the code under test.
     public var wallClock: WallClock { WallClock { self.now } }
 }
+
+/// An uptime that a test advances.
+public final class ManualUptime: Sendable {
+    private let now = Mutex(Duration.zero)
+
+    public init() {}
+
+    public func advance(by duration: Duration) { now.withLock { $0 += duration } }
+
+    public var uptime: Uptime { Uptime { self.now.withLock { $0 } } }
+}

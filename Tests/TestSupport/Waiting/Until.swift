@@ -1,3 +1,5 @@
+import Foundation
+
 /// A condition did not become true in time.
 public struct TooLate: Error {
     public let seconds: Int
@@ -12,4 +14,18 @@ public func until(_ isSo: () async throws -> Bool) async throws {
         guard ContinuousClock.now < end else { throw TooLate(seconds: seconds) }
         try await Task.sleep(for: .milliseconds(5))
     }
+}
+
+/// How much longer than usual tests wait before they give up.
+public enum Patience {
+    /// 1, or what the environment variable `LATCHKEY_TEST_PATIENCE` says: programs with a sanitizer are several times
+    /// slower.
+    public static let factor = max(1, environment["LATCHKEY_TEST_PATIENCE"].flatMap { Int($0) } ?? 1)
+
+    /// The sanitizers' variables, for programs that get no other environment.
+    public static let sanitizerOptions = environment.filter {
+        ["ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"].contains($0.key)
+    }
+
+    private static let environment = ProcessInfo.processInfo.environment
 }

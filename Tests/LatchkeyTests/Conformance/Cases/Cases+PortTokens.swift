@@ -6,9 +6,9 @@ import Testing
 extension ConformanceCases {
     static let portTokens: [ConformanceCase] =
         [.ok("port-token", .steps(migrate(moves: true)))]
-        + CarrierSimulator.Fault.allCases.filter { $0.rawValue.hasPrefix("port-token-") }.map { fault in
+        + CarrierSimulator.Fault.allCases.filter { $0.name.hasPrefix("port-token-") }.map { fault in
             let isRight = [.portTokenNotInArray, .portTokenAmongJunk].contains(fault)
-            return .ok(fault.rawValue, .fault(fault), .steps(migrate(moves: isRight)))
+            return .ok(fault.name, .fault(fault), .steps(migrate(moves: isRight)))
         }
 
     /// A user of another carrier moves to the case's.

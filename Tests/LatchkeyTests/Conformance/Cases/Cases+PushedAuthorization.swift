@@ -33,7 +33,7 @@ extension ConformanceCases {
             .par500, .parSlow, .parNotJSON, .parRedirect, .parInvalidClient, .parInvalidRequest, .parStatus200,
             .parMissingRequestURI, .parControlCharacter, .parLongRequestURI, .parMissingExpiresIn, .parExpired,
             .parHuge,
-        ].map { fault in inVain(String(fault.rawValue.dropFirst("par-".count)), .fault(fault)) }
+        ].map { fault in inVain(String(fault.name.dropFirst("par-".count)), .fault(fault)) }
 
     /// The browser is never sent to the carrier with the request in its URL.
     private static func inVain(_ name: String, _ changes: ConformanceCase.Change...) -> ConformanceCase {
