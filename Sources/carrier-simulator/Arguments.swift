@@ -62,9 +62,5 @@ struct FaultArgument: ExpressibleByArgument {
 
 /// The addresses that only this machine can reach.
 enum Loopback {
-    static func contains(_ host: String) -> Bool {
-        if host == "localhost" || host == "::1" { return true }
-        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
-        return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
-    }
+    static func contains(_ host: String) -> Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
 }

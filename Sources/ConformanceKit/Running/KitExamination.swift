@@ -1,4 +1,5 @@
 import CarrierSimulator
+import FoundationEssentials
 import Glibc
 import HTTPServer
 package import LatchkeyConfiguration
@@ -47,7 +48,7 @@ package enum KitExamination {
         } catch {
             result = .failure(error)
         }
-        remove(folder)
+        try? FileManager.default.removeItem(atPath: folder)
         await running.shutdown()
         return try result.get()
     }
@@ -99,19 +100,5 @@ package enum KitExamination {
         guard let path = template.withUnsafeMutableBufferPointer({ buffer in buffer.baseAddress.flatMap(mkdtemp) })
         else { throw KitFailure(.failed, "no folder can be made in \(parent); set TMPDIR to another one") }
         return String(cString: path)
-    }
-
-    /// Removes the folder and the files in it. It has no folders.
-    private static func remove(_ folder: String) {
-        if let entries = opendir(folder) {
-            while let entry = readdir(entries) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                if name != ".", name != ".." { unlink("\(folder)/\(name)") }
-            }
-            closedir(entries)
-        }
-        rmdir(folder)
     }
 }

@@ -14,23 +14,19 @@ package struct KitObservation: Sendable, Hashable {
     /// The `error_description` of the response; nil if there is none.
     package let description: String?
 
-    init(_ answer: KitBrowser.Answer) {
+    /// - Parameter issuer: For a start, which is accepted if it sends the browser to this provider; otherwise nil.
+    init(_ answer: KitBrowser.Answer, startAt issuer: String? = nil) {
         let told = answer.parameters
         status = answer.status
         error = answer["error"] ?? told["error"]
         description = answer["error_description"] ?? told["error_description"]
+        if let issuer {
+            isAccepted = answer.status == 303 && answer.location.hasPrefix(issuer)
+            return
+        }
         let mayRegister = ["user_not_registered", "unlinked_user"].contains(answer["error"] ?? "")
         let isBack = answer.status == 303 && ["success", "partial"].contains(told["status"] ?? "")
         isAccepted = answer.status == 200 && answer.body?["token"] != nil || mayRegister || isBack
-    }
-
-    /// A start that sends the browser to the provider is accepted.
-    init(start answer: KitBrowser.Answer, at issuer: String) {
-        let told = answer.parameters
-        status = answer.status
-        error = answer["error"] ?? told["error"]
-        description = answer["error_description"] ?? told["error_description"]
-        isAccepted = answer.status == 303 && answer.location.hasPrefix(issuer)
     }
 }
 
@@ -72,9 +68,9 @@ struct KitRun: Sendable {
         let issuer = browser.simulator.baseURL ?? ""
         switch row.twist {
         case .startAtUnregisteredURI:
-            return KitObservation(start: try await browser.start(at: KitTarget.unknownURI), at: issuer)
+            return KitObservation(try await browser.start(at: KitTarget.unknownURI), startAt: issuer)
         case .startWithoutChallenge:
-            return KitObservation(start: try await browser.start("ios", at: KitTarget.appURI), at: issuer)
+            return KitObservation(try await browser.start("ios", at: KitTarget.appURI), startAt: issuer)
         default: break
         }
         let started = try await browser.start()

@@ -219,11 +219,7 @@ struct KitTarget: Sendable {
         zenkey.clients = [client]
         zenkey.trustedIssuers.append("127.0.0.1")
         // Pinned as the operator's networks are.
-        zenkey.issuers =
-            zenkey.issuers.isEmpty
-            ? [:]
-            : Dictionary(
-                uniqueKeysWithValues: MCCMNC(network).map { [($0, issuer)] } ?? [])
+        if !zenkey.issuers.isEmpty, let network = MCCMNC(network) { zenkey.issuers = [network: issuer] }
     }
 
     private static let unserved = KitFailure(.failed, "the simulator has no address")
