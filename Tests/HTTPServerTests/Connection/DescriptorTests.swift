@@ -29,8 +29,9 @@ struct DescriptorTests {
                         await client.close()
                     }
                 }
-                // A connection that was reset may still wait to be accepted, and is closed only afterwards.
-                try await until { Descriptors.open().count == before }
+                // A connection that was reset may still wait to be accepted, and is closed only afterwards. A leak of one
+                // kind of connection would be 500; Dispatch may open some of its own meanwhile.
+                try await until { Descriptors.open().count < before + 50 }
                 #expect(try await live.reachesConnectionCount(0))
             }
         }
@@ -60,7 +61,7 @@ struct DescriptorTests {
                 let before = Descriptors.open().count
                 for number in 0..<400 { try await watch(number) }
                 #expect(try await live.reachesConnectionCount(0))
-                try await until { Descriptors.open().count == before }
+                try await until { Descriptors.open().count < before + 50 }
                 #expect(live.server.statistics.streams == 0)
             }
         }
