@@ -106,7 +106,7 @@ extension Provider {
     /// Whether users sign in there by backchannel authentication alone: no client has a redirect URI to which a browser
     /// could come back.
     package var usesBackchannelOnly: Bool {
-        openID?.backchannelTokenDeliveryMode != nil && allClients.allSatisfy(\.redirectURIs.isEmpty)
+        openID?.backchannelTokenDelivery.mode != nil && allClients.allSatisfy(\.redirectURIs.isEmpty)
     }
 
     /// The clients of all operators, or of the provider.
