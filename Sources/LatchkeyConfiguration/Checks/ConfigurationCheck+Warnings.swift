@@ -173,7 +173,7 @@ extension ConfigurationCheck {
     }
 
     private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        host == "localhost" || IPAddress(host)?.isLoopback ?? false
     }
 }
 
