@@ -8,7 +8,7 @@ enum ResponseTarget {
 
     private struct Reading {
         var parser: ResponseParser
-        var fault: ResponseFault?
+        var fault: ResponseError?
         /// How many of the bytes belong to the response.
         var used = 0
     }
@@ -29,7 +29,7 @@ enum ResponseTarget {
         _ bytes: [UInt8], with parser: ResponseParser, inPiecesOf size: Int
     ) -> Reading {
         var reading = Reading(parser: parser)
-        do throws(ResponseFault) {
+        do throws(ResponseError) {
             var start = 0
             while start < bytes.count {
                 let piece = Array(bytes[start..<min(bytes.count, start + size)])

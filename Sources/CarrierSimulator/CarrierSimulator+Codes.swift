@@ -21,7 +21,7 @@ extension CarrierSimulator {
         guard let site = withState({ $0.site(mccmnc) })
         else { throw .invalidRequest("The mccmnc is not one of this simulator's carriers.") }
         let request: AuthorizationRequest
-        do throws(AuthorizationFailure) {
+        do throws(AuthorizationError) {
             request = try authorizationRequest(parameters, site: site)
         } catch {
             throw error.refusal
@@ -31,7 +31,7 @@ extension CarrierSimulator {
 
     func authorizationRequest(
         _ parameters: Parameters, site: CarrierSite
-    ) throws(AuthorizationFailure) -> AuthorizationRequest {
+    ) throws(AuthorizationError) -> AuthorizationRequest {
         try AuthorizationRequest.parse(
             parameters, clients: clients, hasIDTokens: site.carrier.hasIDTokens
         ) { token in

@@ -69,7 +69,7 @@ extension CarrierSimulator {
     /// Posts a logout token to a relying party on this machine, as a provider does.
     /// - Parameter url: `http` on 127.0.0.1, with a port.
     /// - Returns: The status of the response.
-    /// - Throws: ``Refusal`` for another URL; ``NotificationFailure`` if there is no response.
+    /// - Throws: ``Refusal`` for another URL; ``NotificationError`` if there is no response.
     @discardableResult
     public func sendLogout(_ token: String, to url: String) async throws -> Int {
         guard let url = NotificationURL(url) else {

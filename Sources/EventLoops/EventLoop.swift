@@ -37,7 +37,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private struct Inbox {
         var work: [Work] = []
         /// Whether a turn is running or will begin, which empties the inbox.
-        var isAttended = false
+        var isWakePending = false
         /// How often the thread was woken.
         var wakeCount = 0
         /// The loop until that turn begins: this reference keeps it alive until it has run the submitted work.
@@ -66,7 +66,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     @exclusivity(unchecked) private var workStart = 0
     /// Whether the present turn began with more than one event or piece of work. What is written in such a turn can
     /// wait for the rest of it. The event by which another thread wakes the loop counts, too.
-    package private(set) var servesSeveral = false
+    package private(set) var hasMoreWorkThisTurn = false
 
     /// The most loops of a process: enough for two servers with 64 each, and for outbound clients. Each takes a worker
     /// of Dispatch for as long as it lives, and with 255 of them in use nothing else would run.
@@ -150,8 +150,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         if isCurrent { return work.append(item) }
         let mustWake = inbox.withLock { inbox in
             inbox.work.append(item)
-            guard !inbox.isAttended else { return false }
-            inbox.isAttended = true
+            guard !inbox.isWakePending else { return false }
+            inbox.isWakePending = true
             inbox.loop = self
             inbox.wakeCount += 1
             return true
@@ -170,8 +170,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Serves events and work.
     /// - Returns: For how many milliseconds to wait until the next turn, if no event comes; -1 for no limit.
     func turn(events count: Int) -> Int32 {
-        takeInbox()
-        servesSeveral = count + work.count - workStart > 1
+        drainInbox()
+        hasMoreWorkThisTurn = count + work.count - workStart > 1
         let now = MonotonicTime.now()
         delay.beginTurn(at: now)
         if count > 0 { deliver(count, at: now) }
@@ -179,20 +179,20 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         let later = MonotonicTime.now()
         tickMembersIfDue(at: later, events: count)
         delay.endTurn(at: later, hasRest: count == Poller.eventsPerWait || hasWork)
-        return takeInbox(orRest: true) || hasWork ? 0 : timeout(at: later)
+        return drainInbox(maySleep: true) || hasWork ? 0 : timeout(at: later)
     }
 
     /// Takes what other threads have submitted.
-    /// - Parameter orRest: Whether others have to wake the loop if there is no work.
+    /// - Parameter maySleep: Whether others have to wake the loop if there is no work.
     /// - Returns: Whether there was anything.
     @discardableResult
-    private func takeInbox(orRest: Bool = false) -> Bool {
+    private func drainInbox(maySleep: Bool = false) -> Bool {
         var taken: [Work] = []
-        let isResting = orRest && !hasWork
+        let isResting = maySleep && !hasWork
         // The thread holds the loop during the turn: this is not the last reference.
         inbox.withLock { inbox in
             swap(&taken, &inbox.work)
-            inbox.isAttended = !(isResting && taken.isEmpty)
+            inbox.isWakePending = !(isResting && taken.isEmpty)
             inbox.loop = nil
         }
         work.append(contentsOf: taken)

@@ -12,7 +12,7 @@ package struct LoopDelay {
     /// The loop is overloaded when all turns of this time were late. A single long turn is no overload.
     package static let patience = Duration.milliseconds(200)
     /// The overload is over when no turn has been late for so long.
-    package static let calm = Duration.seconds(5)
+    package static let recoveryTime = Duration.seconds(5)
 
     /// In a longer pause the loop had nothing to do. In a shorter one another thread may have had the processor.
     private static let pause = Nanoseconds(count: 10_000_000)
@@ -63,7 +63,7 @@ package struct LoopDelay {
     private mutating func note(_ delay: Nanoseconds, at now: MonotonicTime) {
         guard delay > (isOverloaded ? LoopDelay.limitInOverload : LoopDelay.limit) else {
             lateSince = nil
-            if isOverloaded, lastLate.duration(to: now) >= LoopDelay.calm { isOverloaded = false }
+            if isOverloaded, lastLate.duration(to: now) >= LoopDelay.recoveryTime { isOverloaded = false }
             return
         }
         lastLate = now

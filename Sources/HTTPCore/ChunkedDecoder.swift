@@ -56,7 +56,7 @@ package struct ChunkedDecoder: Sendable {
     package var isComplete: Bool { if case .complete = state { true } else { false } }
 
     /// Reads up to the next content or trailer, and advances `index` over what belongs to the message.
-    package mutating func next(_ bytes: Span<UInt8>, from index: inout Int) throws(ChunkedFault) -> Step {
+    package mutating func next(_ bytes: Span<UInt8>, from index: inout Int) throws(ChunkedCodingError) -> Step {
         while true {
             if case .complete = state { return .complete }
             guard index < bytes.count else { return .needsMore }
@@ -73,7 +73,7 @@ package struct ChunkedDecoder: Sendable {
     }
 
     /// Takes a byte outside the content; true if it ends a trailer field.
-    private mutating func receive(_ byte: UInt8) throws(ChunkedFault) -> Bool {
+    private mutating func receive(_ byte: UInt8) throws(ChunkedCodingError) -> Bool {
         if case .trailers = state { try countOverhead(1) }
         guard byte == ASCII.lineFeed else {
             if line.last == ASCII.carriageReturn { throw .bareCarriageReturn(part) }
@@ -89,7 +89,7 @@ package struct ChunkedDecoder: Sendable {
         return try endLine()
     }
 
-    private func checkUnfinishedLine() throws(ChunkedFault) {
+    private func checkUnfinishedLine() throws(ChunkedCodingError) {
         switch state {
         case .size: guard line.count <= rules.sizeLineBytes else { throw .extensions }
         case .contentEnd: guard line == [ASCII.carriageReturn] else { throw .contentEnd }
@@ -97,7 +97,7 @@ package struct ChunkedDecoder: Sendable {
         }
     }
 
-    private mutating func endLine() throws(ChunkedFault) -> Bool {
+    private mutating func endLine() throws(ChunkedCodingError) -> Bool {
         switch state {
         case .size:
             let size = try parseSize()
@@ -118,7 +118,7 @@ package struct ChunkedDecoder: Sendable {
         return false
     }
 
-    private mutating func parseSize() throws(ChunkedFault) -> Int {
+    private mutating func parseSize() throws(ChunkedCodingError) -> Int {
         var size = 0
         var digits = 0
         while digits < line.count, let value = line[digits].hexadecimalValue {
@@ -137,13 +137,13 @@ package struct ChunkedDecoder: Sendable {
         return size
     }
 
-    private mutating func countOverhead(_ bytes: Int) throws(ChunkedFault) {
+    private mutating func countOverhead(_ bytes: Int) throws(ChunkedCodingError) {
         overheadBytes += bytes
         guard overheadBytes <= rules.overheadBytes else { throw .tooMuchOverhead(part) }
     }
 
     /// The part of the message that the line is of.
-    private var part: ChunkedFault.Part {
+    private var part: ChunkedCodingError.Part {
         switch state {
         case .size: .size
         case .content, .contentEnd: .contentEnd
@@ -153,7 +153,7 @@ package struct ChunkedDecoder: Sendable {
 }
 
 /// Why chunks cannot be decoded.
-package enum ChunkedFault: Error, Sendable, Hashable {
+package enum ChunkedCodingError: Error, Sendable, Hashable {
     /// Which line.
     package enum Part: Sendable, Hashable { case size, contentEnd, trailers }
 

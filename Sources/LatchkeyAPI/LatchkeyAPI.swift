@@ -31,7 +31,7 @@ package final class LatchkeyAPI: Sendable {
     let version: String
     let demonstration: Demonstration?
     let documentPage = Mutex<DocumentPage?>(nil)
-    let operatorPages: OperatorPages
+    let administratorPages: AdministratorPages
     let metricsAllowlist: AddressAllowlist
     /// For the status page: this machine only.
     let statusAllowlist: AddressAllowlist
@@ -54,7 +54,7 @@ package final class LatchkeyAPI: Sendable {
     ///   - certificates: The self-signed certificates of clients, which are published.
     ///   - limits: None by default.
     ///   - compatibility: Where responses follow the published example API rather than docs/.
-    ///   - operatorPages: Pages for operators only.
+    ///   - administratorPages: Pages for operators only.
     ///   - version: The program's version, for the OpenAPI document.
     ///   - demonstration: Set in the demonstration, for its pages.
     ///   - tracer: Gets each request as a span; nil for no tracing.
@@ -63,7 +63,7 @@ package final class LatchkeyAPI: Sendable {
         clientKeys: [ClientKey] = [], decryptionKeys: [DecryptionKey] = [], certificates: [ClientTLS] = [],
         files: StaticFiles? = nil, hasConsole: Bool = false,
         baseURL: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
-        limits: RequestLimits = RequestLimits(), operatorPages: OperatorPages = OperatorPages(),
+        limits: RequestLimits = RequestLimits(), administratorPages: AdministratorPages = AdministratorPages(),
         uptime: Uptime = .system, version: String = "unreleased", demonstration: Demonstration? = nil,
         tracer: (any Tracer)? = nil, logger: Logger, random: RandomSource = .system
     ) {
@@ -83,10 +83,12 @@ package final class LatchkeyAPI: Sendable {
         traces = RequestTraces(tracer: tracer, baseURL: baseURL)
         self.version = version
         self.demonstration = demonstration
-        self.operatorPages = operatorPages
+        self.administratorPages = administratorPages
         let currentProxies: @Sendable () -> TrustedProxies = { [rates] in rates.proxies }
-        metricsAllowlist = AddressAllowlist(allowed: operatorPages.allowedAddresses, currentProxies: currentProxies)
-        statusAllowlist = AddressAllowlist(allowed: OperatorPages().allowedAddresses, currentProxies: currentProxies)
+        metricsAllowlist = AddressAllowlist(
+            allowed: administratorPages.allowedAddresses, currentProxies: currentProxies)
+        statusAllowlist = AddressAllowlist(
+            allowed: AdministratorPages().allowedAddresses, currentProxies: currentProxies)
     }
 
     /// Makes `GET /readyz` return 503, so that load balancers send no more requests while the server finishes.

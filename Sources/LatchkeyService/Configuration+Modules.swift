@@ -77,11 +77,11 @@ extension Configuration {
     }
 
     /// The pages that only operators see.
-    func operatorPages(
+    func administratorPages(
         metrics page: @escaping @Sendable () async -> [UInt8], status: @escaping @Sendable () async -> ServiceStatus,
         capsule: @escaping @Sendable (_ failure: String) async throws -> ShownCapsule?
-    ) -> OperatorPages {
-        var pages = OperatorPages()
+    ) -> AdministratorPages {
+        var pages = AdministratorPages()
         pages.metrics = page
         pages.status = status
         pages.capsule = capsule

@@ -108,7 +108,7 @@ public final class LatchkeyService: Sendable {
         // The API and the server.
         baseURL = BaseURL(configuration.publicURL?.text)
         let status = StatusSource(board, metrics, relyingParties, useCases.sessions, store, clock: clock)
-        let pages = configuration.operatorPages(
+        let pages = configuration.administratorPages(
             metrics: { await metrics.page() }, status: { await status.status() },
             capsule: { try await status.capsule(ofFailure: $0) })
         api = try LatchkeyService.api(
@@ -132,7 +132,7 @@ public final class LatchkeyService: Sendable {
         sealer = AuditSealer(
             store: store, keys: useCases.signingKeys, retention: configuration.auditRetention, clock: clock,
             logger: logger)
-        store.watch { [sessions = useCases.sessions] change in sessions.hear(change) }
+        store.watch { [sessions = useCases.sessions] change in sessions.storeDidChange(change) }
     }
 
     /// Tells all who count, show or export sign-ins of the end of each.
@@ -160,7 +160,8 @@ public final class LatchkeyService: Sendable {
 
     /// - Throws: ``LatchkeyStartError`` if `files.directory` is no folder.
     private static func api(
-        _ configuration: Configuration, _ useCases: UseCases, _ pages: OperatorPages, _ demonstration: Demonstration?,
+        _ configuration: Configuration, _ useCases: UseCases, _ pages: AdministratorPages,
+        _ demonstration: Demonstration?,
         baseURL: BaseURL, uptime: Uptime, tracer: (any Tracer)?, logger: Logger
     ) throws -> LatchkeyAPI {
         LatchkeyAPI(
@@ -170,7 +171,7 @@ public final class LatchkeyService: Sendable {
             certificates: configuration.publishedCertificates,
             files: try site(configuration, demonstration, logger), hasConsole: configuration.hasConsole,
             baseURL: baseURL, compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
-            operatorPages: pages, uptime: uptime, version: LatchkeyVersion.text, demonstration: demonstration,
+            administratorPages: pages, uptime: uptime, version: LatchkeyVersion.text, demonstration: demonstration,
             tracer: tracer, logger: logger)
     }
 
@@ -180,7 +181,7 @@ public final class LatchkeyService: Sendable {
     ) -> TracedClient {
         let logged = LoggedClient(client: client, logger: logger)
         guard let stories else { return TracedClient(client: logged, tracer: tracer) }
-        return TracedClient(client: NarratedClient(client: logged, stories: stories), tracer: tracer)
+        return TracedClient(client: RecordingClient(client: logged, stories: stories), tracer: tracer)
     }
 
     /// - Throws: ``LatchkeyStartError`` without a provider, or without a key to store a provider's tokens.

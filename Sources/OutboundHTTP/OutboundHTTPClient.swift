@@ -18,7 +18,7 @@ public final class OutboundHTTPClient: HTTPClient {
         var isStopped = false
     }
 
-    private let shared: ClientParts
+    private let shared: ClientContext
     /// For callers that run on no loop.
     private let ownLoop: EventLoop
     private let pools = Mutex(Pools())
@@ -34,7 +34,7 @@ public final class OutboundHTTPClient: HTTPClient {
 
     /// - Parameter resolver: Looks up host names.
     package init(_ configuration: OutboundHTTPConfiguration, resolver: Resolver) throws(OutboundHTTPStartError) {
-        shared = try ClientParts(configuration, resolver: resolver)
+        shared = try ClientContext(configuration, resolver: resolver)
         do {
             // Deadlines have a timer of their own.
             ownLoop = try EventLoop(label: "outbound-http", tick: .seconds(3600))

@@ -8,7 +8,7 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     public var perHostWaiting = 1024
     /// How many connections to all hosts are kept open for reuse. Beyond that, the loop that has one more closes the
     /// connection of its own that has been idle for longest.
-    public var keptConnections = 256
+    public var maximumIdleConnections = 256
     /// After how many seconds an idle connection is not reused.
     public var keptConnectionSeconds = 60
     /// Which addresses may be connected to: public ones by default. Not used with a ``proxy``, which resolves names

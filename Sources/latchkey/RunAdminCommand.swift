@@ -28,8 +28,8 @@ func runAdminCommand(
 func reportingFailure<Value>(exitCode status: Int32 = 1, _ command: () async throws -> Value) async throws -> Value {
     do {
         return try await command()
-    } catch let error where error is OperatorFailure || error is LatchkeyStartError {
-        switch (error as? OperatorFailure)?.reason {
+    } catch let error where error is AdministratorError || error is LatchkeyStartError {
+        switch (error as? AdministratorError)?.reason {
         case .usage: throw failed("\(error)", 64)
         case .configuration: throw failed("\(error)", 78)
         case .failed, nil: throw failed("\(error)", status)

@@ -62,10 +62,11 @@ struct LoopDelayTests {
             testDescription: "an overload goes on while the delay is above that allowed meanwhile",
             turns: turns(6, of: 60) + turns(1000, of: 11), delay: 11, isOverloaded: true),
         Row(
-            testDescription: "an overload goes on until the calm has lasted",
+            testDescription: "an overload goes on until the recoveryTime has lasted",
             turns: turns(6, of: 60) + turns(499, of: 10), delay: 10, isOverloaded: true),
         Row(
-            testDescription: "an overload ends after the calm", turns: turns(6, of: 60) + turns(502, of: 10), delay: 10,
+            testDescription: "an overload ends after the recoveryTime", turns: turns(6, of: 60) + turns(502, of: 10),
+            delay: 10,
             isOverloaded: false),
     ]
 

@@ -28,7 +28,7 @@ struct ChunkedRow: Sendable, CustomTestStringConvertible {
 struct ChunkedOutcome: Sendable, Hashable {
     var content = ""
     var trailers: [String] = []
-    var fault: ChunkedFault?
+    var fault: ChunkedCodingError?
     var isComplete = false
     /// How many of the bytes belong to the message; nil after a fault.
     var used: Int?
@@ -46,7 +46,7 @@ struct ChunkedDecoderTests {
     }
 
     private static func bad(
-        _ name: String, _ text: String, _ fault: ChunkedFault, content: String = "", trailers: [String] = [],
+        _ name: String, _ text: String, _ fault: ChunkedCodingError, content: String = "", trailers: [String] = [],
         rules: ChunkedDecoder.Rules = ChunkedRow.strict
     ) -> ChunkedRow {
         let outcome = ChunkedOutcome(content: content, trailers: trailers, fault: fault)
@@ -153,7 +153,7 @@ struct ChunkedDecoderTests {
         var decoder = ChunkedDecoder(rules)
         var (outcome, content, used) = (ChunkedOutcome(), [UInt8](), 0)
         let bytes = Array(text.utf8)
-        do throws(ChunkedFault) {
+        do throws(ChunkedCodingError) {
             for start in stride(from: 0, to: bytes.count, by: size) {
                 let piece = Array(bytes[start..<min(bytes.count, start + size)])
                 var index = 0

@@ -34,7 +34,7 @@ extension CarrierSimulator {
     /// endpoint; a provider in the mode ping posts there that there is one.
     /// - Parameter id: The `auth_req_id`.
     /// - Returns: The status of each response of the relying party; none for requests in the mode poll.
-    /// - Throws: ``Refusal`` for an unknown id; ``NotificationFailure`` if the endpoint does not respond.
+    /// - Throws: ``Refusal`` for an unknown id; ``NotificationError`` if the endpoint does not respond.
     @discardableResult
     public func complete(_ id: String, _ decision: Decision) async throws -> [Int] {
         if let request = withState({ $0.serverInitiatedRequests[id] }) { return try await complete(request, decision) }

@@ -77,7 +77,7 @@ struct AuthorizationEndpoint: Sendable {
 
     private func pushed(
         _ parameters: Parameters, _ site: CarrierSite, _ resolve: Resolve
-    ) throws(AuthorizationFailure) -> Parameters {
+    ) throws(AuthorizationError) -> Parameters {
         do throws(Refusal) { return try resolved(parameters, site, resolve) } catch { throw .shown(error) }
     }
 
@@ -110,7 +110,7 @@ struct AuthorizationEndpoint: Sendable {
         _ parameters: Parameters, _ site: CarrierSite, _ resolve: Resolve,
         _ body: (CarrierSite, Parameters, AuthorizationRequest) throws(Refusal) -> Answer
     ) throws(Refusal) -> Answer {
-        do throws(AuthorizationFailure) {
+        do throws(AuthorizationError) {
             let authorization = try simulator.authorizationRequest(try pushed(parameters, site, resolve), site: site)
             do throws(Refusal) {
                 return try body(site, parameters, authorization)

@@ -53,7 +53,7 @@ struct LogoutEndpoints: Sendable {
         do {
             let status = try await simulator.sendLogout(token, to: parameters["url"] ?? "")
             return .json(["status": .integer(Int64(status))])
-        } catch let failure as NotificationFailure {
+        } catch let failure as NotificationError {
             throw Refusal("no_answer", "The url does not respond: \(failure.rawValue).")
         }
     }

@@ -46,7 +46,7 @@ struct PushedAuthorizationEndpoint: Sendable {
         }
         guard keyThumbprint == nil || parameters["dpop_jkt"] == keyThumbprint
         else { throw Refusal("invalid_dpop_proof", "The proof is of another key than dpop_jkt.") }
-        do throws(AuthorizationFailure) {
+        do throws(AuthorizationError) {
             _ = try simulator.authorizationRequest(parameters, site: site)
         } catch {
             throw error.refusal

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 
 /// Why a notification has no response.
-public enum NotificationFailure: String, Error, Sendable {
+public enum NotificationError: String, Error, Sendable {
     case noConnection
     case notSent
     case noResponse
@@ -28,7 +28,7 @@ enum NotificationSender {
         }
     }
 
-    private static func exchange(_ bytes: [UInt8], port: UInt16) throws(NotificationFailure) -> Int {
+    private static func exchange(_ bytes: [UInt8], port: UInt16) throws(NotificationError) -> Int {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .noConnection }
         defer { close(descriptor) }
@@ -37,7 +37,7 @@ enum NotificationSender {
         return try status(from: descriptor)
     }
 
-    private static func connect(_ descriptor: CInt, to port: UInt16) throws(NotificationFailure) {
+    private static func connect(_ descriptor: CInt, to port: UInt16) throws(NotificationError) {
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
@@ -54,7 +54,7 @@ enum NotificationSender {
         guard result == 0 else { throw .noConnection }
     }
 
-    private static func send(_ bytes: [UInt8], to descriptor: CInt) throws(NotificationFailure) {
+    private static func send(_ bytes: [UInt8], to descriptor: CInt) throws(NotificationError) {
         var rest = bytes[...]
         while !rest.isEmpty {
             // Without the flag, SIGPIPE ends the process if the peer has closed the connection.
@@ -68,7 +68,7 @@ enum NotificationSender {
     }
 
     /// The three digits of the status line.
-    private static func status(from descriptor: CInt) throws(NotificationFailure) -> Int {
+    private static func status(from descriptor: CInt) throws(NotificationError) -> Int {
         var response: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 512)
         while response.count < 12 {

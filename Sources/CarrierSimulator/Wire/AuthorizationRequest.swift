@@ -14,11 +14,11 @@ struct AuthorizationRequest: Sendable {
     static let maximumTextBytes = 2048
 
     /// - Parameter hint: Finds the user of a `login_hint_token`.
-    /// - Throws: ``AuthorizationFailure``, which says whether a redirect carries the error to the relying party.
+    /// - Throws: ``AuthorizationError``, which says whether a redirect carries the error to the relying party.
     static func parse(
         _ parameters: Parameters, clients: [String: CarrierSimulator.Client], hasIDTokens: Bool,
         hint: (String) -> String?
-    ) throws(AuthorizationFailure) -> AuthorizationRequest {
+    ) throws(AuthorizationError) -> AuthorizationRequest {
         let client: CarrierSimulator.Client
         let redirectURI: String
         do {
@@ -117,7 +117,7 @@ struct ReturnAddress: Sendable {
 }
 
 /// Why an authorization request was refused, and where the error goes.
-enum AuthorizationFailure: Error, Sendable {
+enum AuthorizationError: Error, Sendable {
     /// The client or its redirect URI is not trusted: the browser shows the error (RFC 6749 section 4.1.2.1).
     case shown(CarrierSimulator.Refusal)
     /// A redirect carries the error to the relying party.

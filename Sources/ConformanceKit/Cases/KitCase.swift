@@ -38,7 +38,7 @@ package struct KitCase: Sendable {
     /// Where the rule is.
     package let source: String
     var flow = Flow.code
-    var twist = Twist.none
+    var twist = ClientDeviation.none
     var faults: Set<CarrierSimulator.Fault> = []
     var tampering = CarrierSimulator.Tampering()
     /// Edits of the provider beside its faults.
@@ -120,7 +120,7 @@ extension KitCase {
             Change(text: text) { $0.carrier.append(edit) }
         }
 
-        static func twist(_ twist: Twist) -> Change {
+        static func twist(_ twist: ClientDeviation) -> Change {
             Change(text: twist.summary) {
                 $0.twist = twist
                 $0.flow = twist.flow
@@ -136,7 +136,7 @@ extension KitCase {
 }
 
 /// What the kit does wrong in the place of an app or browser.
-enum Twist: Sendable {
+enum ClientDeviation: Sendable {
     case none
     case withoutVerifier, otherVerifier, withoutNonce, repeatedNonce, usedCode, unregisteredRedirectURI
     case otherBrowser, repeatedResponse, codeOfAnother, startAtUnregisteredURI, startWithoutChallenge

@@ -18,7 +18,7 @@ package enum KitExamination {
     ///   - provider: Its name in paths; `zenkey` for the carriers.
     ///   - client: The client id; nil for the provider's first.
     ///   - clock: For the time of the report.
-    /// - Throws: ``KitFailure``.
+    /// - Throws: ``KitError``.
     package static func run(
         _ configuration: Configuration, provider: String, client: String? = nil, cases: [KitCase] = KitCases.all,
         clock: WallClock = .system
@@ -31,10 +31,10 @@ package enum KitExamination {
         do {
             running = try simulator.start()
         } catch {
-            throw KitFailure(.failed, "the simulator cannot start: \(error)")
+            throw KitError(.failed, "the simulator cannot start: \(error)")
         }
         let folder: String
-        do throws(KitFailure) {
+        do throws(KitError) {
             folder = try scratchFolder()
         } catch {
             await running.shutdown()
@@ -79,7 +79,7 @@ package enum KitExamination {
             await service.shutdown(within: .zero)
             let seen = try observation.get()
             guard row.area != .baseline || seen.isAccepted else {
-                throw KitFailure(
+                throw KitError(
                     .failed,
                     "a correct sign-in fails with this configuration, so refusals say nothing: "
                         + KitReport.text(of: seen))
@@ -94,11 +94,11 @@ package enum KitExamination {
     }
 
     /// A new folder that only this user can read.
-    private static func scratchFolder() throws(KitFailure) -> String {
+    private static func scratchFolder() throws(KitError) -> String {
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(parent)/latchkey-conformance-XXXXXX".utf8CString)
         guard let path = template.withUnsafeMutableBufferPointer({ buffer in buffer.baseAddress.flatMap(mkdtemp) })
-        else { throw KitFailure(.failed, "no folder can be made in \(parent); set TMPDIR to another one") }
+        else { throw KitError(.failed, "no folder can be made in \(parent); set TMPDIR to another one") }
         return String(cString: path)
     }
 }

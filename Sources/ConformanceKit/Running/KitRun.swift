@@ -99,7 +99,7 @@ extension [(name: String, value: String)] {
 }
 
 /// Why a configuration cannot be examined. One line for the operator.
-package struct KitFailure: Error, Sendable, Hashable, CustomStringConvertible {
+package struct KitError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Reason: Sendable, Hashable {
         /// The command line names something that does not exist or cannot be examined.
         case usage

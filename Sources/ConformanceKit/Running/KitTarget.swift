@@ -29,26 +29,26 @@ struct KitTarget: Sendable {
     let apiKey = Secret(RandomSource.system.token())
 
     /// - Parameter clientID: Nil for the provider's first client.
-    /// - Throws: ``KitFailure`` if there is no such provider or client, or the simulator cannot play it.
-    init(_ configuration: Configuration, provider name: String, client clientID: String?) throws(KitFailure) {
+    /// - Throws: ``KitError`` if there is no such provider or client, or the simulator cannot play it.
+    init(_ configuration: Configuration, provider name: String, client clientID: String?) throws(KitError) {
         let provider = try Self.provider(name, of: configuration)
         let clients = provider.clients
         guard let client = clientID.map({ id in clients.first { $0.id.text == id } }) ?? clients.first else {
             let known = clients.map(\.id.text).joined(separator: ", ")
-            throw KitFailure(
+            throw KitError(
                 .usage,
                 "the provider \(name) has no client \(clientID ?? ""); it has \(known.isEmpty ? "none" : known)")
         }
         settings = KitSettings(configuration: configuration, provider: provider, client: client)
         self.provider = name
         guard Self.base(of: client) != nil else {
-            throw KitFailure(
+            throw KitError(
                 .usage,
                 "the simulator signs ID tokens with RS256, ES256 and PS256, and the client \(client.id.text) "
                     + "accepts none of them; name another client with --client")
         }
         guard provider.relyingParty.mutualTLS != .always else {
-            throw KitFailure(
+            throw KitError(
                 .usage,
                 "mtls is always, and the simulator of this command has no TLS; examine the configuration "
                     + "with mtls: auto")
@@ -56,22 +56,22 @@ struct KitTarget: Sendable {
         do {
             decryption = try KitDecryption(client)
         } catch {
-            throw KitFailure(.failed, "a key for encrypted responses cannot be made")
+            throw KitError(.failed, "a key for encrypted responses cannot be made")
         }
     }
 
     private static func provider(
         _ name: String, of configuration: Configuration
-    ) throws(KitFailure) -> Configuration.Provider {
+    ) throws(KitError) -> Configuration.Provider {
         guard let provider = configuration.servers.first(where: { $0.path == name }) else {
             let known = configuration.paths
-            throw KitFailure(
+            throw KitError(
                 .usage,
                 "no provider has the name \(name); the configuration has "
                     + (known.isEmpty ? "none" : known.joined(separator: ", ")))
         }
         guard [.zenkey, .oidc].contains(provider.kind) else {
-            throw KitFailure(
+            throw KitError(
                 .usage,
                 "the provider \(name) is of the kind \(provider.kind.rawValue); the kinds zenkey and oidc can "
                     + "be examined")
@@ -148,7 +148,7 @@ struct KitTarget: Sendable {
     var codeURI: String { settings.client.redirectURIs.first ?? Self.webURI }
 
     /// - Parameter database: The path of a scratch file.
-    func configuration(_ simulator: CarrierSimulator, database: String) throws(KitFailure) -> Configuration {
+    func configuration(_ simulator: CarrierSimulator, database: String) throws(KitError) -> Configuration {
         var configuration = settings.configuration
         configuration.database = .init()
         configuration.database.url = DatabaseURL(path: database)
@@ -180,14 +180,14 @@ struct KitTarget: Sendable {
         return configuration
     }
 
-    private func client() throws(KitFailure) -> Configuration.Client {
+    private func client() throws(KitError) -> Configuration.Client {
         var client = settings.client
         client.authentication = .clientSecretBasic(secret)
         client.clientTLS = nil
         do {
             client.signingKey = try ClientKey(parsing: Secret(key.pemRepresentation))
         } catch {
-            throw KitFailure(.failed, "a key for the run cannot be made")
+            throw KitError(.failed, "a key for the run cannot be made")
         }
         client.otherKey = nil
         client.idTokenDecryption = client.idTokenDecryption.flatMap { decryption?.decryption($0) }
@@ -198,7 +198,7 @@ struct KitTarget: Sendable {
 
     private static func moved(
         _ provider: Configuration.Provider, to simulator: CarrierSimulator, _ client: Configuration.Client
-    ) throws(KitFailure) -> Configuration.Provider {
+    ) throws(KitError) -> Configuration.Provider {
         guard let issuer = url(simulator.issuer(of: providerName)) else { throw unserved }
         var provider = provider
         provider.issuer = issuer
@@ -209,7 +209,7 @@ struct KitTarget: Sendable {
 
     private static func move(
         _ zenkey: inout Configuration.ZenKey, to simulator: CarrierSimulator, _ client: Configuration.Client
-    ) throws(KitFailure) {
+    ) throws(KitError) {
         guard let discovery = url(simulator.discoveryURL), let issuer = url(simulator.issuer(of: network)) else {
             throw unserved
         }
@@ -222,7 +222,7 @@ struct KitTarget: Sendable {
         if !zenkey.issuers.isEmpty, let network = MCCMNC(network) { zenkey.issuers = [network: issuer] }
     }
 
-    private static let unserved = KitFailure(.failed, "the simulator has no address")
+    private static let unserved = KitError(.failed, "the simulator has no address")
 
     private static func url(_ text: String?) -> EndpointURL? {
         text.flatMap { EndpointURL($0, policy: .allowLoopbackHTTP) }

@@ -15,9 +15,9 @@ extension Connection {
     /// What happens at the end to bytes that the peer has not received.
     enum UnreceivedOutput {
         /// The connection waits for the peer, as long as for a response.
-        case awaited
+        case linger
         /// The system keeps them, because the server stops.
-        case leftToSystem
+        case detach
         case discarded
     }
 
@@ -39,7 +39,7 @@ extension Connection {
         output = UnsentOutput()
         if let handshake { service.handshakes.leave(handshake.slot) }
         handshake = nil
-        guard case .awaited = unreceived, SystemCalls.unsentBytes(descriptor) > 0 else {
+        guard case .linger = unreceived, SystemCalls.unsentBytes(descriptor) > 0 else {
             return release(resetting: isCut)
         }
         let now = MonotonicTime.now()
@@ -67,7 +67,7 @@ extension Connection {
 
     /// The server stops, and does not wait for slow readers.
     func leaveOutputToSystem() {
-        unreceived = .leftToSystem
+        unreceived = .detach
         if case .closing = lifetime { release() }
     }
 

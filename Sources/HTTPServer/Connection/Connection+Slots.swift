@@ -42,7 +42,7 @@ extension Connection {
 
     fileprivate func lost(_ lost: Slot) {
         if case .closed = lifetime { return }
-        if lost === held.slot {
+        if lost === unsent.slot {
             service.limited(.unsentOutput)
             return cut()
         }

@@ -24,7 +24,7 @@ extension Connection {
         guard response.content.count > Connection.copiedBytes,
             ResponseSerializer.sendsContent(of: response, for: context)
         else {
-            if case .sending = state, isFlushed, loop.servesSeveral {
+            if case .sending = state, isFlushed, loop.hasMoreWorkThisTurn {
                 var bytes: [UInt8] = []
                 ResponseSerializer.append(response, for: context, date: date, to: &bytes)
                 output.add(bytes)
@@ -64,7 +64,7 @@ extension Connection {
         let sent = shared.writeBuffer.withUnsafeBytes { transport.send(descriptor, $0, more: more) }
         switch sent {
         case .bytes(let count):
-            held.count(count)
+            unsent.count(count)
             if count == shared.writeBuffer.count { return true }
             output.add(Array(shared.writeBuffer[count...]))
         case .wouldBlock: output.add(Array(shared.writeBuffer))
@@ -91,7 +91,7 @@ extension Connection {
             }
         }
         guard let sent else { return close() }
-        held.count(sent)
+        unsent.count(sent)
         holdOutput(at: .now())
         if isOpen, isFlushed { responseWasSent() }
     }
@@ -107,11 +107,11 @@ extension Connection {
         switch progress {
         case .sending: progress = .sent
         case .streaming:
-            machine.responseRests()
+            machine.streamPaused()
             stream?.pieceWasSent()
         case .none, .sent: break
         }
-        if held.isDueNow { measureSendQueue(at: .now()) }
+        if unsent.isDueNow { measureSendQueue(at: .now()) }
     }
 
     /// The next action after a sent response; nil before that.

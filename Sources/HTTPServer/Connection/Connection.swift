@@ -48,7 +48,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     var registration: EventLoop.Registration?
     /// What the socket has not taken yet.
     @exclusivity(unchecked) var output = UnsentOutput()
-    @exclusivity(unchecked) var held = HeldOutput()
+    @exclusivity(unchecked) var unsent = UnsentAccounting()
     @exclusivity(unchecked) var heldInput = HeldInput()
     @exclusivity(unchecked) var progress = ResponseProgress.none
     /// Whether the connection closes after the current response.
@@ -61,7 +61,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     @exclusivity(unchecked) private(set) var isRunning = false
     @exclusivity(unchecked) var lifetime = Lifetime.open
     /// What happens at the end to bytes that the peer has not received.
-    var unreceived = UnreceivedOutput.awaited
+    var unreceived = UnreceivedOutput.linger
 
     init(
         descriptor: Int32, peer: SocketAddress, loop: ServerLoop, service: ConnectionService, at now: MonotonicTime
@@ -123,7 +123,7 @@ final class Connection: LoopMember, @unchecked Sendable {
             guard now >= handshake.deadline else { return }
             return failHandshake("it was not done in time")
         }
-        if held.isDue { measureSendQueue(at: now) }
+        if unsent.isDue { measureSendQueue(at: now) }
         guard isOpen, now >= machine.deadline else { return }
         if let refusal, machine.isIdle { return run(.refuse(refusal)) }
         run(machine.tick(at: now))

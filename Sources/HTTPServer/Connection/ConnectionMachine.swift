@@ -155,7 +155,7 @@ package struct ConnectionMachine {
     }
 
     /// A streamed response has nothing to send: there is no deadline.
-    package mutating func responseRests() { deadline = .never }
+    package mutating func streamPaused() { deadline = .never }
 
     /// The response is sent. Continues with the bytes received meanwhile.
     /// - Parameter closing: Whether the response said that it is the last one.

@@ -18,10 +18,10 @@ final class ServerLoop: @unchecked Sendable {
     /// The requests that handlers have, for ``isBusy``.
     @exclusivity(unchecked) var requestsInProgress = 0
     /// So few requests are no overload: then the machine is slow, and a refusal would make nothing faster.
-    private static let leastRequestsInOverload = 8
+    private static let minimumRequestsForOverload = 8
 
     /// Whether enough requests are in progress to refuse others.
-    var isBusy: Bool { requestsInProgress >= ServerLoop.leastRequestsInOverload }
+    var isBusy: Bool { requestsInProgress >= ServerLoop.minimumRequestsForOverload }
 
     init(label: String, tick: Duration) throws(SystemError) {
         events = try EventLoop(label: label, tick: tick)

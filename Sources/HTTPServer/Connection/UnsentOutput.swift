@@ -45,7 +45,7 @@ struct UnsentOutput {
 }
 
 /// What a connection's unread output costs: bytes kept here, and bytes in the send buffer of the socket.
-struct HeldOutput {
+struct UnsentAccounting {
     /// Fewer bytes in the system's buffer do not count.
     private static let least = 4096
     /// The system is asked at once after so many bytes, and not only at the next tick.
@@ -61,15 +61,15 @@ struct HeldOutput {
     private var sent = 0
 
     /// Whether to ask the system at the next tick, because it may have much for the peer.
-    var isDue: Bool { sent >= HeldOutput.least || inSystem > 0 }
+    var isDue: Bool { sent >= UnsentAccounting.least || inSystem > 0 }
     /// Whether to ask it at once.
-    var isDueNow: Bool { sent >= HeldOutput.most }
+    var isDueNow: Bool { sent >= UnsentAccounting.most }
 
     mutating func count(_ bytes: Int) { sent += bytes }
 
     mutating func update(inSystem bytes: Int) {
         sent = 0
-        inSystem = bytes >= HeldOutput.least ? bytes : 0
+        inSystem = bytes >= UnsentAccounting.least ? bytes : 0
     }
 }
 
@@ -81,12 +81,12 @@ extension Connection {
     /// Counts what is kept for the peer. A socket that does not take everything is full.
     func holdOutput(at now: MonotonicTime) {
         if case .closed = lifetime { return }
-        let bytes = isFlushed ? min(2 * held.inSystem, systemBytes) : output.ownBytes + systemBytes
-        guard bytes != held.bytes else { return }
+        let bytes = isFlushed ? min(2 * unsent.inSystem, systemBytes) : output.ownBytes + systemBytes
+        guard bytes != unsent.bytes else { return }
         guard bytes > 0 else { return releaseOutput() }
-        let slot = held.slot ?? Slot(of: slot.network, at: now, holder: slotHolder)
-        held.slot = slot
-        held.bytes = bytes
+        let slot = unsent.slot ?? Slot(of: slot.network, at: now, holder: slotHolder)
+        unsent.slot = slot
+        unsent.bytes = bytes
         service.output.hold(bytes, for: slot, at: now)
     }
 
@@ -95,15 +95,15 @@ extension Connection {
     func measureSendQueue(at now: MonotonicTime) -> Int {
         guard isFlushed else { return 0 }
         let bytes = SystemCalls.unsentBytes(descriptor)
-        held.update(inSystem: bytes)
+        unsent.update(inSystem: bytes)
         holdOutput(at: now)
         return bytes
     }
 
     func releaseOutput() {
-        guard let slot = held.slot else { return }
-        held.slot = nil
-        held.bytes = 0
+        guard let slot = unsent.slot else { return }
+        unsent.slot = nil
+        unsent.bytes = 0
         service.output.release(slot)
     }
 }

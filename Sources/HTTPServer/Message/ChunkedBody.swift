@@ -29,7 +29,7 @@ struct ChunkedBody {
     private mutating func next(
         _ bytes: Span<UInt8>, from index: inout Int
     ) throws(RequestError) -> ChunkedDecoder.Step {
-        do throws(ChunkedFault) {
+        do throws(ChunkedCodingError) {
             return try decoder.next(bytes, from: &index)
         } catch {
             throw RequestError(error)
@@ -53,7 +53,7 @@ struct ChunkedBody {
 }
 
 extension RequestError {
-    fileprivate init(_ fault: ChunkedFault) {
+    fileprivate init(_ fault: ChunkedCodingError) {
         switch fault {
         case .size: self = .chunkSize
         case .extensions: self = .chunkExtension

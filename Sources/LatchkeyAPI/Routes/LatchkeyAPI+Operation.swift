@@ -19,7 +19,9 @@ extension LatchkeyAPI {
 
     /// `GET /metrics` beside the API: for allowed addresses only. For others it is 404.
     func showMetrics(_ request: Request) async throws -> Response {
-        guard operatorPages.servesMetricsHere, metricsAllowlist.contains(request) else { throw APIError.nothingThere }
+        guard administratorPages.servesMetricsHere, metricsAllowlist.contains(request) else {
+            throw APIError.nothingThere
+        }
         return try await metricsPage()
     }
 
@@ -32,7 +34,7 @@ extension LatchkeyAPI {
     }
 
     private func metricsPage() async throws -> Response {
-        guard let metrics = operatorPages.metrics else { throw APIError.nothingThere }
+        guard let metrics = administratorPages.metrics else { throw APIError.nothingThere }
         return Response(
             status: .ok,
             headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],

@@ -8,16 +8,16 @@ extension LatchkeyAPI {
     /// `GET /status`: the page with the current status.
     func showStatus(_ request: Request) async throws -> Response {
         try await admitOperator(request)
-        guard let status = operatorPages.status else { throw APIError.nothingThere }
+        guard let status = administratorPages.status else { throw APIError.nothingThere }
         return StatusPage.response(await status())
     }
 
     /// `GET /status/events`: the status as server-sent events, until the reader goes or the server stops.
     func showStatusEvents(_ request: Request) async throws -> Response {
         try await admitOperator(request)
-        guard let status = operatorPages.status else { throw APIError.nothingThere }
+        guard let status = administratorPages.status else { throw APIError.nothingThere }
         guard let watcher = StatusWatcher(in: statusWatchers) else { throw APIError.overloaded }
-        let pause = operatorPages.statusPause
+        let pause = administratorPages.statusPause
         return Response(
             status: .ok,
             headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"]
@@ -42,7 +42,7 @@ extension LatchkeyAPI {
     /// for programs.
     func showCapsule(_ request: Request) async throws -> Response {
         try await admitOperator(request)
-        guard let capsule = operatorPages.capsule else { throw APIError.nothingThere }
+        guard let capsule = administratorPages.capsule else { throw APIError.nothingThere }
         guard let id = try request.query["failure"] else {
             throw APIError.malformed("failure is missing. Follow the link of a failure on the status page.")
         }
@@ -119,7 +119,7 @@ final class StatusWatcher: Sendable {
 }
 
 /// The pages for operators and their monitoring only.
-package struct OperatorPages: Sendable {
+package struct AdministratorPages: Sendable {
     /// The current metrics in the Prometheus text format; nil for none.
     package var metrics: (@Sendable () async -> [UInt8])?
     /// Whether the metrics are also served beside the API.

@@ -7,7 +7,7 @@ import SignIn
 /// form.
 enum StatusPage {
     static func response(_ status: ServiceStatus) -> Response {
-        let page = OperatorPage(
+        let page = AdministratorPage(
             title: "status", root: "./", isStatus: true, head: "<script type=\"module\" src=\"./status.js\"></script>",
             skip: "Skip to the numbers", attributes: " data-events=\"status/events\"",
             main: """

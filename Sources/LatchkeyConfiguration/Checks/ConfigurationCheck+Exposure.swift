@@ -9,7 +9,7 @@ extension ConfigurationCheck {
     /// A trusted proxy can claim any client address, and so escape the limits on addresses.
     mutating func warnOfProxies() {
         let proxies = configuration.requestLimits.proxies.ranges
-        for range in proxies where range.isOfManyOwners {
+        for range in proxies where range.isTooBroadToTrust {
             warn(
                 "http.trusted_proxies", "has \(range), where anyone can claim any client address",
                 "name the proxies' own addresses or networks")

@@ -8,7 +8,7 @@ extension ClientDraft {
     func authentication(
         _ secretRemedy: String, hasIDTokens: Bool, assertionAudience audience: ClientAssertionAudience,
         _ context: inout ReadingContext
-    ) throws(ValueRefusal) -> ClientAuthentication {
+    ) throws(InvalidValueError) -> ClientAuthentication {
         if secretIssuer != nil || secretAudience != nil { return try signedSecret() }
         let hasNone = method == nil && secret == nil && privateKey.key == nil && client.clientTLS == nil && !hasIDTokens
         if method == .publicClient || hasNone { return try publicClient(hasIDTokens: hasIDTokens, &context) }
@@ -16,12 +16,12 @@ extension ClientDraft {
         if method.usesMutualTLS { return try mutualTLS(method) }
         if method == .privateKeyJWT {
             guard let key = privateKey.named else {
-                throw ValueRefusal(
+                throw InvalidValueError(
                     "has no private_key", "give it or private_key_file, or another way to authenticate")
             }
             return .privateKeyJWT(key, audience: assertionAudience ?? audience)
         }
-        guard let secret else { throw ValueRefusal("has no secret", secretRemedy) }
+        guard let secret else { throw InvalidValueError("has no secret", secretRemedy) }
         guard method == .clientSecretBasic else { return .clientSecretPost(secret) }
         return .clientSecretBasic(secret, encoding: basicEncoding ?? .formURLEncoded)
     }
@@ -34,19 +34,19 @@ extension ClientDraft {
         return certificate.isSelfIssued ? .selfSignedTLSClientAuth : .tlsClientAuth
     }
 
-    private func mutualTLS(_ method: ClientAuthenticationMethod) throws(ValueRefusal) -> ClientAuthentication {
+    private func mutualTLS(_ method: ClientAuthenticationMethod) throws(InvalidValueError) -> ClientAuthentication {
         guard let clientTLS = client.clientTLS else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has token_endpoint_auth_method: \(method.rawValue), but no certificate_file",
                 "give it and certificate_key_file, or another way to authenticate")
         }
         guard secret == nil else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has a secret, and token_endpoint_auth_method: \(method.rawValue)", "remove the one or the other")
         }
         guard method == .selfSignedTLSClientAuth else { return .tlsClientAuth(clientTLS) }
         guard clientTLS.certificate.isPublishable else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has a self-signed certificate whose key is not RSA of 2048 to 8192 bits, P-256 or Ed25519",
                 "make one with such a key: the provider knows it by /.well-known/jwks.json")
         }
@@ -56,18 +56,18 @@ extension ClientDraft {
     /// A client without a credential. PKCE then is what keeps a stolen code from being redeemed.
     private func publicClient(
         hasIDTokens: Bool, _ context: inout ReadingContext
-    ) throws(ValueRefusal) -> ClientAuthentication {
+    ) throws(InvalidValueError) -> ClientAuthentication {
         guard !hasIDTokens else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has token_endpoint_auth_method: none, which is for providers of kind oauth2",
                 "give its secret or private_key")
         }
         guard secret == nil, privateKey.key == nil else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has a secret or a key, and token_endpoint_auth_method: none", "remove the one or the other")
         }
         guard client.pkce == .required else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has neither a secret nor PKCE, so that anyone could redeem its codes", "remove pkce: optional")
         }
         if method == nil {
@@ -78,14 +78,14 @@ extension ClientDraft {
         return .publicClient
     }
 
-    private func signedSecret() throws(ValueRefusal) -> ClientAuthentication {
+    private func signedSecret() throws(InvalidValueError) -> ClientAuthentication {
         guard let secretIssuer, let secretAudience, let key = privateKey.named else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "lacks a part of its signed_secret",
                 "give its issuer and audience, and private_key or private_key_file")
         }
         guard secret == nil, method == nil || method == .clientSecretPost else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has a signed_secret and another way to authenticate",
                 "remove secret and token_endpoint_auth_method, or signed_secret")
         }
@@ -93,15 +93,15 @@ extension ClientDraft {
     }
 
     /// `client_secret_basic_encoding` must fit the client's way to authenticate and its id.
-    func checkEncoding() throws(ValueRefusal) {
+    func checkEncoding() throws(InvalidValueError) {
         guard let basicEncoding else { return }
         guard case .clientSecretBasic = client.authentication else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has client_secret_basic_encoding, and does not use client_secret_basic",
                 "remove it, or set token_endpoint_auth_method to client_secret_basic")
         }
         guard basicEncoding == .formURLEncoded || !client.id.text.utf8.contains(UInt8(ascii: ":")) else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has client_secret_basic_encoding: plain, and a colon in its id, which would end the id",
                 "use client_secret_post if the provider has it")
         }

@@ -38,14 +38,14 @@ struct EncryptionDraft: Sendable {
 /// The keys of a client, which must fit its other settings.
 extension ClientDraft {
     /// The algorithms of the private keys must fit their types.
-    func checkAlgorithms() throws(ValueRefusal) {
+    func checkAlgorithms() throws(InvalidValueError) {
         for (name, draft) in [("private_key", privateKey), ("other_private_key", otherPrivateKey)] {
             guard let algorithm = draft.algorithm else { continue }
             guard let key = draft.key else {
-                throw ValueRefusal("has \(name)_alg, but no \(name)", "give it or \(name)_file")
+                throw InvalidValueError("has \(name)_alg, but no \(name)", "give it or \(name)_file")
             }
             guard key.signing(with: algorithm) != nil else {
-                throw ValueRefusal(
+                throw InvalidValueError(
                     "has \(name)_alg: \(algorithm.rawValue), which its \(name) cannot sign with",
                     "remove it, or give a key of its type")
             }
@@ -53,22 +53,23 @@ extension ClientDraft {
     }
 
     /// `other_private_key` must fit the client's own key.
-    func checkOtherKey() throws(ValueRefusal) {
+    func checkOtherKey() throws(InvalidValueError) {
         guard let other = otherPrivateKey.named else {
             guard otherPrivateKey.id == nil else {
-                throw ValueRefusal(
+                throw InvalidValueError(
                     "has other_private_key_id, but no other_private_key", "give it or other_private_key_file")
             }
             return
         }
         if case .signedClientSecret = client.authentication {
-            throw ValueRefusal("has other_private_key, but the key of a signed_secret is not published", "remove it")
+            throw InvalidValueError(
+                "has other_private_key, but the key of a signed_secret is not published", "remove it")
         }
         guard let key = privateKey.named else {
-            throw ValueRefusal("has other_private_key, but no private_key", "rename it to private_key")
+            throw InvalidValueError("has other_private_key, but no private_key", "rename it to private_key")
         }
         guard key.keyID != other.keyID else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has one kid for private_key and other_private_key", "give two different keys, each with its own kid")
         }
     }
@@ -81,39 +82,39 @@ extension ClientDraft {
     }
 
     /// The settings of encrypted responses must fit each other.
-    func checkDecryption() throws(ValueRefusal) {
+    func checkDecryption() throws(InvalidValueError) {
         let kinds = [("id_token_encrypted_response", idTokens), ("userinfo_encrypted_response", userInfo)]
         let names = kinds.flatMap { ["\($0.0)_alg", "\($0.0)_enc"] }
         let keyNames = ["decryption_key", "decryption_key_id", "other_decryption_key", "other_decryption_key_id"]
         guard let given = (names + keyNames).first(where: { place.given[$0] != nil }) else { return }
         if let half = kinds.first(where: { $0.1.algorithm == nil && $0.1.encryption != nil })?.0 {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has \(half)_enc, but no \(half)_alg", "give it as the client is registered, or remove the other")
         }
         let algorithms = kinds.compactMap { name, draft in draft.algorithm.map { (name: "\(name)_alg", $0) } }
         guard let first = algorithms.first else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has \(given), but no \(kinds.map { "\($0.0)_alg" }.joined(separator: " or "))",
                 "give it as the client is registered, or remove the settings of encryption")
         }
         guard decryptionKey.key != nil else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has \(first.name), but no decryption_key", "give it or decryption_key_file, or remove the algorithm")
         }
         guard otherDecryptionKey.key != nil || otherDecryptionKey.id == nil else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has other_decryption_key_id, but no other_decryption_key", "give it or other_decryption_key_file")
         }
         for (name, algorithm) in algorithms {
             for (keyName, draft) in [("decryption_key", decryptionKey), ("other_decryption_key", otherDecryptionKey)] {
                 guard let key = draft.key, key.algorithm != algorithm else { continue }
-                throw ValueRefusal(
+                throw InvalidValueError(
                     "has \(name): \(algorithm.rawValue), which its \(keyName) is not for",
                     "make it \(key.algorithm.rawValue), or give a key of its type")
             }
         }
         guard decryptionKey.named?.keyID != otherDecryptionKey.named?.keyID else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has one kid for decryption_key and other_decryption_key",
                 "give two different keys, each with its own kid")
         }
@@ -121,18 +122,18 @@ extension ClientDraft {
 
     /// Reads ``certificateFile``, which must be usable with ``certificateKey``; false after reporting what is wrong with
     /// the file.
-    mutating func readCertificate(_ context: inout ReadingContext) throws(ValueRefusal) -> Bool {
+    mutating func readCertificate(_ context: inout ReadingContext) throws(InvalidValueError) -> Bool {
         guard let path = certificateFile else {
             guard certificateKey == nil else {
-                throw ValueRefusal("has certificate_key, but no certificate_file", "give it")
+                throw InvalidValueError("has certificate_key, but no certificate_file", "give it")
             }
             return true
         }
         guard let key = certificateKey else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "has certificate_file, but no certificate_key", "give certificate_key_file, the key's file")
         }
-        let problem: ValueRefusal
+        let problem: InvalidValueError
         do throws(FileReader.Failure) {
             let chain = try context.files.contents(of: path, limit: Self.maximumChainBytes).bytes
             do throws(TLSError) {
@@ -140,10 +141,10 @@ extension ClientDraft {
                 return true
             } catch {
                 let isOfKey = [.keyUnreadable, .keyEncrypted].contains(error.code)
-                problem = ValueRefusal(isOfKey ? "certificate_key \(error)" : "\(error)", error.remedy)
+                problem = InvalidValueError(isOfKey ? "certificate_key \(error)" : "\(error)", error.remedy)
             }
         } catch {
-            problem = ValueRefusal(
+            problem = InvalidValueError(
                 "the file \(Printable.line(path)) \(error.reason)", "give the path of a readable PEM file")
         }
         context.beneath(".certificate_file") { $0.refuse(place.origin, problem.reason, problem.remedy ?? "") }

@@ -30,8 +30,8 @@ struct ClientDraft: GroupDraft {
         hasIDTokens: Bool = true, assertionAudience audience: ClientAssertionAudience = .tokenEndpoint
     ) -> Configuration.Client? {
         guard !place.isBroken else { return nil }
-        do throws(ValueRefusal) {
-            guard client.id != .unset else { throw ValueRefusal("has no id", "give it") }
+        do throws(InvalidValueError) {
+            guard client.id != .unset else { throw InvalidValueError("has no id", "give it") }
             if hasIDTokens, !client.scopes.contains("openid") {
                 context.beneath(".scopes") {
                     $0.refuse(place.given["scopes"] ?? .none, "openid is missing", "add openid")
@@ -39,7 +39,8 @@ struct ClientDraft: GroupDraft {
                 return nil
             }
             guard hasIDTokens || client.nonce == .client else {
-                throw ValueRefusal("has nonce: issued, but there is no ID token that could carry it", "remove nonce")
+                throw InvalidValueError(
+                    "has nonce: issued, but there is no ID token that could carry it", "remove nonce")
             }
             try checkClientTypes()
             try checkAlgorithms()
@@ -62,18 +63,18 @@ struct ClientDraft: GroupDraft {
     }
 
     /// `client_types` must fit `redirect_uris`.
-    private func checkClientTypes() throws(ValueRefusal) {
+    private func checkClientTypes() throws(InvalidValueError) {
         for (uri, types) in client.clientTypes.sorted(by: { $0.key < $1.key }) {
             guard client.redirectURIs.contains(uri) else {
-                throw ValueRefusal(
+                throw InvalidValueError(
                     "has client_types for a redirect URI that its redirect_uris do not list",
                     "add \(uri) to redirect_uris, or remove it from client_types")
             }
             guard !types.isEmpty else {
-                throw ValueRefusal("has no client_types for \(uri)", "list at least one, or remove the entry")
+                throw InvalidValueError("has no client_types for \(uri)", "list at least one, or remove the entry")
             }
             guard !types.contains(.popup) || AppRedirectURI.origin(of: uri) != nil else {
-                throw ValueRefusal(
+                throw InvalidValueError(
                     "has the client type popup for \(uri), which has no origin to post to",
                     "remove popup, or use an https redirect URI")
             }

@@ -29,7 +29,7 @@ extension Configuration {
 }
 
 /// What is wrong with a file of TLS.
-public struct TLSFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
+public struct TLSFileError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The setting that names the file.
     public let key: String
     /// What is wrong.
@@ -57,23 +57,23 @@ extension Configuration.TLS {
     }
 
     /// Reads the files.
-    func credentials(_ files: FileReader) throws(TLSFileProblem) -> TLSCredentials {
+    func credentials(_ files: FileReader) throws(TLSFileError) -> TLSCredentials {
         let chain = try Self.read("tls.certificate_file", certificateFile, files)
         let key = try Self.read("tls.private_key_file", privateKeyFile, files)
         guard let text = String(validating: key, as: UTF8.self) else {
-            throw TLSFileProblem(key: "tls.private_key_file", reason: "the file is not text", remedy: "name a PEM file")
+            throw TLSFileError(key: "tls.private_key_file", reason: "the file is not text", remedy: "name a PEM file")
         }
         let authorities = clients == .none ? [] : try Self.read("tls.client_ca_file", clientAuthoritiesFile, files)
         return TLSCredentials(
             certificateChain: chain, privateKey: Secret(text), clients: clients, clientAuthorities: authorities)
     }
 
-    private static func read(_ key: String, _ path: String?, _ files: FileReader) throws(TLSFileProblem) -> [UInt8] {
-        guard let path else { throw TLSFileProblem(key: key, reason: "is not set", remedy: "name the file") }
+    private static func read(_ key: String, _ path: String?, _ files: FileReader) throws(TLSFileError) -> [UInt8] {
+        guard let path else { throw TLSFileError(key: key, reason: "is not set", remedy: "name the file") }
         do throws(FileReader.Failure) {
             return try files.contents(of: path, limit: 1 << 20).bytes
         } catch {
-            throw TLSFileProblem(
+            throw TLSFileError(
                 key: key, reason: "the file \(error.reason)", remedy: "name a PEM file that the server's user can read")
         }
     }
@@ -81,7 +81,7 @@ extension Configuration.TLS {
 
 extension ServerTLS {
     /// Reads the files that a configuration names.
-    package convenience init(_ settings: Configuration.TLS, _ files: FileReader) throws(TLSFileProblem) {
+    package convenience init(_ settings: Configuration.TLS, _ files: FileReader) throws(TLSFileError) {
         let credentials = try settings.credentials(files)
         do throws(TLSError) {
             try self.init(credentials)
@@ -92,7 +92,7 @@ extension ServerTLS {
                 case .keyUnreadable, .keyEncrypted, .keyMismatch: "tls.private_key_file"
                 case .authoritiesUnreadable: "tls.client_ca_file"
                 }
-            throw TLSFileProblem(key: key, reason: "the file \(error)", remedy: error.remedy)
+            throw TLSFileError(key: key, reason: "the file \(error)", remedy: error.remedy)
         }
     }
 }

@@ -41,17 +41,17 @@ extension APIKey.Proof {
 
     /// Parses `sha256:` and 64 hexadecimal digits, or the key itself in visible ASCII characters without a comma.
     ///
-    /// - Throws: ``ValueRefusal``, which does not repeat the text.
-    static func parse(_ text: String) throws(ValueRefusal) -> Self {
+    /// - Throws: ``InvalidValueError``, which does not repeat the text.
+    static func parse(_ text: String) throws(InvalidValueError) -> Self {
         if text.lowercased().hasPrefix(hashPrefix) {
             guard let hash = Hexadecimal.decode(text.utf8.dropFirst(hashPrefix.utf8.count)), hash.count == 32 else {
-                throw ValueRefusal("what follows sha256: is not a SHA-256", "give its 64 hexadecimal digits")
+                throw InvalidValueError("what follows sha256: is not a SHA-256", "give its 64 hexadecimal digits")
             }
             return .sha256(hash)
         }
         guard (1...256).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x2C })
         else {
-            throw ValueRefusal(
+            throw InvalidValueError(
                 "a key is longer than 256 characters, or has a space, a comma, a control or a non-ASCII character",
                 "give a key of letters, digits and other visible ASCII characters, or sha256: and its hash")
         }

@@ -22,7 +22,7 @@ public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
     /// Parses a URL.
     /// - Throws: ``Refusal``.
     public init(_ url: Secret) throws(Refusal) {
-        do throws(ValueRefusal) {
+        do throws(InvalidValueError) {
             self = try Self.parse(url.exposed)
         } catch {
             throw Refusal(description: error.reason + (error.remedy.map { "; \($0)" } ?? ""))
@@ -48,26 +48,26 @@ public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
 
     private static let prefix = "sqlite:///"
 
-    /// - Throws: ``ValueRefusal``, which does not repeat the text: a PostgreSQL URL may hold a password.
-    static func parse(_ text: String) throws(ValueRefusal) -> DatabaseURL {
+    /// - Throws: ``InvalidValueError``, which does not repeat the text: a PostgreSQL URL may hold a password.
+    static func parse(_ text: String) throws(InvalidValueError) -> DatabaseURL {
         let forms = "write sqlite:///relative.db or sqlite:////absolute/path.db"
         if text.hasPrefix("postgres:") || text.hasPrefix("postgresql:") {
             return .postgres(try PostgresURL(parsing: text))
         }
         guard text.hasPrefix(prefix) else {
             if text.hasPrefix("sqlite:") {
-                throw ValueRefusal("an SQLite URL has three slashes before its path", forms)
+                throw InvalidValueError("an SQLite URL has three slashes before its path", forms)
             }
-            throw ValueRefusal("is not a database URL", forms + ", or postgres://user:password@host/database")
+            throw InvalidValueError("is not a database URL", forms + ", or postgres://user:password@host/database")
         }
         let path = text.dropFirst(prefix.count)
-        guard !path.isEmpty, !path.hasSuffix("/") else { throw ValueRefusal("names no file", forms) }
-        guard path.utf8.count <= 4096 else { throw ValueRefusal("the path is longer than 4096 bytes", forms) }
+        guard !path.isEmpty, !path.hasSuffix("/") else { throw InvalidValueError("names no file", forms) }
+        guard path.utf8.count <= 4096 else { throw InvalidValueError("the path is longer than 4096 bytes", forms) }
         if path.hasPrefix(":") || path.hasPrefix("file:") {
-            throw ValueRefusal("special SQLite names are not supported: the data must be in a file", forms)
+            throw InvalidValueError("special SQLite names are not supported: the data must be in a file", forms)
         }
         if path.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x3F || $0 == 0x23 || $0 == 0x25 }) {
-            throw ValueRefusal("the path has a ?, #, % or control character, which are not supported", forms)
+            throw InvalidValueError("the path has a ?, #, % or control character, which are not supported", forms)
         }
         return .sqlite(path: String(path))
     }

@@ -20,16 +20,16 @@ public struct PostgresURL: Sendable, Hashable, CustomStringConvertible {
         self = parsed
     }
 
-    /// - Throws: ``ValueRefusal``, which does not repeat the text.
-    init(parsing text: String) throws(ValueRefusal) {
+    /// - Throws: ``InvalidValueError``, which does not repeat the text.
+    init(parsing text: String) throws(InvalidValueError) {
         let form =
             "write postgres://user:password@host:5432/database?sslmode=verify-full, other signs than letters and "
             + "digits in user and password percent-encoded"
-        guard text.utf8.count <= 4096 else { throw ValueRefusal("is longer than 4096 bytes", form) }
+        guard text.utf8.count <= 4096 else { throw InvalidValueError("is longer than 4096 bytes", form) }
         guard let mark = text.firstRange(of: "://"),
             ["postgres", "postgresql"].contains(String(text[..<mark.lowerBound])),
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x23 })
-        else { throw ValueRefusal("is not a PostgreSQL URL", form) }
+        else { throw InvalidValueError("is not a PostgreSQL URL", form) }
         let rest = text[mark.upperBound...]
         let query = rest.firstIndex(of: "?").map { rest[rest.index(after: $0)...] } ?? ""
         let hierarchy = rest.prefix { $0 != "?" }
@@ -37,11 +37,11 @@ public struct PostgresURL: Sendable, Hashable, CustomStringConvertible {
         let database = hierarchy.dropFirst(authority.count)
         let parts = authority.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count <= 2, !database.dropFirst().contains("/"), !database.contains("@"), !query.contains("@")
-        else { throw ValueRefusal("is not a PostgreSQL URL", form) }
+        else { throw InvalidValueError("is not a PostgreSQL URL", form) }
         let hosts = parts.count == 2 ? parts[1] : authority
         let user = parts.count == 2 ? parts[0] : ""
         let settings = Self.settings(query)
-        guard let settings else { throw ValueRefusal("has parameters after the ? that are not name=value", form) }
+        guard let settings else { throw InvalidValueError("has parameters after the ? that are not name=value", form) }
         secret = Secret(text)
         let mode = settings["sslmode"]
         let login = user.prefix { $0 != ":" }

@@ -7,23 +7,23 @@ enum RedirectURIText {
 
     /// The text, if it can be a redirect URI (RFC 6749 section 3.1.2, RFC 8252 section 7): absolute, without fragment;
     /// https, http to loopback, or a scheme of the app's own.
-    static func check(_ text: String) throws(ValueRefusal) -> String {
+    static func check(_ text: String) throws(InvalidValueError) -> String {
         let example = "give one such as https://app.example.com/callback or com.example.app://callback"
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.startIndex,
             text.utf8.count <= 2000, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw ValueRefusal("is not an absolute URI", example) }
-        guard !text.utf8.contains(UInt8(ascii: "#")) else { throw ValueRefusal("has a fragment", example) }
+        else { throw InvalidValueError("is not an absolute URI", example) }
+        guard !text.utf8.contains(UInt8(ascii: "#")) else { throw InvalidValueError("has a fragment", example) }
         // Sign-ins compare redirect URIs byte by byte (RFC 9700 section 4.1.3).
         guard !text.utf8.contains(UInt8(ascii: "*")) else {
-            throw ValueRefusal("has a *, but redirect URIs have no wildcards", "list each redirect URI")
+            throw InvalidValueError("has a *, but redirect URIs have no wildcards", "list each redirect URI")
         }
         let scheme = text[..<colon].lowercased()
         guard isScheme(scheme), text.utf8.index(after: colon) < text.utf8.endIndex else {
-            throw ValueRefusal("is not an absolute URI", example)
+            throw InvalidValueError("is not an absolute URI", example)
         }
-        guard !refusedSchemes.contains(scheme) else { throw ValueRefusal("does not lead back to an app", example) }
+        guard !refusedSchemes.contains(scheme) else { throw InvalidValueError("does not lead back to an app", example) }
         guard scheme != "https" && scheme != "http" || EndpointURL(text, policy: .allowLoopbackHTTP) != nil else {
-            throw ValueRefusal("is not an https URL; plain http is for loopback only", example)
+            throw InvalidValueError("is not an https URL; plain http is for loopback only", example)
         }
         return text
     }

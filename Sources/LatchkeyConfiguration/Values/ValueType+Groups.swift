@@ -7,7 +7,7 @@ extension ValueType {
     fileprivate static func group<Key: Hashable & Sendable, Element: Sendable>(
         _ description: String, isText: Bool = false, of schema: ValueSchema = .text,
         text: @escaping @Sendable (Key, Element) -> String,
-        key: @escaping @Sendable (String) throws(ValueRefusal) -> Key,
+        key: @escaping @Sendable (String) throws(InvalidValueError) -> Key,
         element: @escaping @Sendable (ConfigurationEntry, inout ReadingContext) -> Element?
     ) -> ValueType<[Key: Element]> where Value == [Key: Element] {
         ValueType<[Key: Element]>(
@@ -25,9 +25,9 @@ extension ValueType {
                     isText
                     ? "[\(Printable.word(entry.name) ?? "?")]" : "." + (Printable.name(entry.name) ?? "(unnamed)")
                 context.beneath(suffix) { context in
-                    do throws(ValueRefusal) {
+                    do throws(InvalidValueError) {
                         let name = try key(entry.name)
-                        guard values[name] == nil else { throw ValueRefusal("is given twice", "keep one of them") }
+                        guard values[name] == nil else { throw InvalidValueError("is given twice", "keep one of them") }
                         values[name] = element(entry, &context)
                     } catch {
                         context.refuse(entry.origin, error.reason, error.remedy ?? "give \(description)")
@@ -70,9 +70,9 @@ extension ValueType where Value == [MCCMNC: EndpointURL] {
     static var issuers: ValueType<[MCCMNC: EndpointURL]> {
         group("a group of mccmnc: issuer, or mccmnc=issuer,mccmnc=issuer", isText: true) {
             "\($0.text)=\($1.text)"
-        } key: { (name) throws(ValueRefusal) in
+        } key: { (name) throws(InvalidValueError) in
             guard let network = MCCMNC(name) else {
-                throw ValueRefusal("is not an mccmnc", "give its five or six digits")
+                throw InvalidValueError("is not an mccmnc", "give its five or six digits")
             }
             return network
         } element: { entry, context in
@@ -85,10 +85,10 @@ extension ValueType where Value == [UserAttribute: UserEndpoint.Member] {
     static var attributes: ValueType<[UserAttribute: UserEndpoint.Member]> {
         group("a group of attribute: member") {
             "\($0.rawValue)=\($1.text)"
-        } key: { (name) throws(ValueRefusal) in
+        } key: { (name) throws(InvalidValueError) in
             guard let attribute = UserAttribute(rawValue: name), attribute != .username else {
                 let names = UserAttribute.claims.map(\.rawValue).joined(separator: ", ")
-                throw ValueRefusal("there is no such attribute", "give one of \(names)")
+                throw InvalidValueError("there is no such attribute", "give one of \(names)")
             }
             return attribute
         } element: { entry, context in
@@ -102,9 +102,9 @@ extension ValueType where Value == [String: EndpointURL] {
     static var resources: ValueType<[String: EndpointURL]> {
         group("a group of name: {url: …}", of: .group([("url", ValueSchema.text.json)])) {
             "\($0)=\($1.text)"
-        } key: { (name) throws(ValueRefusal) in
+        } key: { (name) throws(InvalidValueError) in
             guard (1...32).contains(name.utf8.count), name.consists(of: .lowerCaseAndDigits + "-_") else {
-                throw ValueRefusal(
+                throw InvalidValueError(
                     "is not the name of a resource", "use 1 to 32 lower-case letters, digits, hyphens and underscores")
             }
             return name
@@ -138,7 +138,7 @@ extension ValueType where Value == [String: Set<ClientType>] {
         group("a group of redirect URI: [client types]", of: .list(of: ValueType<ClientType>.choice.schema)) {
             uri, types in
             "\(uri)=\(types.map(\.rawValue).sorted().joined(separator: "+"))"
-        } key: { (uri) throws(ValueRefusal) in
+        } key: { (uri) throws(InvalidValueError) in
             try RedirectURIText.check(uri)
         } element: { entry, context in
             ValueType<[ClientType]>.list(of: .choice, "a list of client types").read(entry.node, &context).map(Set.init)

@@ -6,7 +6,7 @@ extension ValueType where Value == Int {
             "a whole number from \(range.lowerBound) to \(range.upperBound)", schema: .integer(range),
             show: { String($0) }
         ) {
-            (text, _) throws(ValueRefusal) in try NumberText.integer(text, in: range)
+            (text, _) throws(InvalidValueError) in try NumberText.integer(text, in: range)
         }
     }
 
@@ -14,7 +14,7 @@ extension ValueType where Value == Int {
     static func size(_ range: ClosedRange<Int>) -> ValueType<Int> {
         let description = "a size from \(NumberText.size(range.lowerBound)) to \(NumberText.size(range.upperBound))"
         return .scalar(description, schema: .number(range, pattern: "^[0-9]+(B|KiB|MiB)?$"), show: NumberText.size) {
-            (text, _) throws(ValueRefusal) in
+            (text, _) throws(InvalidValueError) in
             let units = [("", 1), ("B", 1), ("KiB", 1024), ("MiB", 1024 * 1024)]
             return try NumberText.quantity(text, units: units, "size", in: range)
         }
@@ -28,7 +28,7 @@ extension ValueType where Value == Configuration.HTTP.ConnectionShare {
             "auto, a whole number up to \(range.upperBound), or 0 for no limit",
             schema: .number(0...range.upperBound, pattern: "^(auto|[0-9]+)$"), show: shown
         ) {
-            (text, _) throws(ValueRefusal) in
+            (text, _) throws(InvalidValueError) in
             if text == "auto" { return .automatic }
             let number = try NumberText.integer(text, in: 0...range.upperBound)
             return number == 0 ? .unlimited : .atMost(number)
@@ -47,7 +47,7 @@ extension ValueType where Value == Configuration.HTTP.ConnectionShare {
 extension ValueType where Value == UInt16 {
     static var port: ValueType<UInt16> {
         .scalar("a whole number from 0 to 65535", schema: .integer(0...65535), show: { String($0) }) {
-            (text, _) throws(ValueRefusal) in
+            (text, _) throws(InvalidValueError) in
             UInt16(clamping: try NumberText.integer(text, in: 0...65535))
         }
     }
@@ -61,7 +61,7 @@ extension ValueType where Value == Int64 {
             "a duration \(bounds)", schema: .number(range, pattern: "^[0-9]+(d|h|m|s)?$"),
             show: { NumberText.duration(Int($0)) }
         ) {
-            (text, _) throws(ValueRefusal) in Int64(try NumberText.seconds(text, in: range))
+            (text, _) throws(InvalidValueError) in Int64(try NumberText.seconds(text, in: range))
         }
     }
 }
@@ -81,10 +81,12 @@ extension ValueType where Value == RequestLimits.Quota? {
             description, schema: .number(0...0, pattern: "^(0|[0-9]+/[0-9]+(d|h|m|s)?)$"),
             show: { $0.map { "\($0.count)/\(NumberText.duration($0.seconds))" } ?? "0" }
         ) {
-            (text, _) throws(ValueRefusal) in
+            (text, _) throws(InvalidValueError) in
             if text == "0" { return .none }
             let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 2 else { throw ValueRefusal("\(Printable.word(text) ?? "the value") is not a rate") }
+            guard parts.count == 2 else {
+                throw InvalidValueError("\(Printable.word(text) ?? "the value") is not a rate")
+            }
             return RequestLimits.Quota(
                 count: try NumberText.integer(parts[0], in: 1...1_000_000),
                 seconds: try NumberText.seconds(parts[1], in: 1...86_400))
@@ -96,28 +98,28 @@ extension ValueType where Value == RequestLimits.Quota? {
 enum NumberText {
     private static let durationUnits = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
 
-    static func seconds(_ text: String, in range: ClosedRange<Int>) throws(ValueRefusal) -> Int {
+    static func seconds(_ text: String, in range: ClosedRange<Int>) throws(InvalidValueError) -> Int {
         try quantity(text, units: durationUnits + [("", 1)], "duration", in: range)
     }
 
-    static func integer(_ text: String, in range: ClosedRange<Int>) throws(ValueRefusal) -> Int {
+    static func integer(_ text: String, in range: ClosedRange<Int>) throws(InvalidValueError) -> Int {
         try quantity(text, units: [("", 1)], "whole number", in: range)
     }
 
     /// A number and its unit, in the smallest unit.
     static func quantity(
         _ text: String, units: [(name: String, factor: Int)], _ noun: String, in range: ClosedRange<Int>
-    ) throws(ValueRefusal) -> Int {
+    ) throws(InvalidValueError) -> Int {
         let shown = Printable.word(text) ?? "the value"
         let isNegative = text.hasPrefix("-")
         let digits = text.dropFirst(isNegative ? 1 : 0).prefix { $0.isASCII && $0.isNumber }
         let suffix = text.dropFirst(digits.count + (isNegative ? 1 : 0))
         guard !digits.isEmpty, let unit = units.first(where: { $0.name == suffix }) else {
-            throw ValueRefusal("\(shown) is not a \(noun)")
+            throw InvalidValueError("\(shown) is not a \(noun)")
         }
-        guard !isNegative, let number = Int(digits) else { throw ValueRefusal("\(shown) is out of range") }
+        guard !isNegative, let number = Int(digits) else { throw InvalidValueError("\(shown) is out of range") }
         let (value, overflow) = number.multipliedReportingOverflow(by: unit.factor)
-        guard !overflow, range.contains(value) else { throw ValueRefusal("\(shown) is out of range") }
+        guard !overflow, range.contains(value) else { throw InvalidValueError("\(shown) is out of range") }
         return value
     }
 

@@ -5,11 +5,11 @@ internal import SignIn
 extension ValueType where Value == Bool {
     /// A switch, shown as `true` and `false` or as `on` and `off`; all of them are read.
     static func flag(_ on: String = "true", _ off: String = "false") -> ValueType<Bool> {
-        .scalar("\(on) or \(off)", schema: .flag, show: { $0 ? on : off }) { (text, _) throws(ValueRefusal) in
+        .scalar("\(on) or \(off)", schema: .flag, show: { $0 ? on : off }) { (text, _) throws(InvalidValueError) in
             switch text.lowercased() {
             case "true", "on", "yes": return true
             case "false", "off", "no": return false
-            default: throw ValueRefusal("\(Printable.word(text) ?? "the value") is neither \(on) nor \(off)")
+            default: throw InvalidValueError("\(Printable.word(text) ?? "the value") is neither \(on) nor \(off)")
             }
         }
     }
@@ -24,10 +24,10 @@ extension ValueType where Value: CaseIterable & RawRepresentable, Value.RawValue
         return .scalar(
             "one of \(words.joined(separator: ", "))", schema: .words(words), show: { $0.rawValue }
         ) {
-            (text, _) throws(ValueRefusal) in
+            (text, _) throws(InvalidValueError) in
             guard let value = values.first(where: { $0.rawValue == text }) else {
                 let meant = Suggestion.nearest(to: text, among: words).map { " (did you mean \($0)?)" } ?? ""
-                throw ValueRefusal("\(Printable.word(text) ?? "the value") is not one of its words\(meant)")
+                throw InvalidValueError("\(Printable.word(text) ?? "the value") is not one of its words\(meant)")
             }
             return value
         }
@@ -37,12 +37,13 @@ extension ValueType where Value: CaseIterable & RawRepresentable, Value.RawValue
 extension ValueType where Value == EndpointURL {
     /// A URL of a carrier: https, or http to loopback where `allow_loopback_http` is set.
     static var carrierURL: ValueType<EndpointURL> {
-        .scalar("an https URL", show: { $0.text }) { (text, policy) throws(ValueRefusal) in
+        .scalar("an https URL", show: { $0.text }) { (text, policy) throws(InvalidValueError) in
             if let url = EndpointURL(text, policy: policy) { return url }
             if EndpointURL(text, policy: .allowLoopbackHTTP) != nil {
-                throw ValueRefusal("is plain http", "give an https URL, or set allow_loopback_http for development")
+                throw InvalidValueError(
+                    "is plain http", "give an https URL, or set allow_loopback_http for development")
             }
-            throw ValueRefusal("is not a usable URL", "give an https URL without user name and fragment")
+            throw InvalidValueError("is not a usable URL", "give an https URL without user name and fragment")
         }
     }
 
@@ -76,8 +77,8 @@ extension ValueType {
         _ description: String, show: @escaping @Sendable (Value) -> String, _ reason: String, _ remedy: String? = nil,
         _ parse: @escaping @Sendable (String) -> Value?
     ) -> ValueType {
-        .scalar(description, show: show) { (text, _) throws(ValueRefusal) in
-            guard let value = parse(text) else { throw ValueRefusal(reason, remedy) }
+        .scalar(description, show: show) { (text, _) throws(InvalidValueError) in
+            guard let value = parse(text) else { throw InvalidValueError(reason, remedy) }
             return value
         }
     }
@@ -117,7 +118,8 @@ extension ValueType where Value == String {
     }
 
     static var redirectURI: ValueType<String> {
-        .scalar("a redirect URI", show: { $0 }) { (text, _) throws(ValueRefusal) in try RedirectURIText.check(text) }
+        .scalar("a redirect URI", show: { $0 }) { (text, _) throws(InvalidValueError) in try RedirectURIText.check(text)
+        }
     }
 
     /// A scope (RFC 6749 section 3.3).
@@ -191,7 +193,7 @@ extension ValueType where Value == Origin {
 
 extension ValueType where Value == DatabaseURL {
     static var databaseURL: ValueType<DatabaseURL> {
-        .scalar("a database URL", show: { Printable.line($0.description) }) { (text, _) throws(ValueRefusal) in
+        .scalar("a database URL", show: { Printable.line($0.description) }) { (text, _) throws(InvalidValueError) in
             try DatabaseURL.parse(text)
         }
     }
@@ -206,7 +208,7 @@ extension ValueType where Value == APIKey {
 
 extension ValueType where Value == APIKey.Proof {
     static var apiKeyProof: ValueType<APIKey.Proof> {
-        .scalar("an API key", show: { _ in "‹redacted›" }) { (text, _) throws(ValueRefusal) in
+        .scalar("an API key", show: { _ in "‹redacted›" }) { (text, _) throws(InvalidValueError) in
             try APIKey.Proof.parse(text)
         }
     }
@@ -263,12 +265,12 @@ extension ValueType where Value == Secret {
     }
 
     static var proxyURL: ValueType<Secret> {
-        .scalar("the URL of a proxy", show: { _ in "‹redacted›" }) { (text, _) throws(ValueRefusal) in
+        .scalar("the URL of a proxy", show: { _ in "‹redacted›" }) { (text, _) throws(InvalidValueError) in
             do throws(ProxyURL.Fault) {
                 _ = try ProxyURL(text)
                 return Secret(text)
             } catch {
-                throw ValueRefusal(error.rawValue, "give one such as http://proxy.example.com:3128")
+                throw InvalidValueError(error.rawValue, "give one such as http://proxy.example.com:3128")
             }
         }
     }
@@ -305,11 +307,11 @@ extension ValueType {
         _ remedy: String, _ parse: @escaping @Sendable (Secret) throws(ClientKeyError) -> Value
     ) -> ValueType {
         .scalar("a private key in PEM or as a JSON Web Key", show: { _ in "‹redacted›" }) {
-            (text, _) throws(ValueRefusal) in
+            (text, _) throws(InvalidValueError) in
             do throws(ClientKeyError) {
                 return try parse(Secret(text))
             } catch {
-                throw ValueRefusal(error.reason, remedy)
+                throw InvalidValueError(error.reason, remedy)
             }
         }
     }

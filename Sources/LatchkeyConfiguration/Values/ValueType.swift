@@ -1,7 +1,7 @@
 internal import OpenIDConnect
 
 /// Why a text is not a value of its type. Does not repeat a secret.
-struct ValueRefusal: Error {
+struct InvalidValueError: Error {
     let reason: String
     /// Nil for the default: to give the type's description.
     let remedy: String?
@@ -36,14 +36,14 @@ struct ValueType<Value: Sendable>: Sendable {
     /// A type of single values.
     static func scalar(
         _ description: String, schema: ValueSchema = .text, show: @escaping @Sendable (Value) -> String,
-        parse: @escaping @Sendable (String, EndpointURL.Policy) throws(ValueRefusal) -> Value
+        parse: @escaping @Sendable (String, EndpointURL.Policy) throws(InvalidValueError) -> Value
     ) -> ValueType {
         ValueType(description, schema: schema, show: show) { node, context in
             guard case .text(let text) = node.value else {
                 context.refuse(node.origin, "is \(node.kind)", "give \(description)")
                 return nil
             }
-            do throws(ValueRefusal) {
+            do throws(InvalidValueError) {
                 return try parse(text, context.policy)
             } catch {
                 context.refuse(node.origin, error.reason, error.remedy ?? "give \(description)")

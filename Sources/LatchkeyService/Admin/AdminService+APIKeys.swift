@@ -23,17 +23,17 @@ extension AdminService {
     /// Creates an API key, which servers on this database accept within ``apiKeyDelay`` seconds. Only its hash is
     /// stored.
     /// - Parameter known: The configured clients: a key for any other client is a mistake.
-    /// - Throws: ``OperatorFailure`` for an invalid or used name, an unknown client, or an invalid origin.
+    /// - Throws: ``AdministratorError`` for an invalid or used name, an unknown client, or an invalid origin.
     package func createAPIKey(_ request: APIKeyRequest, clients known: [String]) async throws -> Secret {
         guard APIKey.isName(request.name) else {
-            throw OperatorFailure("the name must be 1 to 64 letters, digits and . _ -")
+            throw AdministratorError("the name must be 1 to 64 letters, digits and . _ -")
         }
         for client in request.clients where !known.contains(client) {
-            throw OperatorFailure("no provider has a client \(client.debugDescription)")
+            throw AdministratorError("no provider has a client \(client.debugDescription)")
         }
         let origins = try request.origins.map { text in
             guard let origin = Origin(text) else {
-                throw OperatorFailure(
+                throw AdministratorError(
                     "\(text.debugDescription) is not an origin; write https://app.example.com, without a path")
             }
             return origin.text
@@ -49,11 +49,12 @@ extension AdminService {
             if let clients = key.clients { json.add("clients", clients) }
             if let origins = key.origins { json.add("origins", origins) }
         }
-        let addition = try await stored(await store.addAPIKey(key, limit: StoredAPIKeys.limit, recording: event))
+        let addition = try await mappingStoreErrors(
+            await store.addAPIKey(key, limit: StoredAPIKeys.limit, recording: event))
         switch addition {
         case .added: return secret
-        case .nameTaken: throw OperatorFailure("there is already a key \(name); revoke it, or choose another name")
-        case .tooMany: throw OperatorFailure("there are \(StoredAPIKeys.limit) keys; revoke some first")
+        case .nameTaken: throw AdministratorError("there is already a key \(name); revoke it, or choose another name")
+        case .tooMany: throw AdministratorError("there are \(StoredAPIKeys.limit) keys; revoke some first")
         }
     }
 
@@ -67,17 +68,17 @@ extension AdminService {
 
     /// The keys in the database, one line each, without those of the configuration.
     package func apiKeys(as format: LineFormat = .text) async throws -> [String] {
-        let keys = try await stored(await store.apiKeysWithRevoked(limit: Self.maximumListed))
+        let keys = try await mappingStoreErrors(await store.apiKeysWithRevoked(limit: Self.maximumListed))
         return keys.map { format == .json ? $0.jsonLine : $0.line }
     }
 
     /// Revokes a key: servers on this database refuse it within ``apiKeyDelay`` seconds.
-    /// - Throws: ``OperatorFailure`` if there is no such key.
+    /// - Throws: ``AdministratorError`` if there is no such key.
     package func revokeAPIKey(_ name: String, as format: LineFormat = .text) async throws -> [String] {
         let event = event(.apiKeyRevoked) { $0.add("name", name) }
-        let isRevoked = try await stored(await store.revokeAPIKey(name, at: event.time, recording: event))
+        let isRevoked = try await mappingStoreErrors(await store.revokeAPIKey(name, at: event.time, recording: event))
         guard isRevoked else {
-            throw OperatorFailure("there is no valid key of this name; latchkey api-key list shows the keys")
+            throw AdministratorError("there is no valid key of this name; latchkey api-key list shows the keys")
         }
         let line = "\(name) was revoked; running servers refuse it within \(Self.apiKeyDelay) seconds."
         return report([line], as: format) { $0.add("name", name) }

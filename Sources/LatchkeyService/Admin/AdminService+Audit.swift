@@ -28,20 +28,20 @@ extension AdminService {
     ]
 
     /// The latest selected events, oldest first, one line each.
-    /// - Throws: ``OperatorFailure`` for an invalid time, a limit out of range, an unknown kind, or a failing database.
+    /// - Throws: ``AdministratorError`` for an invalid time, a limit out of range, an unknown kind, or a failing database.
     package func audit(_ selection: AuditSelection, as format: LineFormat) async throws -> [String] {
         guard (1...10_000).contains(selection.limit) else {
-            throw OperatorFailure(.usage, "the limit must be a number from 1 to 10000")
+            throw AdministratorError(.usage, "the limit must be a number from 1 to 10000")
         }
         let query = AuditQuery(
             user: selection.user.map(UserID.init), kind: selection.kind.map(AuditEvent.Kind.init),
             since: try selection.since.map(moment), until: try selection.until.map(moment), limit: selection.limit)
-        let events = try await stored(await store.auditEvents(query))
+        let events = try await mappingStoreErrors(await store.auditEvents(query))
         // The log may have kinds of another version.
         if let kind = selection.kind, !Self.auditKinds.contains(kind) {
             let all = AuditQuery(kind: AuditEvent.Kind(kind), limit: 1)
             guard try await !stored(await store.auditEvents(all)).isEmpty else {
-                throw OperatorFailure(
+                throw AdministratorError(
                     .usage,
                     "there is no kind of event “\(kind)”; the kinds are \(Self.auditKinds.joined(separator: ", "))")
             }
@@ -50,13 +50,13 @@ extension AdminService {
     }
 
     /// Parses a time, a day or an age.
-    private func moment(_ text: String) throws(OperatorFailure) -> Timestamp {
+    private func moment(_ text: String) throws(AdministratorError) -> Timestamp {
         if let moment = UTCTime.moment(text) { return moment }
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         guard let unit = text.last.flatMap({ units[$0] }), text.utf8.count <= 10,
             text.utf8.dropLast().allSatisfy({ (48...57).contains($0) }), let count = Int64(text.dropLast())
         else {
-            throw OperatorFailure(
+            throw AdministratorError(
                 .usage,
                 "“\(text)” is not a time; write 2026-11-21, 2026-11-21T01:02:03Z, or an age such as 7d")
         }

@@ -20,7 +20,7 @@ extension AdminService {
     /// a time.
     ///
     /// - Parameter output: Gets the lines of the result, also of a fault as JSON.
-    /// - Throws: ``OperatorFailure`` that names the first fault, or for an invalid proof, for signing keys that cannot
+    /// - Throws: ``AdministratorError`` that names the first fault, or for an invalid proof, for signing keys that cannot
     ///   be decrypted, or for a failing database.
     package func verifyAudit(
         _ configuration: Configuration, _ proof: AuditProof, as format: LineFormat, output: (String) -> Void
@@ -28,10 +28,10 @@ extension AdminService {
         let anchor = try proof.expected.map(self.anchor)
         for key in proof.keys { try checkThumbprint(key) }
         let encryptionKeys = configuration.keysOfSigningKeys
-        let records = try await stored(await store.signingKeys())
+        let records = try await mappingStoreErrors(await store.signingKeys())
         // With a key that the operator vouches for, the seals can be verified without the server's.
         if proof.keys.isEmpty, OwnSigningKeys.areUnreadable(records, encryptedWith: encryptionKeys) {
-            throw OperatorFailure(
+            throw AdministratorError(
                 .configuration,
                 (encryptionKeys.isEmpty
                     ? "the server's signing keys are encrypted, and encryption_keys is not set here"
@@ -41,20 +41,20 @@ extension AdminService {
         let own = OwnSigningKeys.thumbprints(of: records, encryptedWith: encryptionKeys)
         let trusted = own.union(proof.keys)
         var verifier = AuditVerifier(trusted: trusted, anchor: anchor)
-        var fault: AuditFault?
+        var fault: AuditError?
         var unsealed = 0
         for attempt in 1...3 {
             (verifier, unsealed) = (AuditVerifier(trusted: trusted, anchor: anchor), 0)
             fault = try await firstFault(
                 &verifier, &unsealed, retention: configuration.auditRetention.components.seconds)
             // Seals that expired while the command read them are no fault.
-            let oldest = try await stored(await store.auditSeals(after: .min, limit: 1)).first
+            let oldest = try await mappingStoreErrors(await store.auditSeals(after: .min, limit: 1)).first
             guard attempt < 3, let fault, let oldest, oldest.number > fault.seal else { break }
         }
         if format == .json { output(verifier.jsonLine(unsealed: unsealed, fault)) }
-        if let fault { throw OperatorFailure("the audit log is not as it was sealed: \(fault)") }
+        if let fault { throw AdministratorError("the audit log is not as it was sealed: \(fault)") }
         if let anchor, verifier.anchorHasExpired {
-            throw OperatorFailure(
+            throw AdministratorError(
                 "seal \(anchor.number) has expired and cannot be compared; name a seal of the last audit.retention")
         }
         guard format == .text else { return }
@@ -68,7 +68,7 @@ extension AdminService {
 
     /// Prints the audit log with its seals as JSON Lines, in the order in which a verifier needs them: the events that
     /// a seal covers, then the seal. The events that are not sealed yet come last.
-    /// - Throws: ``OperatorFailure`` for a failing database.
+    /// - Throws: ``AdministratorError`` for a failing database.
     package func exportAudit(output: (String) -> Void) async throws {
         var last = Int64.min
         try await eachSeal { seal in
@@ -81,7 +81,7 @@ extension AdminService {
 
     private func firstFault(
         _ verifier: inout AuditVerifier, _ unsealed: inout Int, retention: Int64
-    ) async throws -> AuditFault? {
+    ) async throws -> AuditError? {
         do {
             try await check(&verifier)
             try await eachEvent(after: verifier.newest?.seal.last ?? .min) { event in
@@ -90,7 +90,7 @@ extension AdminService {
             }
             try verifier.finish(at: clock.now(), retention: retention)
             return nil
-        } catch let fault as AuditFault {
+        } catch let fault as AuditError {
             return fault
         }
     }
@@ -100,7 +100,8 @@ extension AdminService {
         try await eachSeal { seal in
             // More events than a seal has show that one was inserted; the rest is not needed for that.
             let limit = seal.entries.count / AuditEntry.packedBytes + 1
-            let events = try await stored(await store.auditEvents(after: last, through: seal.lastSerial, limit: limit))
+            let events = try await mappingStoreErrors(
+                await store.auditEvents(after: last, through: seal.lastSerial, limit: limit))
             try verifier.check(seal, events: events)
             last = seal.lastSerial
         }
@@ -110,7 +111,7 @@ extension AdminService {
         let limit = 16
         var number: Int64 = .min
         while true {
-            let seals = try await stored(await store.auditSeals(after: number, limit: limit))
+            let seals = try await mappingStoreErrors(await store.auditSeals(after: number, limit: limit))
             for seal in seals { try await body(seal) }
             // A row that was written into the database may have the lowest number, which none is after.
             guard seals.count == limit, let newest = seals.last else { return }
@@ -124,17 +125,17 @@ extension AdminService {
         let limit = 500
         var last = serial
         while true {
-            let events = try await stored(await store.auditEvents(after: last, through: end, limit: limit))
+            let events = try await mappingStoreErrors(await store.auditEvents(after: last, through: end, limit: limit))
             for event in events { body(event) }
             guard events.count == limit, let newest = events.last else { return }
             last = newest.serial
         }
     }
 
-    private func anchor(_ text: String) throws(OperatorFailure) -> AuditVerifier.Anchor {
+    private func anchor(_ text: String) throws(AdministratorError) -> AuditVerifier.Anchor {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = Int64(parts[0]), number > 0, let digest = AuditDigest(parts[1]) else {
-            throw OperatorFailure(
+            throw AdministratorError(
                 .usage,
                 "“\(text)” is not a seal; write its number, a colon, and the 64 hexadecimal digits of its digest")
         }
@@ -142,9 +143,9 @@ extension AdminService {
     }
 
     /// A thumbprint is a SHA-256 in base64url (RFC 7638 section 3).
-    private func checkThumbprint(_ text: String) throws(OperatorFailure) {
+    private func checkThumbprint(_ text: String) throws(AdministratorError) {
         guard text.utf8.count == 43, Base64URL.decode(text)?.count == 32 else {
-            throw OperatorFailure(
+            throw AdministratorError(
                 .usage, "“\(text)” is not the thumbprint of a key; a thumbprint has 43 characters of base64url")
         }
     }
@@ -167,7 +168,7 @@ extension AuditVerifier {
         return lines
     }
 
-    fileprivate func jsonLine(unsealed: Int, _ fault: AuditFault?) -> String {
+    fileprivate func jsonLine(unsealed: Int, _ fault: AuditError?) -> String {
         var json = JSONObjectWriter()
         json.add("valid", fault == nil)
         if let fault {

@@ -9,14 +9,14 @@ extension AdminService {
     package static let maximumCapsules = 1000
 
     /// The latest capsules, oldest first, one line each.
-    /// - Throws: ``OperatorFailure`` for a limit out of range, or a failing database.
-    package func capsules(limit: Int, as format: LineFormat) async throws(OperatorFailure) -> [String] {
+    /// - Throws: ``AdministratorError`` for a limit out of range, or a failing database.
+    package func capsules(limit: Int, as format: LineFormat) async throws(AdministratorError) -> [String] {
         guard (1...Self.maximumCapsules).contains(limit) else {
-            throw OperatorFailure(.usage, "the limit must be a number from 1 to \(Self.maximumCapsules)")
+            throw AdministratorError(.usage, "the limit must be a number from 1 to \(Self.maximumCapsules)")
         }
-        let capsules = try await stored(await store.capsules(of: nil, limit: limit))
+        let capsules = try await mappingStoreErrors(await store.capsules(of: nil, limit: limit))
         return capsules.reversed().map { capsule in
-            do throws(OperatorFailure) {
+            do throws(AdministratorError) {
                 return format == .json ? try capsule.oneLine : try capsule.summary
             } catch {
                 // The others are still of use.
@@ -26,20 +26,20 @@ extension AdminService {
     }
 
     /// The newest capsule of a sign-in, for people.
-    /// - Throws: ``OperatorFailure`` if there is none, or for a failing database.
-    package func capsule(of correlationID: String) async throws(OperatorFailure) -> [String] {
+    /// - Throws: ``AdministratorError`` if there is none, or for a failing database.
+    package func capsule(of correlationID: String) async throws(AdministratorError) -> [String] {
         try await newestCapsule(of: correlationID).report
     }
 
     /// The newest capsule of a sign-in as one JSON object.
-    /// - Throws: ``OperatorFailure`` if there is none, or for a failing database.
-    package func exportCapsule(of correlationID: String) async throws(OperatorFailure) -> String {
+    /// - Throws: ``AdministratorError`` if there is none, or for a failing database.
+    package func exportCapsule(of correlationID: String) async throws(AdministratorError) -> String {
         try await newestCapsule(of: correlationID).oneLine
     }
 
-    private func newestCapsule(of correlationID: String) async throws(OperatorFailure) -> CapsuleRecord {
-        guard let capsule = try await stored(await store.capsules(of: correlationID, limit: 1)).first else {
-            throw OperatorFailure(
+    private func newestCapsule(of correlationID: String) async throws(AdministratorError) -> CapsuleRecord {
+        guard let capsule = try await mappingStoreErrors(await store.capsules(of: correlationID, limit: 1)).first else {
+            throw AdministratorError(
                 "there is no capsule of \(ShownLine.text(correlationID)). A sign-in that succeeded, that must register "
                     + "first, or that was refused before a provider was asked leaves none; more than "
                     + "capsules.per_minute are not kept, and old ones are removed. latchkey capsule list shows the "
@@ -51,9 +51,9 @@ extension AdminService {
 
 extension CapsuleRecord {
     private var content: JSONObject {
-        get throws(OperatorFailure) {
+        get throws(AdministratorError) {
             guard let content = (try? JSONValue(parsing: Array(json.utf8)))?.object else {
-                throw OperatorFailure("the capsule of \(ShownLine.text(correlationID)) cannot be read")
+                throw AdministratorError("the capsule of \(ShownLine.text(correlationID)) cannot be read")
             }
             return content
         }
@@ -61,7 +61,7 @@ extension CapsuleRecord {
 
     /// The capsule as one JSON object on one line. Written again, because the database may have anything.
     fileprivate var oneLine: String {
-        get throws(OperatorFailure) { JSONValue.object(try content).terminalText }
+        get throws(AdministratorError) { JSONValue.object(try content).terminalText }
     }
 
     /// What stands for a capsule that cannot be read, for programs.
@@ -71,7 +71,7 @@ extension CapsuleRecord {
 
     /// Time, correlation id, provider, flow, and what failed.
     fileprivate var summary: String {
-        get throws(OperatorFailure) {
+        get throws(AdministratorError) {
             let content = try content
             var words = [UTCTime.text(time), correlationID]
             let request = content["request"]?.object
@@ -87,7 +87,7 @@ extension CapsuleRecord {
 
     /// The capsule for people.
     fileprivate var report: [String] {
-        get throws(OperatorFailure) { [try summary] + CapsuleReport(of: try content, at: time).lines }
+        get throws(AdministratorError) { [try summary] + CapsuleReport(of: try content, at: time).lines }
     }
 }
 

@@ -29,13 +29,13 @@ extension AdminService {
         let identity = try identity(new)
         let record = try await account(of: user)
         let (id, now) = (UserID(user), clock.now())
-        let result = try await stored(
+        let result = try await mappingStoreErrors(
             applies
                 ? await store.relink(
                     id, to: identity, replacing: new.replacing, at: now, by: .operating(Self.operatorName),
                     reason: reason) : await store.relinkable(id, to: identity, replacing: new.replacing))
         switch result {
-        case .failure(let obstacle): throw OperatorFailure(obstacle.explanation(user))
+        case .failure(let obstacle): throw AdministratorError(obstacle.explanation(user))
         case .success(let former):
             let lines = [
                 "user \(user) \(applies ? "signs" : "would sign") in with \(identity.name),",
@@ -56,14 +56,14 @@ extension AdminService {
         _ other: Int64, into user: Int64, reason: String?, applies: Bool, as format: LineFormat = .text
     ) async throws -> [String] {
         try check(reason)
-        guard other != user else { throw OperatorFailure("name two different users") }
+        guard other != user else { throw AdministratorError("name two different users") }
         let (gone, kept) = (try await account(of: other), try await account(of: user))
         if applies {
             let now = clock.now()
-            let isDone = try await stored(
+            let isDone = try await mappingStoreErrors(
                 await store.merge(
                     UserID(other), into: UserID(user), at: now, by: .operating(Self.operatorName), reason: reason))
-            guard isDone else { throw OperatorFailure("one of the users was erased in the meantime") }
+            guard isDone else { throw AdministratorError("one of the users was erased in the meantime") }
         }
         let lines = [
             "user \(other) \(applies ? "was" : "would be") merged into user \(kept.user.id.number) and erased:",
@@ -85,8 +85,8 @@ extension AdminService {
         let record = try await account(of: user)
         if applies {
             let event = event(.userErased, of: user) { $0.add("reason", ifPresent: reason) }
-            let isDone = try await stored(await store.deleteUser(UserID(user), in: nil, recording: event))
-            guard isDone else { throw OperatorFailure("there is no user \(user)") }
+            let isDone = try await mappingStoreErrors(await store.deleteUser(UserID(user), in: nil, recording: event))
+            guard isDone else { throw AdministratorError("there is no user \(user)") }
         }
         let line =
             "user \(user) \(applies ? "was" : "would be") erased, with identities: \(record.identities.count), "
@@ -98,25 +98,27 @@ extension AdminService {
         }
     }
 
-    func check(_ reason: String?) throws(OperatorFailure) {
-        guard (reason?.count ?? 0) <= 280 else { throw OperatorFailure("the reason must have at most 280 characters") }
+    func check(_ reason: String?) throws(AdministratorError) {
+        guard (reason?.count ?? 0) <= 280 else {
+            throw AdministratorError("the reason must have at most 280 characters")
+        }
     }
 
     /// Checks that an ID token can have the identity: a typing error locks the user out.
-    private func identity(_ new: NewIdentity) throws(OperatorFailure) -> Identity {
+    private func identity(_ new: NewIdentity) throws(AdministratorError) -> Identity {
         guard EndpointURL(new.issuer, policy: .allowLoopbackHTTP) != nil else {
-            throw OperatorFailure("the issuer is not an https URL; copy it from the carrier's OpenID configuration")
+            throw AdministratorError("the issuer is not an https URL; copy it from the carrier's OpenID configuration")
         }
         guard (1...255).contains(new.subject.utf8.count), new.subject.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw OperatorFailure("the subject must be 1 to 255 visible ASCII characters") }
+        else { throw AdministratorError("the subject must be 1 to 255 visible ASCII characters") }
         if let replacing = new.replacing, replacing.utf8.count < 8 {
-            throw OperatorFailure("give at least 8 digits of the fingerprint")
+            throw AdministratorError("give at least 8 digits of the fingerprint")
         }
         return Identity(issuer: new.issuer, subject: new.subject)
     }
 }
 
-extension RelinkObstacle {
+extension RelinkError {
     fileprivate func explanation(_ user: Int64) -> String {
         switch self {
         case .unknownUser: "there is no user \(user)"

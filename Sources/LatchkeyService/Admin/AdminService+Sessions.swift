@@ -8,11 +8,11 @@ extension AdminService {
     private static let maximumListedSessions = 1000
 
     /// The user's sessions, the last seen first, one line each. The last line says if there are more.
-    /// - Throws: ``OperatorFailure`` if there is no such user.
+    /// - Throws: ``AdministratorError`` if there is no such user.
     package func sessions(of user: Int64, as format: LineFormat = .text) async throws -> [String] {
         _ = try await account(of: user)
         let now = clock.now()
-        let sessions = try await stored(
+        let sessions = try await mappingStoreErrors(
             await store.sessions(of: UserID(user), at: now, limit: Self.maximumListedSessions + 1))
         let lines = sessions.prefix(Self.maximumListedSessions).map { format == .json ? $0.jsonLine : $0.textLine }
         guard sessions.count > Self.maximumListedSessions else { return lines }
@@ -34,7 +34,7 @@ extension AdminService {
             count = try await end(session, of: user, reason)
         } else if let session {
             let now = clock.now()
-            let all = try await stored(
+            let all = try await mappingStoreErrors(
                 await store.sessions(of: UserID(user), at: now, limit: max(record.sessionCount, 1)))
             guard all.contains(where: { $0.id == session }) else { throw Self.unknownSession(of: user) }
             count = 1
@@ -55,15 +55,16 @@ extension AdminService {
             json.add("reason", ifPresent: reason)
         }
         guard let session else {
-            return try await stored(await store.revokeSessions(of: id, except: nil, recording: event)) ?? 0
+            return try await mappingStoreErrors(await store.revokeSessions(of: id, except: nil, recording: event)) ?? 0
         }
-        let result = try await stored(await store.revokeSession(id: session, of: id, in: nil, recording: event))
+        let result = try await mappingStoreErrors(
+            await store.revokeSession(id: session, of: id, in: nil, recording: event))
         guard result == .revoked else { throw Self.unknownSession(of: user) }
         return 1
     }
 
-    private static func unknownSession(of user: Int64) -> OperatorFailure {
-        OperatorFailure("user \(user) has no such session; latchkey users sessions \(user) lists the sessions")
+    private static func unknownSession(of user: Int64) -> AdministratorError {
+        AdministratorError("user \(user) has no such session; latchkey users sessions \(user) lists the sessions")
     }
 }
 

@@ -15,7 +15,7 @@ extension AdminService {
 
         package init() {}
 
-        fileprivate func search() throws(OperatorFailure) -> UserSearch {
+        fileprivate func search() throws(AdministratorError) -> UserSearch {
             var searches: [UserSearch] = []
             if let number { searches.append(.number(UserID(number))) }
             if let publicID { searches.append(.publicID(publicID)) }
@@ -23,7 +23,8 @@ extension AdminService {
             if let phone { searches.append(.phoneNumber(phone)) }
             if let issuer, let subject { searches.append(.identity(Identity(issuer: issuer, subject: subject))) }
             guard searches.count == 1, let search = searches.first, (issuer == nil) == (subject == nil) else {
-                throw OperatorFailure("give one of --id, --public-id, --email and --phone, or --issuer and --subject")
+                throw AdministratorError(
+                    "give one of --id, --public-id, --email and --phone, or --issuer and --subject")
             }
             return search
         }
@@ -33,11 +34,11 @@ extension AdminService {
     private static let maximumFound = 20
 
     /// The matching users, one line each, without personal data.
-    /// - Throws: ``OperatorFailure`` for an incomplete search, or if there is no such user.
+    /// - Throws: ``AdministratorError`` for an incomplete search, or if there is no such user.
     package func find(_ selection: UserSelection, as format: LineFormat = .text) async throws -> [String] {
         let search = try selection.search()
-        let users = try await stored(await store.users(search, limit: Self.maximumFound + 1))
-        guard !users.isEmpty else { throw OperatorFailure("there is no such user") }
+        let users = try await mappingStoreErrors(await store.users(search, limit: Self.maximumFound + 1))
+        guard !users.isEmpty else { throw AdministratorError("there is no such user") }
         let lines = users.prefix(Self.maximumFound).map { format == .json ? $0.jsonLine : $0.textLine }
         guard users.count > Self.maximumFound else { return lines }
         return lines + [Self.more(than: Self.maximumFound, as: format)]
@@ -71,15 +72,15 @@ extension AdminService {
         try check(reason)
         let record = try await account(of: user)
         guard let number = number ?? record.moves.last(where: { $0.undoneAt == nil })?.number else {
-            throw OperatorFailure("user \(user) has no migration to undo")
+            throw AdministratorError("user \(user) has no migration to undo")
         }
         let (now, id) = (clock.now(), UserID(user))
-        let result = try await stored(
+        let result = try await mappingStoreErrors(
             applies
                 ? await store.undoMove(number, of: id, at: now, by: .operating(Self.operatorName), reason: reason)
                 : await store.undoableMove(number, of: id))
         switch result {
-        case .failure(let obstacle): throw OperatorFailure(obstacle.explanation(number, user))
+        case .failure(let obstacle): throw AdministratorError(obstacle.explanation(number, user))
         case .success(let undone):
             let lines = [
                 "move \(number) of \(UTCTime.text(undone.move.movedAt)) \(applies ? "was" : "would be") undone:",
@@ -97,9 +98,9 @@ extension AdminService {
         }
     }
 
-    func account(of user: Int64) async throws(OperatorFailure) -> AccountRecord {
-        let record = try await stored(await store.account(of: UserID(user)))
-        guard let record else { throw OperatorFailure("there is no user \(user)") }
+    func account(of user: Int64) async throws(AdministratorError) -> AccountRecord {
+        let record = try await mappingStoreErrors(await store.account(of: UserID(user)))
+        guard let record else { throw AdministratorError("there is no user \(user)") }
         return record
     }
 
@@ -111,7 +112,7 @@ extension AdminService {
     }
 }
 
-extension UndoObstacle {
+extension UndoError {
     fileprivate func explanation(_ number: Int64, _ user: Int64) -> String {
         switch self {
         case .unknown: "user \(user) has no move \(number); latchkey users show \(user) lists the moves"

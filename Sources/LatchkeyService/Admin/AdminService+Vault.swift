@@ -14,7 +14,7 @@ extension AdminService {
     ///   - step: The rows of one step.
     ///   - format: Of the result; the progress is text.
     ///   - progress: Called after each step.
-    /// - Throws: ``OperatorFailure``, also if rows remain that none of the keys decrypts.
+    /// - Throws: ``AdministratorError``, also if rows remain that none of the keys decrypts.
     package func rotateVault(
         _ configuration: Configuration, applies: Bool, deletesUnreadableClaims: Bool = false, step: Int = 200,
         as format: LineFormat = .text, progress: (String) -> Void = { _ in }
@@ -22,10 +22,10 @@ extension AdminService {
         let vault = TokenVault(keys: configuration.vaultKeys)
         let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
         guard let current = vault.currentKeyID else {
-            throw OperatorFailure("there is no key to encrypt with; set encryption_keys")
+            throw AdministratorError("there is no key to encrypt with; set encryption_keys")
         }
-        let counts = try await stored(await store.providerTokenCounts())
-            .merging(try await stored(await store.claimCounts()), uniquingKeysWith: +)
+        let counts = try await mappingStoreErrors(await store.providerTokenCounts())
+            .merging(try await mappingStoreErrors(await store.claimCounts()), uniquingKeysWith: +)
         let status = VaultStatus(counts, vault)
         let total = status.older
         let survey = [
@@ -51,9 +51,9 @@ extension AdminService {
             json.add("rows", done)
             json.add("unreadable", unreadable)
         }
-        try await stored(await store.addAuditEvent(event))
+        try await mappingStoreErrors(await store.addAuditEvent(event))
         guard unreadable == 0 else {
-            throw OperatorFailure(
+            throw AdministratorError(
                 "\(done) rows were encrypted again, and \(unreadable) were not: none of encryption_keys "
                     + "decrypts them. Add their key after the first and repeat the command. If the key is lost: tokens "
                     + "are replaced when their users sign in, and --delete-unreadable-claims makes room for new claims")
@@ -80,26 +80,27 @@ extension AdminService {
         var (last, done, unreadable) = (Int64(0), 0, 0)
         while true {
             let after = last
-            let records = try await stored(await store.providerTokens(notUnder: current, after: after, limit: step))
+            let records = try await mappingStoreErrors(
+                await store.providerTokens(notUnder: current, after: after, limit: step))
             guard let end = records.last?.serial else { break }
             let rows = records.compactMap { record in
                 (try? vault.resealed(record)).map { (record: record, sealed: $0) }
             }
             unreadable += records.count - rows.count
-            done += try await stored(await store.resealProviderTokens(rows))
+            done += try await mappingStoreErrors(await store.resealProviderTokens(rows))
             last = end
             progress("encrypted again: \(earlier + done) of \(total)")
         }
         var lastUser = UserID(0)
         while true {
             let after = lastUser
-            let records = try await stored(await store.claims(notUnder: current, after: after, limit: step))
+            let records = try await mappingStoreErrors(await store.claims(notUnder: current, after: after, limit: step))
             guard let end = records.last?.user else { return (done, unreadable) }
             let rows = records.map { record in
                 (record: record, sealed: claimsVault.resealed(record.claims, of: record.publicID))
             }.filter { $0.sealed != nil || deletesUnreadableClaims }
             unreadable += records.count - rows.count
-            done += try await stored(await store.resealClaims(rows))
+            done += try await mappingStoreErrors(await store.resealClaims(rows))
             lastUser = end
             progress("encrypted again: \(earlier + done) of \(total)")
         }

@@ -11,15 +11,15 @@ package struct AdminService: Sendable {
     let clock: WallClock
 
     /// Opens the database, which must exist.
-    /// - Throws: ``OperatorFailure`` if it cannot be used.
+    /// - Throws: ``AdministratorError`` if it cannot be used.
     package init(_ configuration: Configuration, clock: WallClock = .system) throws {
         if let path = configuration.database.url.path, !FileManager.default.fileExists(atPath: path) {
-            throw OperatorFailure("there is no database at \(path); set database.url or LATCHKEY_DATABASE_URL")
+            throw AdministratorError("there is no database at \(path); set database.url or LATCHKEY_DATABASE_URL")
         }
         do {
             store = try LatchkeyService.openStore(configuration)
         } catch let error as LatchkeyStartError {
-            throw OperatorFailure(error.description)
+            throw AdministratorError(error.description)
         }
         self.clock = clock
     }
@@ -49,13 +49,13 @@ package struct AdminService: Sendable {
     /// Closes the database.
     package func close() async { try? await store.close() }
 
-    func stored<Value>(
+    func mappingStoreErrors<Value>(
         _ call: @autoclosure () async throws(StorageError) -> Value
-    ) async throws(OperatorFailure) -> Value {
+    ) async throws(AdministratorError) -> Value {
         do throws(StorageError) {
             return try await call()
         } catch {
-            throw OperatorFailure("the database: \(error.reason)")
+            throw AdministratorError("the database: \(error.reason)")
         }
     }
 }
@@ -71,7 +71,7 @@ extension AdminService {
 }
 
 /// Why an operator's command failed: the cause and the remedy.
-package struct OperatorFailure: Error, Sendable, Hashable, CustomStringConvertible {
+package struct AdministratorError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Reason: Sendable, Hashable {
         /// The database, a provider or the machine.
         case failed

@@ -16,13 +16,13 @@ package struct ClientMetadata: Sendable {
     /// - Parameters:
     ///   - name: The provider's name in the configuration. Nil if there is one provider.
     ///   - clientID: Nil if the provider has one client.
-    /// - Throws: `OperatorFailure` if there is no such provider or client, or `public_url` is not set.
+    /// - Throws: `AdministratorError` if there is no such provider or client, or `public_url` is not set.
     package init(
         of clientID: String?, at name: String?, in configuration: Configuration
-    ) throws(OperatorFailure) {
+    ) throws(AdministratorError) {
         let provider = try Self.provider(name, in: configuration)
         guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
-            throw OperatorFailure("public_url is not set; set it, because all URLs of a registration begin with it")
+            throw AdministratorError("public_url is not set; set it, because all URLs of a registration begin with it")
         }
         let client = try Self.client(clientID, of: provider)
         guard !provider.isTelcoFinder else {
@@ -153,16 +153,16 @@ package struct ClientMetadata: Sendable {
 
     private static func provider(
         _ name: String?, in configuration: Configuration
-    ) throws(OperatorFailure) -> Configuration.Provider {
+    ) throws(AdministratorError) -> Configuration.Provider {
         let names = configuration.servers.map(\.id).joined(separator: ", ")
         if let name {
             guard let provider = configuration.servers.first(where: { $0.id == name }) else {
-                throw OperatorFailure("there is no provider \(name); name one of: \(names)")
+                throw AdministratorError("there is no provider \(name); name one of: \(names)")
             }
             return provider
         }
         guard let only = configuration.servers.first, configuration.servers.count == 1 else {
-            throw OperatorFailure(
+            throw AdministratorError(
                 names.isEmpty
                     ? "the configuration has no provider"
                     : "there are several providers; name one with --provider: \(names)")
@@ -172,17 +172,17 @@ package struct ClientMetadata: Sendable {
 
     private static func client(
         _ id: String?, of provider: Configuration.Provider
-    ) throws(OperatorFailure) -> Configuration.Client {
+    ) throws(AdministratorError) -> Configuration.Client {
         let clients = provider.clients
         guard let id else {
             guard let only = clients.first, clients.count == 1 else {
                 let ids = clients.map(\.id.text).joined(separator: ", ")
-                throw OperatorFailure("\(provider.id) has the clients \(ids); name one with --client-id")
+                throw AdministratorError("\(provider.id) has the clients \(ids); name one with --client-id")
             }
             return only
         }
         guard let client = clients.first(where: { $0.id.text.hasSameBytes(as: id) }) else {
-            throw OperatorFailure("\(provider.id) has no such client; name a configured one with --client-id")
+            throw AdministratorError("\(provider.id) has no such client; name a configured one with --client-id")
         }
         return client
     }

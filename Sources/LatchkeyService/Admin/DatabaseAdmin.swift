@@ -29,14 +29,14 @@ package struct DatabaseAdmin: Sendable {
     }
 
     /// Lists the pending migrations.
-    /// - Throws: ``OperatorFailure``.
+    /// - Throws: ``AdministratorError``.
     package func pendingSteps() throws -> Report {
-        let steps = try stored(location.steps())
+        let steps = try mappingStoreErrors(location.steps())
         return report(done: [], pending: steps.pending)
     }
 
     /// Applies the pending migrations; creates the database if it is missing. Servers may run at the same time.
-    /// - Throws: ``OperatorFailure``.
+    /// - Throws: ``AdministratorError``.
     package func migrate() async throws -> Report {
         let before: DatabaseSteps
         do throws(StorageError) {
@@ -45,16 +45,16 @@ package struct DatabaseAdmin: Sendable {
             case .postgres(let postgres): before = try DatabaseSteps.run(on: postgres)
             }
         } catch {
-            throw OperatorFailure("the database: \(error.reason)")
+            throw AdministratorError("the database: \(error.reason)")
         }
         return report(done: before.pending, pending: [])
     }
 
     /// Copies the database into a file, also while servers use it.
-    /// - Throws: ``OperatorFailure``; then there is no new file.
+    /// - Throws: ``AdministratorError``; then there is no new file.
     package func backUp(to path: String, replaces: Bool) throws -> Report {
         let sqlite = try file(or: "pg_dump")
-        let backup = try stored(DatabaseBackup.make(of: sqlite, at: path, replaces: replaces))
+        let backup = try mappingStoreErrors(DatabaseBackup.make(of: sqlite, at: path, replaces: replaces))
         var json = JSONObjectWriter()
         json.add("file", path)
         json.add("bytes", backup.size)
@@ -66,11 +66,12 @@ package struct DatabaseAdmin: Sendable {
     }
 
     /// Replaces the database with a backup, and keeps the former database beside it.
-    /// - Throws: ``OperatorFailure``; then the database is unchanged.
+    /// - Throws: ``AdministratorError``; then the database is unchanged.
     package func restore(from path: String) throws -> Report {
         let sqlite = try file(or: "pg_restore")
         let moment = UTCTime.text(clock.now()).filter { $0 != "-" && $0 != ":" }
-        let restore = try stored(DatabaseRestore.run(from: path, to: sqlite, mark: "before-restore-\(moment)"))
+        let restore = try mappingStoreErrors(
+            DatabaseRestore.run(from: path, to: sqlite, mark: "before-restore-\(moment)"))
         let pending = restore.allSteps - restore.steps
         var json = JSONObjectWriter()
         json.add("file", path)
@@ -84,9 +85,9 @@ package struct DatabaseAdmin: Sendable {
     }
 
     /// - Parameter command: The equivalent for a PostgreSQL database.
-    private func file(or command: String) throws(OperatorFailure) -> SQLiteConfiguration {
+    private func file(or command: String) throws(AdministratorError) -> SQLiteConfiguration {
         guard case .sqlite(let sqlite) = location else {
-            throw OperatorFailure("database.url is a PostgreSQL database; use \(command)")
+            throw AdministratorError("database.url is a PostgreSQL database; use \(command)")
         }
         return sqlite
     }
@@ -112,11 +113,13 @@ package struct DatabaseAdmin: Sendable {
             + "LATCHKEY_DATABASE_URL."
     }
 
-    private func stored<Value>(_ call: @autoclosure () throws(StorageError) -> Value) throws(OperatorFailure) -> Value {
+    private func mappingStoreErrors<Value>(_ call: @autoclosure () throws(StorageError) -> Value)
+        throws(AdministratorError) -> Value
+    {
         do throws(StorageError) {
             return try call()
         } catch {
-            throw OperatorFailure(error.reason)
+            throw AdministratorError(error.reason)
         }
     }
 }
@@ -148,17 +151,17 @@ package struct DatabaseCopy: Sendable {
 
     /// Copies the database and reports the progress, one line at a time. Blocks.
     /// - Parameter isCancelled: Called from time to time.
-    /// - Throws: ``OperatorFailure``; then nothing was copied, unless it says that this is unknown.
+    /// - Throws: ``AdministratorError``; then nothing was copied, unless it says that this is unknown.
     package func run(
         onProgress: (String) -> Void, isCancelled: () -> Bool
-    ) throws(OperatorFailure) -> DatabaseAdmin.Report {
+    ) throws(AdministratorError) -> DatabaseAdmin.Report {
         do throws(StorageError) {
             let transfer = try DatabaseTransfer.run(
                 from: Self.place(source), to: Self.place(target), onProgress: { onProgress(Self.line($0)) },
                 isCancelled: isCancelled)
             return report(transfer)
         } catch {
-            throw OperatorFailure(error.reason)
+            throw AdministratorError(error.reason)
         }
     }
 

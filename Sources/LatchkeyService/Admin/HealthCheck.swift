@@ -10,22 +10,22 @@ package enum HealthCheck {
     }
 
     /// The status of the response of a URL.
-    /// - Throws: ``OperatorFailure`` for a URL that is neither https nor on a loopback address, or without a response
+    /// - Throws: ``AdministratorError`` for a URL that is neither https nor on a loopback address, or without a response
     ///   within 3 seconds.
     package static func status(of text: String) async throws -> Int {
         guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else {
-            throw OperatorFailure("\(text) is not an https URL, nor an http one on a loopback address")
+            throw AdministratorError("\(text) is not an https URL, nor an http one on a loopback address")
         }
         var configuration = OutboundHTTPConfiguration()
         configuration.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
         configuration.allowLoopbackHTTP = true
         let client = try OutboundHTTPClient(configuration)
         let request = OutboundRequest(method: .get, url: url, timeout: .seconds(3), maximumBodyBytes: 65536)
-        let result: Result<Int, OperatorFailure>
+        let result: Result<Int, AdministratorError>
         do throws(OutboundError) {
             result = .success(try await client.send(request).status)
         } catch {
-            result = .failure(OperatorFailure("\(text): \(error.reason)"))
+            result = .failure(AdministratorError("\(text): \(error.reason)"))
         }
         await client.shutdown()
         return try result.get()

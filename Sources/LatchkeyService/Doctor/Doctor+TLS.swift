@@ -6,7 +6,7 @@ import Primitives
 extension Doctor {
     func examineTLS() -> [Finding] {
         guard configuration.tls.isOn, let path = configuration.tls.certificateFile else { return [] }
-        do throws(TLSFileProblem) {
+        do throws(TLSFileError) {
             return [
                 finding(
                     try ServerTLS(configuration.tls, .system).validity, path,

@@ -33,13 +33,13 @@ package struct Doctor: Sendable {
     }
 
     /// Examines over the network with the configured limits.
-    /// - Throws: ``OperatorFailure`` for an invalid network, or if no requests can be made.
+    /// - Throws: ``AdministratorError`` for an invalid network, or if no requests can be made.
     package static func examine(
         _ configuration: Configuration, warnings: [ConfigurationProblem], networks: [String]
     ) async throws -> DoctorReport {
         let known = try networks.map { text in
             guard let network = MCCMNC(text) else {
-                throw OperatorFailure("--mccmnc is not five or six digits")
+                throw AdministratorError("--mccmnc is not five or six digits")
             }
             return network
         }
@@ -49,7 +49,7 @@ package struct Doctor: Sendable {
         do {
             client = try LatchkeyService.makeClient(outbound)
         } catch let error as LatchkeyStartError {
-            throw OperatorFailure(error.description)
+            throw AdministratorError(error.description)
         }
         let report = await Doctor(configuration, warnings: warnings, networks: known, http: client).examine()
         await client.shutdown()

@@ -39,7 +39,7 @@ final class CertificateRenewal: Sendable {
         self.clock = clock
         self.logger = logger
         let stamps = Self.stamps(settings)
-        do throws(TLSFileProblem) {
+        do throws(TLSFileError) {
             tls = try ServerTLS(settings, .system)
         } catch {
             throw LatchkeyStartError(.configuration, "\(error)")
@@ -68,17 +68,17 @@ final class CertificateRenewal: Sendable {
         let stamps = Self.stamps(settings)
         // Invalid files are not read again until they change.
         state.withLock { $0 = State(read: stamps, seen: stamps) }
-        do throws(TLSFileProblem) {
+        do throws(TLSFileError) {
             try replace(with: try ServerTLS(settings, .system))
         } catch {
             logger.error("the new certificate is refused, and the current one stays in use: \(error)")
         }
     }
 
-    private func replace(with new: ServerTLS) throws(TLSFileProblem) {
+    private func replace(with new: ServerTLS) throws(TLSFileError) {
         let end = UTCTime.text(new.validity.upperBound)
         guard new.validity.upperBound > clock.now() else {
-            throw TLSFileProblem(
+            throw TLSFileError(
                 key: "tls.certificate_file", reason: "the certificate expired on \(end)", remedy: "renew it")
         }
         tls.replace(with: new)

@@ -86,7 +86,7 @@ struct LoggedClient: HTTPClient {
 }
 
 /// Tells the stories of a demonstration each outbound request, with its response and duration.
-struct NarratedClient: HTTPClient {
+struct RecordingClient: HTTPClient {
     let client: any HTTPClient
     let stories: SignInStories
 

@@ -83,7 +83,7 @@ extension Configuration {
     fileprivate func telemetryHTTP(_ endpoint: EndpointURL) -> OutboundHTTPConfiguration {
         var configuration = outboundHTTP
         configuration.perHostConnections = 2
-        configuration.keptConnections = 2
+        configuration.maximumIdleConnections = 2
         configuration.addressPolicy = AddressPolicy(allowLoopback: true, allowPrivateNetworks: true)
         configuration.allowLoopbackHTTP = true
         if endpoint.isLoopback { configuration.proxy = nil }

@@ -34,7 +34,7 @@ struct AuthorizationResponseValidationContext: MessageValidationContext {
     private var claimsOfOtherTokens: [String] { ["sub", "nonce", "events"].filter { claims[$0] != nil } }
 
     /// What the provider answered. The rules make sure that nothing is missing.
-    func response() throws(AuthorizationResponseRefusal) -> VerifiedAuthorizationResponse {
+    func response() throws(AuthorizationResponseError) -> VerifiedAuthorizationResponse {
         guard let client else { throw .failed(.audience) }
         guard let state else { throw .failed(.state) }
         guard let outcome else { throw .failed(.outcome) }

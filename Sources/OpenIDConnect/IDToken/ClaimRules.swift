@@ -13,20 +13,25 @@ extension ClaimValidationContext {
         .init(.expiry, { $0.isNotExpired }, found: { $0.foundExpiry }),
         .init(.issuedAt, { $0.wasIssuedJustNow }, found: { $0.foundIssue }),
         .init(.notBefore, { $0.isValidAlready }, found: { $0.foundTime("nbf") }),
-        .init(.nonce, { $0.hasNonce }, compares: { $0.expectation.nonce != nil }, found: { $0.foundNonce }),
+        .init(.nonce, { $0.hasNonce }, hasExpectedValue: { $0.expectation.nonce != nil }, found: { $0.foundNonce }),
         .init(
-            .requestID, { $0.hasRequestID }, compares: { $0.requestID == nil || $0.expectation.requestID != nil },
+            .requestID, { $0.hasRequestID },
+            hasExpectedValue: { $0.requestID == nil || $0.expectation.requestID != nil },
             found: { "auth_req_id is \(DisplayText.shape($0.requestID))" }),
-        .init(.acr, { $0.hasACR }, compares: { !$0.expectation.acrValues.isEmpty }, found: { $0.foundACR }),
+        .init(.acr, { $0.hasACR }, hasExpectedValue: { !$0.expectation.acrValues.isEmpty }, found: { $0.foundACR }),
         .init(
             .authTime, { $0.hasAuthTime },
-            compares: { $0.expectation.maximumAuthenticationAge != nil || $0.expectation.authenticatedSince != nil },
+            hasExpectedValue: {
+                $0.expectation.maximumAuthenticationAge != nil || $0.expectation.authenticatedSince != nil
+            },
             found: { $0.foundAuthTime }),
         .init(
             .accessTokenHash, { $0.hasAccessTokenHash },
-            compares: { $0.claims["at_hash"] == nil || $0.expectation.accessToken != nil },
+            hasExpectedValue: { $0.claims["at_hash"] == nil || $0.expectation.accessToken != nil },
             found: { $0.foundAccessTokenHash }),
-        .init(.context, { $0.hasContext }, compares: { $0.expectation.context != nil }, found: { $0.foundContext }),
+        .init(
+            .context, { $0.hasContext }, hasExpectedValue: { $0.expectation.context != nil }, found: { $0.foundContext }
+        ),
     ]
 
     /// The further rules for the ID token of a refresh: it is about the same authentication as that of the sign-in

@@ -9,10 +9,10 @@ public enum TokenRefusal<Check: TokenCheck>: Error, Sendable {
 }
 
 /// Why a logout token ends no session.
-public typealias LogoutTokenRefusal = TokenRefusal<LogoutTokenCheck>
+public typealias LogoutTokenError = TokenRefusal<LogoutTokenCheck>
 
 /// Why a signed authorization response is not used.
-public typealias AuthorizationResponseRefusal = TokenRefusal<AuthorizationResponseCheck>
+public typealias AuthorizationResponseError = TokenRefusal<AuthorizationResponseCheck>
 
 /// A check of a message that a provider signs: a logout token or an authorization response.
 protocol MessageCheck: TokenCheck {

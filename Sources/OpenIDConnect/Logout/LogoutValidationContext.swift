@@ -39,7 +39,7 @@ struct LogoutValidationContext: MessageValidationContext {
     }
 
     /// What the token says. The rules make sure that nothing is missing.
-    func logout() throws(LogoutTokenRefusal) -> LogoutToken {
+    func logout() throws(LogoutTokenError) -> LogoutToken {
         guard let issuedAt else { throw .failed(.issuedAt) }
         guard let id = visibleText("jti") else { throw .failed(.tokenID) }
         // An expiry, which older providers leave out, can only make it earlier.

@@ -41,7 +41,7 @@ public enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Why a port token moves no account. Names no subject and shows nothing of the token.
-public struct PortTokenRefusal: Error, Sendable, Hashable {
+public struct PortTokenError: Error, Sendable, Hashable {
     /// The check that failed.
     public let check: PortTokenCheck
     /// The carrier that the token names as its issuer, if it is a trusted one.
@@ -89,16 +89,16 @@ public struct VerifiedPortToken: Sendable, Hashable {
     public let digest: [UInt8]
 
     /// - Throws: ``PortTokenCheck/key`` or ``PortTokenCheck/signature``.
-    init(_ token: UnverifiedPortToken, keys: JSONWebKeySet) throws(PortTokenRefusal) {
+    init(_ token: UnverifiedPortToken, keys: JSONWebKeySet) throws(PortTokenError) {
         let context = SignatureValidationContext(token.token, keys: keys)
-        guard !context.candidates.isEmpty else { throw PortTokenRefusal(.key, issuer: token.issuer) }
-        guard context.verifies else { throw PortTokenRefusal(.signature, issuer: token.issuer) }
+        guard !context.candidates.isEmpty else { throw PortTokenError(.key, issuer: token.issuer) }
+        guard context.verifies else { throw PortTokenError(.signature, issuer: token.issuer) }
         issuer = token.issuer
         subject = token.subject
         issuedAt = token.issuedAt
         // Port tokens are signed with one of the standard algorithms, which all use SHA-256.
         guard case .sha256(let digest) = token.token.signed else {
-            throw PortTokenRefusal(.algorithm, issuer: token.issuer)
+            throw PortTokenError(.algorithm, issuer: token.issuer)
         }
         self.digest = Array(digest)
     }

@@ -24,41 +24,41 @@ public struct UnverifiedPortToken: Sendable {
     }
 
     /// Makes every check that needs neither network nor keys.
-    init(_ text: Secret, _ requirements: Requirements) throws(PortTokenRefusal) {
+    init(_ text: Secret, _ requirements: Requirements) throws(PortTokenError) {
         do throws(OIDCError) {
             token = try SignedToken(
                 text, maximumBytes: requirements.rules.maximumBytes,
                 type: .portToken(requiresType: requirements.rules.requiresType),
                 allows: SigningAlgorithm.standard.contains)
         } catch {
-            throw PortTokenRefusal(header: error)
+            throw PortTokenError(header: error)
         }
-        guard token.keyID != nil else { throw PortTokenRefusal(.keyID) }
-        guard let claims = IDTokenValidator.claims(token.payload) else { throw PortTokenRefusal(.claims) }
+        guard token.keyID != nil else { throw PortTokenError(.keyID) }
+        guard let claims = IDTokenValidator.claims(token.payload) else { throw PortTokenError(.claims) }
         // Without a type, the claims keep a token of another kind from passing as a port token (RFC 8725 section 3.12).
         guard token.type != .absent || (claims["exp"] == nil && claims["events"] == nil) else {
-            throw PortTokenRefusal(.type)
+            throw PortTokenError(.type)
         }
         guard let text = claims["iss"]?.string, let url = EndpointURL(text, policy: requirements.metadata.urlPolicy),
             requirements.metadata.trustedHosts.contains(url.host), !url.text.utf8.contains(UInt8(ascii: "?"))
-        else { throw PortTokenRefusal(.issuer) }
+        else { throw PortTokenError(.issuer) }
         issuerURL = url
         issuer = url.text
-        guard let subject = claims["sub"]?.visibleText else { throw PortTokenRefusal(.subject, issuer: issuer) }
+        guard let subject = claims["sub"]?.visibleText else { throw PortTokenError(.subject, issuer: issuer) }
         self.subject = subject
         guard claims.onlyAudience?.hasSameBytes(as: requirements.clientID.text) == true else {
-            throw PortTokenRefusal(.audience, issuer: issuer)
+            throw PortTokenError(.audience, issuer: issuer)
         }
         var rules = requirements.idTokenRules
         rules.maximumAgeSeconds = requirements.rules.maximumAgeSeconds
         let context = PlainClaims(claims: claims, rules: rules, issuer: issuer, now: requirements.now)
         guard context.wasIssuedJustNow, let issuedAt = context.issuedAt else {
-            throw PortTokenRefusal(.issuedAt, issuer: issuer)
+            throw PortTokenError(.issuedAt, issuer: issuer)
         }
         self.issuedAt = issuedAt
         // Carriers' port tokens have neither `exp` nor `nbf`. If a token has one, it counts.
-        guard context.isNotExpiredIfStated else { throw PortTokenRefusal(.expiry, issuer: issuer) }
-        guard context.isValidAlready else { throw PortTokenRefusal(.notBefore, issuer: issuer) }
+        guard context.isNotExpiredIfStated else { throw PortTokenError(.expiry, issuer: issuer) }
+        guard context.isValidAlready else { throw PortTokenError(.notBefore, issuer: issuer) }
     }
 }
 

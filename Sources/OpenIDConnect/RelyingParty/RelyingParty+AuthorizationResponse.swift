@@ -10,7 +10,7 @@ extension RelyingParty {
     ///   (`authorization_signed_response_alg`).
     public func verify(
         authorizationResponse text: Secret, for clients: [ClientID: SigningAlgorithm]
-    ) async throws(AuthorizationResponseRefusal) -> VerifiedAuthorizationResponse {
+    ) async throws(AuthorizationResponseError) -> VerifiedAuthorizationResponse {
         guard case .ofIssuer(let issuer) = configuration.discovery, let client = clients.keys.first else {
             throw .failed(.issuer)
         }

@@ -12,7 +12,7 @@ extension RelyingParty {
     ///   provider does not list it.
     public func verify(
         logoutToken text: Secret, for clients: [ClientID: Set<SigningAlgorithm>]
-    ) async throws(LogoutTokenRefusal) -> LogoutToken {
+    ) async throws(LogoutTokenError) -> LogoutToken {
         guard case .ofIssuer(let issuer) = configuration.discovery, let client = clients.keys.first else {
             throw .failed(.issuer)
         }

@@ -3,12 +3,12 @@ public import Primitives
 /// Account migration: port tokens, with which a former carrier vouches for a user who moved to another.
 extension RelyingParty {
     /// Reads the port tokens of an ID token, in their order. Nothing is fetched, and no result can be trusted yet.
-    public func read(portTokens: [Secret], for clientID: ClientID) -> [Result<UnverifiedPortToken, PortTokenRefusal>] {
+    public func read(portTokens: [Secret], for clientID: ClientID) -> [Result<UnverifiedPortToken, PortTokenError>] {
         let requirements = UnverifiedPortToken.Requirements(
             rules: configuration.portTokenRules, idTokenRules: configuration.idTokenRules,
             metadata: configuration.metadataRequirements, clientID: clientID, now: clock.now())
         return portTokens.map { text in
-            Result { () throws(PortTokenRefusal) in try UnverifiedPortToken(text, requirements) }
+            Result { () throws(PortTokenError) in try UnverifiedPortToken(text, requirements) }
         }
     }
 
@@ -17,7 +17,7 @@ extension RelyingParty {
     ///
     /// For each of at most ``PortTokenRules/maximumIssuers`` issuers, the OpenID configuration and the keys are fetched
     /// if they are not cached; the keys once more if the token's key is missing or its signature does not verify.
-    public func verify(_ portTokens: [UnverifiedPortToken]) async -> [Result<VerifiedPortToken, PortTokenRefusal>] {
+    public func verify(_ portTokens: [UnverifiedPortToken]) async -> [Result<VerifiedPortToken, PortTokenError>] {
         var issuers: Set<String> = []
         for token in portTokens where issuers.count < configuration.portTokenRules.maximumIssuers {
             issuers.insert(token.issuer)
@@ -27,34 +27,34 @@ extension RelyingParty {
                 group.addTask { (index, await self.verify(token)) }
             }
             var results = portTokens.map { token in
-                Result<VerifiedPortToken, _>.failure(PortTokenRefusal(.issuerCount, issuer: token.issuer))
+                Result<VerifiedPortToken, _>.failure(PortTokenError(.issuerCount, issuer: token.issuer))
             }
             for await (index, result) in group { results[index] = result }
             return results
         }
     }
 
-    private func verify(_ token: UnverifiedPortToken) async -> Result<VerifiedPortToken, PortTokenRefusal> {
+    private func verify(_ token: UnverifiedPortToken) async -> Result<VerifiedPortToken, PortTokenError> {
         let cache: KeyCache
         let held: KeyCache.Snapshot
         do throws(OIDCError) {
             let metadata = try await issuerConfigurations.metadata(of: token.issuerURL)
             cache = keyCaches.cache(of: metadata.issuer, at: metadata.jwksURI)
         } catch {
-            return .failure(PortTokenRefusal(.metadata, issuer: token.issuer))
+            return .failure(PortTokenError(.metadata, issuer: token.issuer))
         }
         do throws(OIDCError) {
             held = try await cache.current()
         } catch {
-            return .failure(PortTokenRefusal(.keys, issuer: token.issuer))
+            return .failure(PortTokenError(.keys, issuer: token.issuer))
         }
-        do throws(PortTokenRefusal) {
+        do throws(PortTokenError) {
             return .success(try VerifiedPortToken(token, keys: held.keys))
         } catch {
             guard [.key, .signature].contains(error.check), let newer = await cache.newer(than: held) else {
                 return .failure(error)
             }
-            return Result { () throws(PortTokenRefusal) in try VerifiedPortToken(token, keys: newer.keys) }
+            return Result { () throws(PortTokenError) in try VerifiedPortToken(token, keys: newer.keys) }
         }
     }
 }

@@ -77,7 +77,7 @@ enum Connecting {
     }
 
     /// Whether an idle connection is open and has nothing to read.
-    static func isQuiet(_ descriptor: Int32) -> Bool {
+    static func isReusable(_ descriptor: Int32) -> Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) < 0
             && (errno == EAGAIN || errno == EWOULDBLOCK)

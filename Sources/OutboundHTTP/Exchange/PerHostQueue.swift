@@ -121,7 +121,7 @@ final class HostLimits: Sendable {
     }
 
     /// A kept connection to a host got no response in time.
-    func noteSilence(of host: HostKey, at now: MonotonicTime) {
+    func noteStale(of host: HostKey, at now: MonotonicTime) {
         silences.withLock { silences in
             silences = silences.filter { $0.value.advanced(by: keptTime) > now }
             silences[host] = now

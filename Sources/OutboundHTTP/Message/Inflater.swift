@@ -21,7 +21,7 @@ final class Inflater {
     /// Appends what the bytes decode to.
     /// - Throws: `bodyTooLarge` beyond the limit, without decoding further; `gzip` for malformed data, and if anything
     ///   follows the end of the stream.
-    func inflate(_ bytes: Span<UInt8>, into body: inout [UInt8], limit: Int) throws(ResponseFault) -> Progress {
+    func inflate(_ bytes: Span<UInt8>, into body: inout [UInt8], limit: Int) throws(ResponseError) -> Progress {
         var consumed = 0
         while true {
             var (taken, made) = (0, 0)

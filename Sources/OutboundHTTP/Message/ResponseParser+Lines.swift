@@ -3,7 +3,7 @@ import HTTPCore
 // The lines of a response: the status line, fields and trailers.
 extension ResponseParser {
     /// `HTTP/1.` at the beginning of the status line; of an unfinished one, as far as it has come.
-    func checkProtocol(_ line: Span<UInt8>, isWhole: Bool) throws(ResponseFault) {
+    func checkProtocol(_ line: Span<UInt8>, isWhole: Bool) throws(ResponseError) {
         let expected: StaticString = "HTTP/1."
         let length = expected.utf8CodeUnitCount
         guard !isWhole || line.count >= length else { throw .notHTTP }
@@ -15,7 +15,7 @@ extension ResponseParser {
     }
 
     /// `HTTP/1.1 200 OK`; the reason, and the space before it, may be missing (RFC 9112 section 4).
-    mutating func receiveStatusLine(_ line: Span<UInt8>) throws(ResponseFault) {
+    mutating func receiveStatusLine(_ line: Span<UInt8>) throws(ResponseError) {
         try checkProtocol(line, isWhole: true)
         guard line.count >= 12, line[8] == 0x20 else { throw .statusLine }
         let minor = line[7]
@@ -32,7 +32,7 @@ extension ResponseParser {
         state = .fields
     }
 
-    mutating func receiveField(_ line: Span<UInt8>) throws(ResponseFault) {
+    mutating func receiveField(_ line: Span<UInt8>) throws(ResponseError) {
         if ASCII.isWhitespace(line[0]) { return try receiveFolded(line) }
         let (name, value) = try field(line)
         lastField = .other
@@ -82,7 +82,7 @@ extension ResponseParser {
     }
 
     /// A line that continues the value of the last field, as if it were on the same line (RFC 9112 section 5.2).
-    private mutating func receiveFolded(_ line: Span<UInt8>) throws(ResponseFault) {
+    private mutating func receiveFolded(_ line: Span<UInt8>) throws(ResponseError) {
         for index in 0..<line.count where !ASCII.isFieldValue(line[index]) { throw .field }
         let text = line.text(line.trimmed(0..<line.count))
         switch lastField {
@@ -98,7 +98,7 @@ extension ResponseParser {
     }
 
     /// The name, and the value without the white space around it (RFC 9112 section 5).
-    private func field(_ line: Span<UInt8>) throws(ResponseFault) -> (name: Range<Int>, value: Range<Int>) {
+    private func field(_ line: Span<UInt8>) throws(ResponseError) -> (name: Range<Int>, value: Range<Int>) {
         var colon = 0
         while colon < line.count, ASCII.isToken(line[colon]) { colon += 1 }
         guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else { throw .field }
@@ -106,14 +106,14 @@ extension ResponseParser {
         return (0..<colon, line.trimmed(colon + 1..<line.count))
     }
 
-    private mutating func receiveContentLength(_ line: Span<UInt8>, _ value: Range<Int>) throws(ResponseFault) {
+    private mutating func receiveContentLength(_ line: Span<UInt8>, _ value: Range<Int>) throws(ResponseError) {
         // One that overflows is longer than anything that can be accepted.
         guard let length = line.decimal(value)?.number else { throw .contentLength }
         guard head.contentLength == nil || head.contentLength == length else { throw .contentLength }
         head.contentLength = length
     }
 
-    private mutating func receiveContentEncoding(_ line: Span<UInt8>, _ value: Range<Int>) throws(ResponseFault) {
+    private mutating func receiveContentEncoding(_ line: Span<UInt8>, _ value: Range<Int>) throws(ResponseError) {
         if value.isEmpty || line.equals(value, "identity") { return }
         guard line.equals(value, "gzip") || line.equals(value, "x-gzip"), !head.isGzip else { throw .contentEncoding }
         head.isGzip = true
@@ -127,7 +127,7 @@ extension ResponseParser {
     }
 
     /// Trailers are checked, and ignored.
-    func checkTrailer(_ line: Span<UInt8>) throws(ResponseFault) { _ = try field(line) }
+    func checkTrailer(_ line: Span<UInt8>) throws(ResponseError) { _ = try field(line) }
 }
 
 extension Span<UInt8> {

@@ -71,7 +71,7 @@ package struct ResponseParser {
     package var allowsReuse: Bool { isComplete && head.allowsReuse }
 
     /// Takes bytes; returns how many of them belong to this response.
-    package mutating func receive(_ bytes: Span<UInt8>) throws(ResponseFault) -> Int {
+    package mutating func receive(_ bytes: Span<UInt8>) throws(ResponseError) -> Int {
         var index = 0
         while index < bytes.count {
             switch state {
@@ -92,7 +92,7 @@ package struct ResponseParser {
     }
 
     /// The connection has ended.
-    package mutating func inputEnded() throws(ResponseFault) {
+    package mutating func inputEnded() throws(ResponseError) {
         switch state {
         case .untilEnd: try endBody()
         case .complete: break
@@ -102,7 +102,7 @@ package struct ResponseParser {
 
     // MARK: Lines
 
-    private mutating func receiveLine(_ bytes: Span<UInt8>, from start: Int) throws(ResponseFault) -> Int {
+    private mutating func receiveLine(_ bytes: Span<UInt8>, from start: Int) throws(ResponseError) -> Int {
         guard let lineFeed = bytes.lineFeed(from: start) else {
             let rest = bytes.extracting(start..<bytes.count)
             try countHead(rest.count)
@@ -124,13 +124,13 @@ package struct ResponseParser {
         return lineFeed + 1
     }
 
-    private mutating func countHead(_ bytes: Int) throws(ResponseFault) {
+    private mutating func countHead(_ bytes: Int) throws(ResponseError) {
         headBytes += bytes
         guard headBytes <= limits.headBytes else { throw .headTooLarge }
     }
 
     /// Reads a line without its line feed.
-    private mutating func receiveLine(_ bytes: Span<UInt8>) throws(ResponseFault) {
+    private mutating func receiveLine(_ bytes: Span<UInt8>) throws(ResponseError) {
         let hasReturn = bytes.count > 0 && bytes[bytes.count - 1] == 0x0D
         let line = hasReturn ? bytes.extracting(0..<bytes.count - 1) : bytes
         switch state {
@@ -144,7 +144,7 @@ package struct ResponseParser {
     // MARK: Body
 
     /// Decides on the framing of the body (RFC 9112 section 6.3).
-    private mutating func endHead() throws(ResponseFault) {
+    private mutating func endHead() throws(ResponseError) {
         if head.status < 200 {
             guard head.status != 101 else { throw .switchedProtocols }
             head = ResponseHead()
@@ -182,7 +182,7 @@ package struct ResponseParser {
         return rules
     }
 
-    private mutating func receiveChunks(_ bytes: Span<UInt8>, from start: Int) throws(ResponseFault) -> Int {
+    private mutating func receiveChunks(_ bytes: Span<UInt8>, from start: Int) throws(ResponseError) -> Int {
         var index = start
         while true {
             switch try nextOfChunks(bytes, from: &index) {
@@ -198,19 +198,19 @@ package struct ResponseParser {
 
     private mutating func nextOfChunks(
         _ bytes: Span<UInt8>, from index: inout Int
-    ) throws(ResponseFault) -> ChunkedDecoder.Step {
-        do throws(ChunkedFault) {
+    ) throws(ResponseError) -> ChunkedDecoder.Step {
+        do throws(ChunkedCodingError) {
             return try chunks?.next(bytes, from: &index) ?? .complete
         } catch {
-            throw ResponseFault(error)
+            throw ResponseError(error)
         }
     }
 
-    private func checkAnnounced(_ bytes: Int) throws(ResponseFault) {
+    private func checkAnnounced(_ bytes: Int) throws(ResponseError) {
         guard bytes <= limits.bodyBytes - codedBytes else { throw .bodyTooLarge }
     }
 
-    private mutating func take(_ bytes: Span<UInt8>) throws(ResponseFault) {
+    private mutating func take(_ bytes: Span<UInt8>) throws(ResponseError) {
         try checkAnnounced(bytes.count)
         codedBytes += bytes.count
         guard let inflater else {
@@ -221,7 +221,7 @@ package struct ResponseParser {
         inflated = try inflater.inflate(bytes, into: &body, limit: limits.bodyBytes)
     }
 
-    private mutating func endBody() throws(ResponseFault) {
+    private mutating func endBody() throws(ResponseError) {
         // An empty body has no coding to end.
         if inflater != nil, codedBytes > 0, case .more = inflated { throw .gzip }
         inflater = nil

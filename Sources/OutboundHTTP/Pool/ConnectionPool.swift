@@ -6,7 +6,7 @@ import OpenIDConnect
 /// Sendable without the compiler's check: everything but its constants is used on its loop's thread only.
 final class ConnectionPool: @unchecked Sendable {
     let loop: EventLoop
-    let shared: ClientParts
+    let shared: ClientContext
     /// For requests on their way to a socket.
     var writeBuffer: [UInt8] = []
     private var timer: DeadlineTimer?
@@ -24,7 +24,7 @@ final class ConnectionPool: @unchecked Sendable {
     private var isClosed = false
 
     /// On the loop's thread.
-    init(loop: EventLoop, shared: ClientParts) throws(SystemError) {
+    init(loop: EventLoop, shared: ClientContext) throws(SystemError) {
         self.loop = loop
         self.shared = shared
         timer = try DeadlineTimer(for: self)
@@ -54,7 +54,7 @@ final class ConnectionPool: @unchecked Sendable {
     /// So the requests of a turn leave one after the other. A server on the same machine wakes up for each that finds
     /// it asleep, and then takes the processor from the loop.
     private func startLater(_ exchange: Exchange) {
-        guard loop.servesSeveral else { return start(exchange) }
+        guard loop.hasMoreWorkThisTurn else { return start(exchange) }
         starting.append(exchange)
         if starting.count == 1 { loop.execute { self.startWaiting() } }
         if starting.count == ConnectionPool.mostStarting { startWaiting() }
@@ -157,7 +157,7 @@ final class ConnectionPool: @unchecked Sendable {
     func keep(_ connection: OutboundConnection) {
         idle[connection.host, default: []].append(connection)
         arm(connection.deadline)
-        guard !shared.limits.keep(maximum: shared.configuration.keptConnections) else { return }
+        guard !shared.limits.keep(maximum: shared.configuration.maximumIdleConnections) else { return }
         // At least the new one is there.
         let oldest = idle.values.compactMap(\.first).min { $0.deadline < $1.deadline }
         oldest?.close()
@@ -170,7 +170,7 @@ final class ConnectionPool: @unchecked Sendable {
             shared.limits.release()
             connection.leaveIdle()
             let isTrusted = silence.map { silence in connection.keptAt.map { $0 > silence } ?? true } ?? true
-            if isTrusted, connection.deadline > now, connection.isQuiet() { return connection }
+            if isTrusted, connection.deadline > now, connection.isReusable() { return connection }
             connection.close()
         }
         return nil

@@ -22,7 +22,7 @@ extension OutboundConnection {
             case .bytes(let count):
                 let bytes = UnsafeRawBufferPointer(rebasing: pool.loop.readBuffer[..<count])
                     .bindMemory(to: UInt8.self)
-                do throws(ResponseFault) {
+                do throws(ResponseError) {
                     let taken = try parser.receive(bytes.span)
                     let status = parser.head.status
                     guard status < 300 else {

@@ -76,7 +76,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
                 let bytes = UnsafeRawBufferPointer(rebasing: pool.loop.readBuffer[..<count])
                     .bindMemory(to: UInt8.self)
                 let taken: Int
-                do throws(ResponseFault) {
+                do throws(ResponseError) {
                     taken = try parser.receive(bytes.span)
                 } catch {
                     return fail(error)
@@ -84,7 +84,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
                 if parser.isComplete { return complete(isAlone: taken == count) }
             case .wouldBlock: return
             case .ended:
-                do throws(ResponseFault) {
+                do throws(ResponseError) {
                     try parser.inputEnded()
                 } catch {
                     return fail(error)
@@ -123,7 +123,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         pool.finish(exchange, .success(response))
     }
 
-    private func fail(_ fault: ResponseFault) {
+    private func fail(_ fault: ResponseError) {
         if fault == .incomplete, !parser.hasBegun { return fail(.closed, "closed without an answer") }
         fail(fault.code, fault.reason)
     }
@@ -149,9 +149,9 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
 
     /// Whether an idle connection is open and has nothing to read. What arrives without a request, or the peer's end,
     /// makes it useless. Asked before each reuse: the poller may not have reported it yet.
-    func isQuiet() -> Bool {
+    func isReusable() -> Bool {
         guard !peerHasEnded else { return false }
-        guard let tls else { return Connecting.isQuiet(descriptor) }
+        guard let tls else { return Connecting.isReusable(descriptor) }
         // TLS has messages of its own, such as session tickets.
         tls.becameReady(peerHasEnded: false)
         if case .wouldBlock = receive() { return true }
@@ -169,7 +169,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
             flush()
             readTunnel()
         case .handshaking: continueHandshake()
-        case .idle: if !isQuiet() { close() }
+        case .idle: if !isReusable() { close() }
         case .exchanging:
             flush()
             readResponse()
@@ -184,7 +184,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         case .exchanging:
             let hasBegun = parser.hasBegun
             // Others that were kept are likely dead for the same reason. Each would cost a sign-in.
-            if !hasBegun, keptAt != nil { pool.shared.limits.noteSilence(of: host, at: now) }
+            if !hasBegun, keptAt != nil { pool.shared.limits.noteStale(of: host, at: now) }
             fail { $0.timeoutError(hasBegun ? "before the response was complete" : "without an answer") }
         case .tunnelling: timePassed("before the proxy made a tunnel", at: now)
         case .handshaking: timePassed("in the TLS handshake", at: now)

@@ -101,5 +101,5 @@ public struct IPAddressRange: Sendable, Hashable, CustomStringConvertible {
     public func contains(_ address: IPAddress) -> Bool { address.prefix(length) == first }
 
     /// Whether the range is larger than one operator can own: larger than 10.0.0.0/8 or fc00::/7 (RFC 1918, RFC 4193).
-    public var isOfManyOwners: Bool { length < (first.isIPv4 && length >= 96 ? 96 + 8 : 7) }
+    public var isTooBroadToTrust: Bool { length < (first.isIPv4 && length >= 96 ? 96 + 8 : 7) }
 }

@@ -69,7 +69,7 @@ package final class StoredAPIKeys: Sendable {
 
     init(store: any APIKeyStore, clock: WallClock) {
         known = CachedRead(lifetime: Self.freshness, clock: clock) { () async throws(SignInError) in
-            let records = try await stored(await store.apiKeys(limit: Self.limit))
+            let records = try await mappingStoreErrors(await store.apiKeys(limit: Self.limit))
             let keys = APIKeys(
                 records.map { key in
                     let (clients, origins) = (key.clients.map { Set($0) }, key.origins.map { Set($0) })

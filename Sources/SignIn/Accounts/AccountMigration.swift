@@ -20,7 +20,7 @@ extension IdentityStore {
         let read = relyingParty.read(portTokens: verified.portTokens, for: clientID)
         let tokens = read.compactMap { try? $0.get() }
         let identities = [verified.identity] + tokens.map { Identity(issuer: $0.issuer, subject: $0.subject) }
-        let statuses = try await stored(await statuses(of: identities))
+        let statuses = try await mappingStoreErrors(await statuses(of: identities))
         let present = statuses.first ?? .unknown
         if case .live = present { return [] }
         for case .failure(let refusal) in read { ignored(IgnoredPortToken(refusal)) }
@@ -57,7 +57,7 @@ extension IdentityStore {
     }
 
     func status(of identity: Identity) async throws(SignInError) -> IdentityStatus {
-        let statuses = try await stored(await statuses(of: [identity]))
+        let statuses = try await mappingStoreErrors(await statuses(of: [identity]))
         return statuses.first ?? .unknown
     }
 }
@@ -70,7 +70,7 @@ struct IgnoredPortToken: Sendable {
 }
 
 extension IgnoredPortToken {
-    fileprivate init(_ refusal: PortTokenRefusal) {
+    fileprivate init(_ refusal: PortTokenError) {
         self.init(reason: refusal.check.rawValue, issuer: refusal.issuer, level: .warning)
     }
 }

@@ -66,7 +66,7 @@ package struct LinkIdentity: UseCase {
                 completion.vault.storing($0, of: run.request.provider.text, for: run.client.id.text)
             })
         link.provenPhoneNumber = verified.provenPhoneNumber
-        switch try await stored(await store.link(link)) {
+        switch try await mappingStoreErrors(await store.link(link)) {
         case .linked(let identity):
             // Another user may have lost the verified number. That is rare, and the store does not say whom.
             if verified.provenPhoneNumber != nil { completion.sessions.cache.removeAll() }

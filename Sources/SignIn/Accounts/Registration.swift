@@ -41,7 +41,7 @@ package struct Registration: UseCase {
     ///   - text: The handle, the challenge, and what else the page needs.
     ///   - seconds: How long the cookie is valid.
     /// - Throws: `temporarily_unavailable`.
-    package func cookie(saying text: Secret, seconds: Int64) async throws(SignInError) -> Secret {
+    package func makeCookie(containing text: Secret, seconds: Int64) async throws(SignInError) -> Secret {
         let cookie = Secret("\(text.exposed).\(random.token())")
         _ = try await oneTimeStore.begin(
             Self.hash(ofCookie: cookie), for: .registeringBrowser, seconds: seconds, insteadOf: [])
@@ -53,7 +53,7 @@ package struct Registration: UseCase {
     }
 
     /// A registration that its user has not completed; nil if the handle is unknown, used or expired, or has another
-    /// challenge, or if the cookie is none of ``cookie(saying:seconds:)`` or has expired.
+    /// challenge, or if the cookie is none of ``makeCookie(containing:seconds:)`` or has expired.
     /// - Parameters:
     ///   - codeChallenge: As ``RegistrationForm/codeChallenge``.
     ///   - cookie: What says the handle and the challenge.
@@ -64,7 +64,9 @@ package struct Registration: UseCase {
         guard try await !oneTimeStore.present(among: [Self.hash(ofCookie: cookie)]).isEmpty else { return nil }
         let hash = PendingRegistration.handle(handle, codeChallenge)
         let now = clock.now()
-        guard let pending = try await stored(await store.pendingRegistration(hash, at: now)) else { return nil }
+        guard let pending = try await mappingStoreErrors(await store.pendingRegistration(hash, at: now)) else {
+            return nil
+        }
         return OpenRegistration(
             issuer: pending.identity.issuer, profile: pending.profile.withReachableEmail, verified: pending.verified,
             claims: claimsVault.claims(in: pending.claims, of: hash),
@@ -76,7 +78,7 @@ package struct Registration: UseCase {
     ) async throws(SignInError) -> SignedIn {
         let handle = PendingRegistration.handle(form.handle, form.codeChallenge)
         let now = clock.now()
-        let pending = try await stored(await store.pendingRegistration(handle, at: now))
+        let pending = try await mappingStoreErrors(await store.pendingRegistration(handle, at: now))
         // A registration of another client stays as it is, and is reported unknown.
         guard let pending, form.clients?.contains(pending.clientID) ?? true else {
             throw .unknownHandle(sentAs: form.handleName)
@@ -92,7 +94,7 @@ package struct Registration: UseCase {
         registration.claims = claimsVault.stored(
             ClientClaims(claims, for: pending.clientID, from: pending.identity.issuer), of: publicID)
         registration.refusesVerifiedEmail = form.refusesVerifiedEmail
-        switch try await stored(await store.register(registration)) {
+        switch try await mappingStoreErrors(await store.register(registration)) {
         case .unknownHandle: throw .unknownHandle(sentAs: form.handleName)
         case .userAlreadyExists: throw .userAlreadyExists
         case .emailAlreadyExists: throw .emailAlreadyExists

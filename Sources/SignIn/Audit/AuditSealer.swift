@@ -123,7 +123,7 @@ package final class AuditSealer: Sendable {
         }
         defer { state.withLock { $0.noted = noted + $0.noted } }
         while let event = noted.first {
-            try await stored(await store.addAuditEvent(event))
+            try await mappingStoreErrors(await store.addAuditEvent(event))
             noted.removeFirst()
         }
     }
@@ -131,7 +131,7 @@ package final class AuditSealer: Sendable {
     /// How far the log can be sealed now. A transaction that stays open keeps all events from being sealed, and a
     /// warning tells of it.
     private func reach() async throws(SignInError) -> Reach {
-        let present = try await stored(await store.auditHorizon())
+        let present = try await mappingStoreErrors(await store.auditHorizon())
         let now = clock.now()
         let (end, late) = state.withLock { state -> (Int64, Waiting?) in
             let first = state.waiting ?? Waiting(horizon: present, since: now)
@@ -168,7 +168,7 @@ package final class AuditSealer: Sendable {
     ///
     /// What the seal before states is taken from its signed text: an attacker who can change rows can change columns.
     private func sealNext(_ reach: Reach) async throws(SignInError) -> Bool {
-        let record = try await stored(await store.newestAuditSeal())
+        let record = try await mappingStoreErrors(await store.newestAuditSeal())
         note(record)
         let keys = try await keys.sealingKeys()
         let before = record.flatMap { Self.own($0, keys) }
@@ -193,7 +193,7 @@ package final class AuditSealer: Sendable {
         let sealed = AuditSealRecord(
             number: seal.number, lastSerial: seal.last, time: seal.time, jws: try seal.signed(by: keys.signer),
             entries: packed)
-        guard try await stored(await store.addAuditSeal(sealed)) else { return true }
+        guard try await mappingStoreErrors(await store.addAuditSeal(sealed)) else { return true }
         state.withLock { $0.newest = sealed }
         for serial in seal.mismatched {
             logger.error(
@@ -252,10 +252,10 @@ package final class AuditSealer: Sendable {
 
     private func events(after serial: Int64, through end: Int64) async throws(SignInError) -> [RecordedAuditEvent] {
         let limit = maximumEvents
-        let found = try await stored(await store.auditEvents(after: serial, through: end, limit: limit))
+        let found = try await mappingStoreErrors(await store.auditEvents(after: serial, through: end, limit: limit))
         guard found.contains(where: { $0.detailsDigest == nil }) else { return found }
-        try await stored(await store.saltAuditEvents(after: serial, through: end, limit: limit))
-        return try await stored(await store.auditEvents(after: serial, through: end, limit: limit))
+        try await mappingStoreErrors(await store.saltAuditEvents(after: serial, through: end, limit: limit))
+        return try await mappingStoreErrors(await store.auditEvents(after: serial, through: end, limit: limit))
     }
 
     /// Remembers the newest seal, and tells of one that is gone.

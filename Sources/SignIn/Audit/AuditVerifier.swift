@@ -60,7 +60,7 @@ package struct AuditVerifier: Sendable {
     /// - Parameter stored: The events after the last one of the seal before, up to the last one of this seal, in order.
     package mutating func check(
         _ record: AuditSealRecord, events stored: [RecordedAuditEvent]
-    ) throws(AuditFault) {
+    ) throws(AuditError) {
         let number = record.number
         if let newest, number != newest.seal.number + 1 { throw .sealMissing(newest.seal.number + 1) }
         guard let (seal, signer) = AuditSeal.read(record.jws), seal.number == number, seal.last == record.lastSerial,
@@ -90,7 +90,7 @@ package struct AuditVerifier: Sendable {
 
     private mutating func compare(
         _ stored: [RecordedAuditEvent], with entries: [AuditEntry], of statement: AuditSeal
-    ) throws(AuditFault) {
+    ) throws(AuditError) {
         let seal = statement.number
         var rest = entries[...]
         for event in stored {
@@ -127,7 +127,7 @@ package struct AuditVerifier: Sendable {
     /// wrote.
     /// - Parameter retention: How long events are kept now, in seconds. A shorter time of an earlier configuration,
     ///   which a seal names, excuses earlier removals.
-    package func finish(at now: Timestamp, retention: Int64) throws(AuditFault) {
+    package func finish(at now: Timestamp, retention: Int64) throws(AuditError) {
         let last = newest?.seal.number ?? 0
         if let anchor, anchor.number > last { throw .endMissing(after: last, expected: anchor.number) }
         if let first = withoutErasure.values.min(by: { $0.serial < $1.serial }) {
@@ -152,7 +152,7 @@ package struct AuditVerifier: Sendable {
 }
 
 /// What is wrong with the audit log: the first entry that is not as it was sealed.
-package enum AuditFault: Error, Sendable, Hashable {
+package enum AuditError: Error, Sendable, Hashable {
     case eventChanged(serial: Int64, seal: Int64)
     /// The details differ from their stored digest, which is as it was sealed.
     case detailsChanged(serial: Int64, seal: Int64)
@@ -218,7 +218,7 @@ package enum AuditFault: Error, Sendable, Hashable {
     }
 }
 
-extension AuditFault: CustomStringConvertible {
+extension AuditError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .eventChanged(let serial, let seal): "event #\(serial) was changed after seal \(seal) was made"

@@ -39,7 +39,8 @@ extension BackchannelAuthentication {
         guard token.exposed.utf8.count == RandomSource.tokenCharacters else { throw .notificationTokenUnknown }
         let token = NotificationToken(token)
         let now = clock.now()
-        let record = try await stored(await store.backchannelAuthentication(notification: token.hash, at: now))
+        let record = try await mappingStoreErrors(
+            await store.backchannelAuthentication(notification: token.hash, at: now))
         guard let record, record.terms.provider == provider else { throw .notificationTokenUnknown }
         return Notifier(record: record, token: token)
     }

@@ -185,7 +185,7 @@ extension BackchannelAuthentication {
             }
             // The prompts of carriers do not count for their callers alone.
             let counted = isFirst && record.polling != nil ? allowance : nil
-            let ending = try await stored(
+            let ending = try await mappingStoreErrors(
                 await store.endBackchannelAuthentication(
                     ended(record, at: clock.now()), with: started.record, givingBackTo: counted))
             switch ending {

@@ -70,7 +70,7 @@ extension BackchannelAuthentication {
             var changed = record
             guard try change(&changed, now) else { return record }
             let replacement = changed
-            let isReplaced = try await stored(await store.replaceBackchannelAuthentication(replacement))
+            let isReplaced = try await mappingStoreErrors(await store.replaceBackchannelAuthentication(replacement))
             if isReplaced {
                 changed.revision += 1
                 return changed
@@ -82,7 +82,7 @@ extension BackchannelAuthentication {
 
     func record(of handle: TokenHash) async throws(SignInError) -> BackchannelAuthenticationRecord {
         let now = clock.now()
-        let record = try await stored(await store.backchannelAuthentication(handle: handle, at: now))
+        let record = try await mappingStoreErrors(await store.backchannelAuthentication(handle: handle, at: now))
         guard let record else { throw .backchannelUnknown }
         return record
     }

@@ -154,7 +154,7 @@ extension BackchannelAuthenticationContext {
 extension SignInError {
     /// The request to authenticate the user failed.
     static func backchannelNotStarted(_ error: OIDCError) -> SignInError {
-        guard error.isRefusal, !error.wasFoundHere else { return SignInError(error) }
+        guard error.isRefusal, !error.wasRefusedLocally else { return SignInError(error) }
         return .refusedBackchannel(error.carrierError ?? "unknown_error").explained(by: error)
     }
 }
@@ -164,12 +164,12 @@ extension OIDCError {
     var isRefusal: Bool { code == .carrierRefused || code == .clientRefused }
 
     /// Whether this server sent nothing, because the provider's metadata does not allow the client's request.
-    fileprivate var wasFoundHere: Bool { code == .clientRefused && carrierError == nil }
+    fileprivate var wasRefusedLocally: Bool { code == .clientRefused && carrierError == nil }
 
     /// Whether it is certain that the user was not prompted: the carrier got no request because its circuit breaker is
     /// open, or it refused the request itself. After any other failure the user may have been.
     fileprivate var showsNoPrompt: Bool {
-        guard isRefusal, let carrierError else { return code == .suspended || wasFoundHere }
+        guard isRefusal, let carrierError else { return code == .suspended || wasRefusedLocally }
         // A caller that guesses user codes must not have as many guesses as it likes.
         if carrierError == "invalid_user_code" { return false }
         return switch ErrorType(carrierError: carrierError) {

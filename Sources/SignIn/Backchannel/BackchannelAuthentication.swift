@@ -102,7 +102,7 @@ package struct BackchannelAuthentication: UseCase {
             else { throw .invalidRequest("login_hint \(LoginHint.demand).") }
             let prompt = try prompt(context, quota) { hint.hash(with: $0, at: context.carrier.issuer) }
             try check(
-                try await stored(
+                try await mappingStoreErrors(
                     await store.admitBackchannelRequest(of: found, for: prompt, limits: limits, at: clock.now())))
             let token = NotificationToken(Secret(random.token()))
             let record = try await change(found) { (record, now) throws(SignInError) in
@@ -160,7 +160,8 @@ package struct BackchannelAuthentication: UseCase {
         let prompt = try prompt(context, quota) { request.user(with: $0, at: context.carrier.issuer) }
         let added = record
         try check(
-            try await stored(await store.addBackchannelAuthentication(added, for: prompt, limits: limits, at: now)))
+            try await mappingStoreErrors(
+                await store.addBackchannelAuthentication(added, for: prompt, limits: limits, at: now)))
         return try await ask(
             context, NewRequest(record: record, prompt: prompt, token: token, handle: handle, message: message), log)
     }

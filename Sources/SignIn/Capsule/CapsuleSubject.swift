@@ -137,7 +137,7 @@ extension CapsuleSubject {
             relyingParty: run.relyingParty, network: request.network, times: run.log.times,
             requested: [
                 ("redirect_uri", request.redirectURI.isEmpty ? nil : .text(request.redirectURI)),
-                ("started_here", .flag(request.wasStartedHere)), ("operator_token", .flag(request.isOperatorToken)),
+                ("started_here", .flag(request.isRedirectFlow)), ("operator_token", .flag(request.isOperatorToken)),
                 ("code", .secret(request.code)), ("has_code_verifier", .flag(request.codeVerifier != nil)),
                 ("nonce", request.nonce.map { .secret($0) }),
             ] + request.demand.capsuleMembers + [("max_age", request.demand.maximumAge.map { .number($0) })] + more)
@@ -153,11 +153,11 @@ extension CapsuleSubject {
             case .link: .link
             case .transaction: .transaction
             case .signIn, .backchannelAuthentication:
-                request.wasStartedHere ? .redirect : request.isOperatorToken ? .operatorToken : .code
+                request.isRedirectFlow ? .redirect : request.isOperatorToken ? .operatorToken : .code
             }
         self.init(flow, run)
         // A link and a transaction have a session.
-        if run.log.kind == .signIn, request.wasStartedHere || request.isKeyless { origin = .keyless }
+        if run.log.kind == .signIn, request.isRedirectFlow || request.isKeyless { origin = .keyless }
     }
 
     /// A verification of a phone number; nil if it failed before the operator was asked.

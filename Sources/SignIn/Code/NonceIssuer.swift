@@ -27,7 +27,7 @@ package struct NonceIssuer: UseCase {
         let nonce = random.token()
         let record = IssuedNonceRecord(
             nonce: TokenHash(sha256Of: nonce), provider: provider, expiresAt: clock.now().advanced(bySeconds: lifetime))
-        try await stored(await store.addIssuedNonce(record))
+        try await mappingStoreErrors(await store.addIssuedNonce(record))
         return Issued(nonce: Secret(nonce), state: Secret(random.token(bytes: 16)), expiresIn: lifetime)
     }
 }
@@ -38,7 +38,8 @@ extension NonceStore {
     func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
         guard let nonce = request.nonce else { throw .nonceMissing }
         let hash = TokenHash(sha256Of: nonce.exposed)
-        let wasTaken = try await stored(await takeIssuedNonce(nonce: hash, provider: request.provider.text, at: now))
+        let wasTaken = try await mappingStoreErrors(
+            await takeIssuedNonce(nonce: hash, provider: request.provider.text, at: now))
         guard wasTaken else { throw .nonceNotIssued }
     }
 }

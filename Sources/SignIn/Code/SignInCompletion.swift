@@ -89,7 +89,9 @@ struct SignInCompletion: UseCase {
             PhoneNumberProof(of: $0, at: clock.now(), requestID: correlationID.text)
         }
         // The users who lose the verified number to this one.
-        for holder in try await stored(await store.addPendingRegistration(pending)) { sessions.cache.remove(holder) }
+        for holder in try await mappingStoreErrors(await store.addPendingRegistration(pending)) {
+            sessions.cache.remove(holder)
+        }
         if let waiting = WaitingTokens(user, of: provider) {
             try await oneTimeStore.keep(waiting.bytes, for: .waitingTokens, under: handle, seconds: offerLifetime)
         }

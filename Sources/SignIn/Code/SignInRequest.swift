@@ -27,7 +27,7 @@ package struct SignInRequest: Sendable {
     /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
     package var sentNames: [String: String] = [:]
     /// Whether this server sent the browser to the carrier: the redirect URI and the nonce are its own then.
-    var wasStartedHere = false
+    var isRedirectFlow = false
     /// Identifies the caller, by a hash of its API key or origin. Nil for a browser, which has a `state` instead, and
     /// for a link, which has a session.
     package var caller: TokenHash?
@@ -40,10 +40,10 @@ package struct SignInRequest: Sendable {
     var registrationChallenge: String?
 
     /// Whether the redirect URI is this server's own, or there is none.
-    var hasOwnRedirectURI: Bool { wasStartedHere || isOperatorToken }
+    var hasOwnRedirectURI: Bool { isRedirectFlow || isOperatorToken }
 
     /// Whether the request needs an ID token to confirm it.
-    var needsIDToken: Bool { nonce != nil && !wasStartedHere || demand.needsIDToken }
+    var needsIDToken: Bool { nonce != nil && !isRedirectFlow || demand.needsIDToken }
 
     /// A sign-in with a TS.43 temporary token, at an operator.
     package init(operatorToken: Secret, provider: ProviderReference, clientID: ClientID) {

@@ -25,7 +25,7 @@ final class SignInRun: UserVerification {
         guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
             throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
         }
-        guard target.mobileOperator == nil || request.wasStartedHere || request.isOperatorToken else {
+        guard target.mobileOperator == nil || request.isRedirectFlow || request.isOperatorToken else {
             throw .codeNotForNumbers
         }
         guard target.mobileOperator != nil || !request.isOperatorToken else { throw .noOperatorTokens }
@@ -58,10 +58,10 @@ final class SignInRun: UserVerification {
 
     /// Whether the ID token may be kept for the logout at the provider. Only a browser that was sent to the provider
     /// has a session there.
-    private var keepsIDToken: Bool { request.wasStartedHere && target.provider.openID?.keepsIDTokens ?? false }
+    private var keepsIDToken: Bool { request.isRedirectFlow && target.provider.openID?.keepsIDTokens ?? false }
 
     /// Whether ``NonceIssuer`` must have issued the request's nonce.
-    var usesIssuedNonce: Bool { client.nonce == .issued && !request.wasStartedHere }
+    var usesIssuedNonce: Bool { client.nonce == .issued && !request.isRedirectFlow }
 
     func discoverProvider() async throws(SignInError) -> ProviderMetadata {
         begin(.discovery)
@@ -78,7 +78,7 @@ final class SignInRun: UserVerification {
             return try await exchangeOperatorToken(for: scopes ?? mobileOperator.scopes, at: provider)
         }
         guard mobileOperator == nil else { return try await askedForTokens(await redeemCode(at: provider)) }
-        return try await asked(await redeemCode(at: provider))
+        return try await mappingProviderErrors(await redeemCode(at: provider))
     }
 
     private func redeemCode(at provider: ProviderMetadata) async throws(OIDCError) -> TokenResponse {
@@ -96,7 +96,8 @@ final class SignInRun: UserVerification {
         guard let idToken = tokens.idToken else { throw .nothingConfirms }
         var expectation = expectation(nonce: request.nonce, accessToken: tokens.accessToken)
         if let maximumAge { expectation.maximumAuthenticationAge = maximumAge }
-        return try await asked(await validate(idToken, expectation, from: provider), codeWasPosted: true)
+        return try await mappingProviderErrors(
+            await validate(idToken, expectation, from: provider), codeWasPosted: true)
     }
 
     /// The ID token to keep for the logout at a provider; nil if the provider has no end-session endpoint.
@@ -110,7 +111,7 @@ final class SignInRun: UserVerification {
         with tokens: TokenResponse, from provider: ProviderMetadata
     ) async throws(SignInError) -> ProviderUser {
         begin(.userinfo)
-        var user = try await asked(
+        var user = try await mappingProviderErrors(
             await relyingParty.user(
                 accessToken: tokens.accessToken, boundTo: tokens.accessTokenKey, client: client.credentials,
                 provider: provider, correlationID: correlationID),
@@ -132,7 +133,7 @@ final class SignInRun: UserVerification {
         let kept = storesTokens ? ProviderTokens(tokens, idToken, at: now) : nil
         let hint = idTokenHint(in: tokens, from: provider)
         guard wantsAttributes else { return VerifiedSignIn(idToken, nil, kept, hint: hint) }
-        let userInfo = try await asked(
+        let userInfo = try await mappingProviderErrors(
             await fetchAttributes(about: idToken, with: tokens.accessToken, tokens.accessTokenKey, from: provider),
             codeWasPosted: true)
         return VerifiedSignIn(idToken, userInfo, kept, hint: hint)

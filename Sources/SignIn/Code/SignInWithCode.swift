@@ -125,7 +125,7 @@ package struct SignInWithCode: UseCase {
         started.record.portedFrom = ported
         started.record.idempotency = turn.record(at: clock.now())
         started.record.commitDelay = AllowedCommitDelay.nanoseconds(after: run.log.times.elapsed)
-        let signedIn = try await stored(await store.signIn(started.record))
+        let signedIn = try await mappingStoreErrors(await store.signIn(started.record))
         // Nil: the store has created no session. The operator token was used before, or the user must register, has
         // signed out since, or was moved.
         guard let signedIn else {

@@ -93,7 +93,7 @@ extension SignInError {
 }
 
 /// Asks a provider; its failure becomes the use case's own error.
-func asked<Value>(
+func mappingProviderErrors<Value>(
     _ call: @autoclosure () async throws(OIDCError) -> Value, discoveryUI: EndpointURL? = nil,
     codeWasPosted: Bool = false
 ) async throws(SignInError) -> Value {
@@ -164,7 +164,7 @@ extension SignInError {
     ).telling(.unconfirmed)
 
     /// A signed authorization response is not used.
-    init(_ refusal: AuthorizationResponseRefusal) {
+    init(_ refusal: AuthorizationResponseError) {
         switch refusal {
         case .failed(let check): self = .responseRefused(check)
         case .unknown(let error): self.init(error, advice: "Start a new sign-in.")

@@ -164,9 +164,9 @@ extension SignInError {
 /// Calls the store; its failure becomes the use case's own error.
 ///
 /// ```swift
-/// let found = try await stored(await store.session(hash, at: now))
+/// let found = try await mappingStoreErrors(await store.session(hash, at: now))
 /// ```
-func stored<Value>(
+func mappingStoreErrors<Value>(
     _ call: @autoclosure () async throws(StorageError) -> Value
 ) async throws(SignInError) -> Value {
     do throws(StorageError) {

@@ -89,7 +89,7 @@ struct Idempotency: Sendable {
         case .lead(let nonceTakenAt):
             turn.nonceTakenAt = nonceTakenAt
             // The browser's `state` is good once, so that a redirect has no retry.
-            guard turn.isStored, store.isShared, !run.request.wasStartedHere else { return .proceed(turn) }
+            guard turn.isStored, store.isShared, !run.request.isRedirectFlow else { return .proceed(turn) }
             let recalled: Result<Outcome, SignInError>?
             do throws(SignInError) {
                 recalled = try await recall(turn.key, turn, run)
@@ -165,7 +165,7 @@ struct Idempotency: Sendable {
                 return nil
             }
             do throws(SignInError) {
-                let found = try await stored(await store.recentSignIns(at: now, limit: table.capacity))
+                let found = try await mappingStoreErrors(await store.recentSignIns(at: now, limit: table.capacity))
                 if !found.isEmpty { foundEarlier.set() }
                 for earlier in found { table.add(earlier, since: since(earlier, at: now), at: now) }
                 hasRead.set()
@@ -232,7 +232,7 @@ struct Idempotency: Sendable {
     ) async throws(SignInError) -> Result<Outcome, SignInError>? {
         run.begin(.recall)
         let now = clock.now()
-        let found = try await stored(await store.recentSignIn(key.bytes, at: now))
+        let found = try await mappingStoreErrors(await store.recentSignIn(key.bytes, at: now))
         guard let found else { return nil }
         run.log.wasSentBefore = true
         return table.end(turn.key, with: found.session, since: since(found, at: now), at: clock.now())

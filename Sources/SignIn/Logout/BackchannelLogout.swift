@@ -65,7 +65,7 @@ package struct BackchannelLogout: UseCase {
     private func verify(
         _ token: Secret, _ server: AuthorizationServer, _ failedCheck: inout LogoutTokenCheck?
     ) async throws(SignInError) -> LogoutToken {
-        do throws(LogoutTokenRefusal) {
+        do throws(LogoutTokenError) {
             return try await server.relyingParty.verify(
                 logoutToken: token, for: server.clients.mapValues(\.signingAlgorithms))
         } catch {
@@ -89,7 +89,7 @@ package struct BackchannelLogout: UseCase {
         let logout = ProviderLogout(
             scope, token: TokenHash(sha256Of: token.issuer + "\0" + token.id), expiresAt: token.refusedFrom,
             at: clock.now(), requestID: requestID)
-        switch try await stored(await store.endSessions(logout)) {
+        switch try await mappingStoreErrors(await store.endSessions(logout)) {
         case .replayed: throw .logoutTokenUsed
         case .done(let ended):
             for user in ended.keys { sessions.forget(user) }
@@ -102,7 +102,7 @@ package struct BackchannelLogout: UseCase {
 
 /// Errors of logouts.
 extension SignInError {
-    init(_ refusal: LogoutTokenRefusal) {
+    init(_ refusal: LogoutTokenError) {
         switch refusal {
         case .failed(let check): self = .logoutTokenRefused(check)
         case .unknown(let error): self = SignInError(error)

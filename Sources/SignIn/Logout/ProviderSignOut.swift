@@ -56,7 +56,7 @@ package struct ProviderSignOut: UseCase {
     /// The ID token of a session. It is read before the session ends, and is deleted with it.
     private func hint(of presented: PresentedSession?) async throws(SignInError) -> IDTokenHint? {
         guard let presented else { return nil }
-        let idToken = try await stored(
+        let idToken = try await mappingStoreErrors(
             await store.idToken(ofSession: presented.session.id, of: presented.session.userID))
         return idToken.flatMap(presented.open)
     }

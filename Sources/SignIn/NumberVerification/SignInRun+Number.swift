@@ -34,7 +34,7 @@ extension SignInRun {
         from mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
         at provider: ProviderMetadata
     ) async throws(SignInError) -> MSISDN {
-        try await asked(
+        try await mappingProviderErrors(
             await relyingParty.devicePhoneNumber(
                 at: mobileOperator.apis, with: tokens, provider: provider, correlationID: correlationID),
             codeWasPosted: true)
@@ -45,7 +45,7 @@ extension SignInRun {
         _ number: MSISDN, at mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
         at provider: ProviderMetadata
     ) async throws(SignInError) -> Bool {
-        try await asked(
+        try await mappingProviderErrors(
             await relyingParty.isDevicePhoneNumber(
                 number, hashed: mobileOperator.takesHashes, at: mobileOperator.apis, with: tokens, provider: provider,
                 correlationID: correlationID), codeWasPosted: true)

@@ -22,7 +22,7 @@ extension VerifyPhoneNumber {
         return try await capsules.recording(as: correlationID) { () async throws(SignInError) in
             // Also if the store fails, because the change may have been stored before the failure.
             defer { cache.remove(holder.user.id) }
-            let result = try await stored(
+            let result = try await mappingStoreErrors(
                 await store.confirmPhoneVerification(
                     TokenHash(sha256Of: id), in: holder.session.id, with: TokenHash(sha256Of: confirmation.exposed),
                     orFailWith: SignInError.Code.invalidGrant.rawValue, at: clock.now(),
@@ -51,14 +51,15 @@ extension VerifyPhoneNumber {
         of id: Secret, _ request: Result<SignInRequest, SignInError>, _ correlationID: CorrelationID
     ) async throws(SignInError) -> Secret {
         let hash = TokenHash(sha256Of: id.exposed)
-        guard let subject = try await stored(await store.pendingPhoneVerification(hash, at: clock.now())) else {
+        guard let subject = try await mappingStoreErrors(await store.pendingPhoneVerification(hash, at: clock.now()))
+        else {
             throw .noSuchVerification
         }
         var findings = Findings(correlationID: correlationID, operatorName: subject.operatorName)
         let (outcome, issuer) = await finding(of: subject, request, &findings)
         let confirmation = Secret(random.token())
         let now = clock.now()
-        let isKept = try await stored(
+        let isKept = try await mappingStoreErrors(
             await store.addPhoneVerificationFinding(
                 PhoneVerificationFinding(
                     outcome: outcome, issuer: issuer, confirmation: TokenHash(sha256Of: confirmation.exposed),
@@ -133,7 +134,7 @@ extension RedirectSignIn {
         // First, so that a browser that is sent away finds it when it comes back.
         let subject = inquiry.verification(
             id.exposed, of: holder, expiresAt: clock.now().advanced(bySeconds: Self.lifetime))
-        guard try await stored(await verifyPhoneNumber.store.beginPhoneVerification(subject)) else {
+        guard try await mappingStoreErrors(await verifyPhoneNumber.store.beginPhoneVerification(subject)) else {
             throw .sessionUnknown
         }
         switch try await sendToProvider(pending, inquiry.target, at: nil, loginHintToken: nil, nil) {

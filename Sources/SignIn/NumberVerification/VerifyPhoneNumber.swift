@@ -93,7 +93,7 @@ package struct VerifyPhoneNumber: UseCase {
     /// A verification, for the session that asked.
     /// - Throws: `not_found` for an id that is unknown, too old, or another session's.
     package func outcome(_ id: String, for holder: SessionAndUser) async throws(SignInError) -> Outcome {
-        let found = try await stored(
+        let found = try await mappingStoreErrors(
             await store.phoneVerification(
                 TokenHash(sha256Of: id), in: holder.session.id, expiredAs: SignInError.Code.expired.rawValue,
                 at: clock.now()))
@@ -123,7 +123,7 @@ package struct VerifyPhoneNumber: UseCase {
         run.begin(.store)
         // Also if the store fails, because the change may have been stored before the failure.
         defer { cache.remove(holder.user.id) }
-        let formerHolders = try await stored(
+        let formerHolders = try await mappingStoreErrors(
             await store.addPhoneVerification(verification, by: provider.issuer, requestID: correlationID.text))
         guard let formerHolders else { throw .sessionUnknown }
         for formerHolder in formerHolders { cache.remove(formerHolder) }
@@ -168,8 +168,11 @@ extension VerifyPhoneNumber {
     private func admit(_ number: MSISDN?, of user: UserID) async throws(SignInError) {
         let now = clock.now()
         let ofUser = AllowanceUse(of: "phone verification of user \(user.number)", Self.allowance)
-        var wait = try await stored(await store.phoneVerificationWait(for: uses(of: number, by: user), at: now))
-        if wait == nil { wait = try await stored(await store.countPhoneVerification(for: [ofUser], at: now)) }
+        var wait = try await mappingStoreErrors(
+            await store.phoneVerificationWait(for: uses(of: number, by: user), at: now))
+        if wait == nil {
+            wait = try await mappingStoreErrors(await store.countPhoneVerification(for: [ofUser], at: now))
+        }
         if let wait { throw .tooManyVerifications(wait) }
     }
 
@@ -178,7 +181,7 @@ extension VerifyPhoneNumber {
     func count(_ subject: PendingPhoneVerification) async throws(SignInError) {
         let uses = uses(of: subject.phoneNumber.flatMap(MSISDN.init), by: subject.user)
         guard !uses.isEmpty else { return }
-        let wait = try await stored(await store.countPhoneVerification(for: uses, at: clock.now()))
+        let wait = try await mappingStoreErrors(await store.countPhoneVerification(for: uses, at: clock.now()))
         if let wait { throw .tooManyVerifications(wait) }
     }
 

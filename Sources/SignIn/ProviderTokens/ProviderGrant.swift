@@ -71,7 +71,7 @@ struct ProviderGrant: Sendable {
             {
                 return tokens
             }
-            if try await stored(
+            if try await mappingStoreErrors(
                 await refreshes.saveUnsaved(record.serial, version: record.version, in: store))
             {
                 continue
@@ -104,7 +104,8 @@ struct ProviderGrant: Sendable {
                 holder: refreshes.holder, request: request,
                 endsAt: clock.now().advanced(bySeconds: leaseTime.components.seconds))
             guard
-                try await stored(await store.leaseProviderTokens(record.serial, version: record.version, lease)),
+                try await mappingStoreErrors(
+                    await store.leaseProviderTokens(record.serial, version: record.version, lease)),
                 let renewed = try await renew(tokens, by: refreshToken, record, version: record.version + 1)
             else { continue }
             return renewed
@@ -192,7 +193,8 @@ struct ProviderGrant: Sendable {
     private func laterVersion(
         of serial: Int64, above version: Int64, holding refreshToken: Secret
     ) async throws(SignInError) -> Int64? {
-        let found = try await stored(await store.providerTokens(of: user, provider: provider, clientID: client.id.text))
+        let found = try await mappingStoreErrors(
+            await store.providerTokens(of: user, provider: provider, clientID: client.id.text))
         guard let found, found.serial == serial, found.version > version else { return nil }
         return try open(found).refreshToken == refreshToken ? found.version : nil
     }
@@ -239,7 +241,7 @@ struct ProviderGrant: Sendable {
                 details.add("reason", ending.rawValue)
                 details.add("check", ifPresent: check?.rawValue)
             })
-        let isOver = try await stored(
+        let isOver = try await mappingStoreErrors(
             await store.deleteProviderTokens(record.serial, version: version, recording: event))
         guard isOver else { return }
         var reason: Logger.Metadata = ["reason": "\(ending.rawValue)"]
@@ -258,7 +260,8 @@ struct ProviderGrant: Sendable {
     }
 
     private func record() async throws(SignInError) -> ProviderTokenRecord {
-        let found = try await stored(await store.providerTokens(of: user, provider: provider, clientID: client.id.text))
+        let found = try await mappingStoreErrors(
+            await store.providerTokens(of: user, provider: provider, clientID: client.id.text))
         guard let found else { throw .grantMissing }
         return found
     }

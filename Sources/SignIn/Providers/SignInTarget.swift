@@ -42,7 +42,7 @@ package final class SignInTarget: Sendable {
     func discover(
         _ network: MCCMNC?, for clientID: ClientID, _ correlationID: CorrelationID
     ) async throws(SignInError) -> ProviderMetadata {
-        try await asked(
+        try await mappingProviderErrors(
             await relyingParty.provider(for: network, clientID: clientID, correlationID: correlationID),
             discoveryUI: provider.carriers?.discoveryUI)
     }

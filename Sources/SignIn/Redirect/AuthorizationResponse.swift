@@ -65,13 +65,15 @@ extension RedirectSignIn {
     }
 
     /// Whether a provider's responses are signed (JARM).
-    private func isSigned(at provider: String) -> Bool { providers[provider]?.server?.rules.responseMode.isSigned ?? false }
+    private func isSigned(at provider: String) -> Bool {
+        providers[provider]?.server?.rules.responseMode.isSigned ?? false
+    }
 
     private func verified(
         _ text: Secret, _ provider: String, _ failedCheck: inout AuthorizationResponseCheck?
     ) async throws(SignInError) -> VerifiedAuthorizationResponse {
         let server = try providers.find(ProviderReference(provider: provider)).server
-        do throws(AuthorizationResponseRefusal) {
+        do throws(AuthorizationResponseError) {
             return try await server.relyingParty.verify(
                 authorizationResponse: text, for: server.clients.mapValues(\.responseSigningAlgorithm))
         } catch {

@@ -35,7 +35,7 @@ struct EncryptedOneTimeStore: Sendable {
         let record = OneTimeRecord(
             handle: TokenHash(sha256Of: handle.exposed), purpose: purpose.rawValue, content: sealed,
             expiresAt: clock.now().advanced(bySeconds: seconds))
-        _ = try await stored(await store.addOneTimeRecord(record, insteadOf: evicted))
+        _ = try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: evicted))
     }
 
     /// The length of some content when it is encrypted: with a nonce of 12 bytes and a tag of 16.
@@ -47,7 +47,7 @@ struct EncryptedOneTimeStore: Sendable {
         _ hash: TokenHash, for purpose: Purpose, seconds: Int64, insteadOf evicted: [TokenHash]
     ) async throws(SignInError) -> Bool {
         let record = record(hash, for: purpose, seconds: seconds)
-        return try await stored(await store.addOneTimeRecord(record, insteadOf: evicted))
+        return try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: evicted))
     }
 
     /// The record of an operation that may happen once.
@@ -59,14 +59,15 @@ struct EncryptedOneTimeStore: Sendable {
     /// Which handles have a record that is neither taken nor expired.
     func present(among handles: [TokenHash]) async throws(SignInError) -> Set<TokenHash> {
         let now = clock.now()
-        return try await stored(await store.oneTimeRecords(among: handles, at: now))
+        return try await mappingStoreErrors(await store.oneTimeRecords(among: handles, at: now))
     }
 
     /// Reads a value, once; nil if the handle is unknown, used or expired, or has another purpose.
     func take(_ purpose: Purpose, under handle: Secret) async throws(SignInError) -> [UInt8]? {
         let hash = TokenHash(sha256Of: handle.exposed)
         let now = clock.now()
-        let sealed = try await stored(await store.takeOneTimeRecord(hash, purpose: purpose.rawValue, at: now))
+        let sealed = try await mappingStoreErrors(
+            await store.takeOneTimeRecord(hash, purpose: purpose.rawValue, at: now))
         return sealed.flatMap { Self.key(purpose, handle).open($0) }
     }
 
@@ -94,7 +95,9 @@ extension EncryptedOneTimeStore {
     /// Marks an operator token as used.
     /// - Throws: `invalid_grant` if it was used before.
     func spend(_ use: OneTimeRecord) async throws(SignInError) {
-        guard try await stored(await store.addOneTimeRecord(use, insteadOf: [])) else { throw .operatorTokenUsed }
+        guard try await mappingStoreErrors(await store.addOneTimeRecord(use, insteadOf: [])) else {
+            throw .operatorTokenUsed
+        }
     }
 }
 

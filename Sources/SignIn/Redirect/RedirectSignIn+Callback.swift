@@ -76,7 +76,7 @@ extension RedirectSignIn {
         request.nonce = nonce
         request.demand = start.demand
         request.correlationID = pending.correlationID
-        request.wasStartedHere = true
+        request.isRedirectFlow = true
         request.registrationChallenge = start.codeChallenge
         return request
     }

@@ -54,7 +54,7 @@ package struct Refresh: UseCase {
         for _ in 0..<2 {
             let now = clock.now()
             let ticket = sessions.cache.ticket(at: now)
-            let state = try await stored(await store.refreshToken(presented, at: now))
+            let state = try await mappingStoreErrors(await store.refreshToken(presented, at: now))
             switch state {
             case .unknown: throw .refreshTokenInvalid
             case .live(let found):
@@ -111,7 +111,7 @@ package struct Refresh: UseCase {
         }
         // The cache must not keep the old token longer than its grace period.
         defer { if lifetimes.refreshGrace < SessionCache.freshness { sessions.cache.remove(found.user.id) } }
-        let isDone = try await stored(await store.rotate(rotation))
+        let isDone = try await mappingStoreErrors(await store.rotate(rotation))
         guard isDone else { return nil }
         sessions.counts.note { $0.refreshed += 1 }
         sessions.remember(found, expiringAt: ends.access, under: rotation.successor.tokenHash, ticket)
@@ -126,7 +126,7 @@ package struct Refresh: UseCase {
             $0.add("session_id", found.session.id)
             $0.add("client_id", found.session.clientID)
         }
-        let revocation = try await stored(
+        let revocation = try await mappingStoreErrors(
             await store.revokeSession(id: found.session.id, of: found.user.id, in: nil, recording: event))
         guard revocation == .revoked else { return }
         sessions.counts.note { $0.reused += 1 }

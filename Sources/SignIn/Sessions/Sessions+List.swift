@@ -11,7 +11,8 @@ extension Sessions {
     /// - Throws: `temporarily_unavailable`.
     package func list(for holder: SessionAndUser) async throws(SignInError) -> [SessionSummary] {
         let now = clock.now()
-        let sessions = try await stored(await store.sessions(of: holder.user.id, at: now, limit: Self.listLimit))
+        let sessions = try await mappingStoreErrors(
+            await store.sessions(of: holder.user.id, at: now, limit: Self.listLimit))
         return sessions.map { session in
             let seen = session.id == holder.session.id ? now : lastSeen.time(of: session.id)
             return session.seen(at: seen)
@@ -38,7 +39,7 @@ extension Sessions {
             $0.add("kept_session_id", holder.session.id)
         }
         defer { forget(holder.user.id) }
-        let count = try await stored(
+        let count = try await mappingStoreErrors(
             await store.revokeSessions(of: holder.user.id, except: holder.session.id, recording: event))
         guard let count else { throw .sessionUnknown }
         counts.note { $0.revoked += UInt64(clamping: count) }
@@ -50,7 +51,7 @@ extension Sessions {
     package func writeLastSeen() async throws(SignInError) {
         let unwritten = lastSeen.takeUnwritten()
         guard !unwritten.isEmpty else { return }
-        try await stored(await store.recordLastSeen(unwritten))
+        try await mappingStoreErrors(await store.recordLastSeen(unwritten))
     }
 
     /// - Parameter session: The session that asks for it; nil for a service.
@@ -59,7 +60,8 @@ extension Sessions {
     ) async throws(SignInError) -> SessionRevocation {
         // Also if the store fails, because the session may have been revoked before the failure.
         defer { forget(user) }
-        let revocation = try await stored(await store.revokeSession(id: id, of: user, in: session, recording: event))
+        let revocation = try await mappingStoreErrors(
+            await store.revokeSession(id: id, of: user, in: session, recording: event))
         if revocation == .revoked { counts.note { $0.revoked += 1 } }
         return revocation
     }
@@ -89,7 +91,7 @@ extension Sessions {
     package func countChange(
         of user: UserID, within allowance: SharedAllowance
     ) async throws(SignInError) -> Int64? {
-        try await stored(await store.countChange(of: user, within: allowance, at: clock.now()))
+        try await mappingStoreErrors(await store.countChange(of: user, within: allowance, at: clock.now()))
     }
 
     /// Changes the user's profile and returns the user as stored.
@@ -105,7 +107,7 @@ extension Sessions {
         }
         // Also if the store fails, because the change may have been stored before the failure.
         defer { cache.remove(holder.user.id) }
-        let user = try await stored(
+        let user = try await mappingStoreErrors(
             await store.editProfile(of: holder.user.id, in: holder.session.id, change, recording: event))
         guard let user else { throw .sessionUnknown }
         return user
@@ -114,7 +116,7 @@ extension Sessions {
     /// The user's identities, the oldest first.
     /// - Throws: `temporarily_unavailable`.
     package func identities(for holder: SessionAndUser) async throws(SignInError) -> [LinkedIdentity] {
-        try await stored(await store.identities(of: holder.user.id))
+        try await mappingStoreErrors(await store.identities(of: holder.user.id))
     }
 
     /// Removes an identity from the user, and ends the sessions that it signed in, except the holder's.
@@ -124,7 +126,7 @@ extension Sessions {
         guard id.utf8.count <= 64 else { throw .noSuchIdentity }
         let (user, now) = (holder.user.id, clock.now())
         defer { forget(user) }
-        let removal = try await stored(
+        let removal = try await mappingStoreErrors(
             await store.removeIdentity(id: id, of: user, keeping: holder.session.id) { identity in
                 AuditEvent(
                     at: now, .identityUnlinked, user: user, by: .user, requestID: requestID,

@@ -47,6 +47,6 @@ extension Sessions {
 
     func state(of token: PresentedRefreshToken) async throws(SignInError) -> RefreshTokenState {
         let now = clock.now()
-        return try await stored(await store.refreshToken(token.hashes, at: now))
+        return try await mappingStoreErrors(await store.refreshToken(token.hashes, at: now))
     }
 }

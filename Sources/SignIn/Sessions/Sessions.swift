@@ -58,7 +58,7 @@ package struct Sessions: Sendable {
     }
 
     private func read(_ hash: TokenHash, _ ticket: SessionCache.Ticket) async throws(SignInError) -> SessionAndUser? {
-        let found = try await stored(await store.session(hash, at: ticket.time))
+        let found = try await mappingStoreErrors(await store.session(hash, at: ticket.time))
         guard let found else { return nil }
         cache.put(found, for: hash, ticket)
         lastSeen.record(found.session, at: ticket.time)
@@ -82,7 +82,7 @@ package struct Sessions: Sendable {
         // Also if the store fails, because the session may have been revoked before the failure. For all of the user's
         // sessions, because this one may also be cached under its token before the last refresh.
         defer { forget(holder.user.id) }
-        let revocation = try await stored(
+        let revocation = try await mappingStoreErrors(
             await store.revokeSession(id: holder.session.id, of: holder.user.id, in: nil, recording: nil))
         guard revocation == .revoked else { throw .sessionUnknown }
         counts.note { $0.signedOut += 1 }
@@ -94,12 +94,13 @@ package struct Sessions: Sendable {
         let user = holder.user.id
         let event = event(.userErased, user, by: .user, requestID) { _ in }
         defer { cache.remove(user) }
-        let isErased = try await stored(await store.deleteUser(user, in: holder.session.id, recording: event))
+        let isErased = try await mappingStoreErrors(
+            await store.deleteUser(user, in: holder.session.id, recording: event))
         guard isErased else { throw .sessionUnknown }
     }
 
     /// Handles a change that the store announces: the cached values are read again.
-    package func hear(_ change: StoreChange) {
+    package func storeDidChange(_ change: StoreChange) {
         switch change {
         case .user(let user): cache.remove(user)
         case .anything: cache.removeAll()
@@ -130,7 +131,7 @@ package struct Sessions: Sendable {
     ) async throws(SignInError) -> (tokens: SessionTokens, isNewUser: Bool) {
         let issued = issue(for: clientID, on: device)
         let ticket = cache.ticket(at: clock.now())
-        let addition = try await stored(await store.addSession(issued.record, besides: earlier))
+        let addition = try await mappingStoreErrors(await store.addSession(issued.record, besides: earlier))
         switch addition {
         case .added(let user, let isNewUser):
             remember(issued, of: user, ticket)

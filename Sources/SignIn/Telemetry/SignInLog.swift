@@ -37,7 +37,7 @@ struct SignInLog {
         _ request: SignInRequest, _ correlationID: CorrelationID, _ kind: SignInReport.Kind, in environment: Environment
     ) {
         // A link and a transaction have a session.
-        let anyoneCanBegin = kind == .signIn && (request.isKeyless || request.wasStartedHere)
+        let anyoneCanBegin = kind == .signIn && (request.isKeyless || request.isRedirectFlow)
         refusals = anyoneCanBegin ? environment.refusals : nil
         self.kind = kind
         provider = request.provider.text

@@ -118,7 +118,7 @@ package struct RedeemReceipt: UseCase {
         let now = clock.now()
         guard now < receipt.expiresAt else { throw .expiredReceipt }
         let id = TokenHash(sha256Of: receipt.id)
-        let result = try await stored(await store.redeemReceipt(id, at: now))
+        let result = try await mappingStoreErrors(await store.redeemReceipt(id, at: now))
         switch result {
         case .redeemed: return receipt
         case .alreadyRedeemed: throw .usedReceipt

@@ -104,7 +104,7 @@ package final class SigningKeys: Sendable {
         }
         let outdated = schedule.outdated(among: keys.map(\.scheduled), at: now).map(\.id)
         if !outdated.isEmpty {
-            try await stored(
+            try await mappingStoreErrors(
                 await store.removeSigningKeys(outdated) { id in
                     AuditEvent(
                         at: now, .signingKeyRemoved, user: nil, by: .latchkey,
@@ -129,14 +129,14 @@ package final class SigningKeys: Sendable {
                 json.add("signs_from", start.secondsSinceEpoch)
                 json.add("encrypted", protection.encrypts)
             })
-        let isFirst = try await stored(await store.addSigningKey(record, after: newest, recording: event))
+        let isFirst = try await mappingStoreErrors(await store.addSigningKey(record, after: newest, recording: event))
         guard isFirst else { return }
         let wait = max(0, start.seconds(since: now))
         logger.info("signing key made", metadata: ["kid": "\(key.id)", "signs_in_s": "\(wait)"])
     }
 
     private func read() async throws(SignInError) -> [StoredKey] {
-        let records = try await stored(await store.signingKeys())
+        let records = try await mappingStoreErrors(await store.signingKeys())
         let keys = records.map { StoredKey($0, protection) }
         blame(keys.filter { $0.signing == nil }.map(\.record))
         return keys

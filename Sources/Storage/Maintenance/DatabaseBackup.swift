@@ -24,22 +24,22 @@ package struct DatabaseBackup: Sendable, Hashable {
             throw StorageError(.unavailable, reason: "there is no database at \(configuration.path)")
         }
         try Self.refuse(target, as: database.path, replaces: replaces)
-        let temporary = try WholeFile.make(for: target)
+        let temporary = try AtomicFile.make(for: target)
         do {
             let backup = try copy(database.path, configuration, into: temporary)
-            try WholeFile.name(temporary, target, replaces: replaces)
+            try AtomicFile.name(temporary, target, replaces: replaces)
             return backup
         } catch {
-            WholeFile.discard(temporary)
+            AtomicFile.discard(temporary)
             throw StorageError(error, "the database \(configuration.path) was not backed up")
         }
     }
 
     /// Above all, a backup never overwrites the database or the files that belong to it.
     private static func refuse(_ path: String, as database: String, replaces: Bool) throws(StorageError) {
-        guard let there = WholeFile.Attributes(path) else { return }
+        guard let there = AtomicFile.Attributes(path) else { return }
         for suffix in ["", "-wal", "-shm", "-journal"] {
-            if let own = WholeFile.Attributes(database + suffix), own.isSameFile(as: there) {
+            if let own = AtomicFile.Attributes(database + suffix), own.isSameFile(as: there) {
                 throw StorageError(.unavailable, reason: "\(path) is the database itself; name another file")
             }
         }
@@ -68,10 +68,10 @@ package struct DatabaseBackup: Sendable, Hashable {
             try copy.close()
             return (try Schema.migrationCount(db), rows)
         }
-        try WholeFile.flushAndForget(path)
+        try AtomicFile.flushAndForget(path)
         try verify(path, has: rows)
         return DatabaseBackup(
-            size: WholeFile.Attributes(path)?.size ?? 0, steps: steps, rows: rows.values.reduce(0, +))
+            size: AtomicFile.Attributes(path)?.size ?? 0, steps: steps, rows: rows.values.reduce(0, +))
     }
 
     private static func verify(_ path: String, has rows: [String: Int64]) throws {

@@ -18,7 +18,7 @@ package enum DatabaseLocation: Sendable {
     func isSame(as other: DatabaseLocation) -> Bool {
         switch (self, other) {
         case (.sqlite(let one), .sqlite(let other)):
-            guard let one = WholeFile.Attributes(one.path), let other = WholeFile.Attributes(other.path) else {
+            guard let one = AtomicFile.Attributes(one.path), let other = AtomicFile.Attributes(other.path) else {
                 return false
             }
             return one.isSameFile(as: other)
@@ -49,12 +49,12 @@ package enum DatabaseLocation: Sendable {
     private static func alone<Value>(
         with configuration: SQLiteConfiguration, _ name: String, _ body: (SQLSession) throws -> Value
     ) throws -> Value {
-        if WholeFile.isLockedByOthers(configuration.path) { throw inUse(name) }
+        if AtomicFile.isLockedByOthers(configuration.path) { throw inUse(name) }
         let connections = try SQLiteConnections(configuration)
         defer { try? connections.close() }
         let db = connections.writer
         do {
-            if let obstacle = connections.logSettlement.obstacle(db) { throw obstacle }
+            if let writeBlocker = connections.walRecovery.writeBlocker(db) { throw writeBlocker }
             try db.execute("BEGIN IMMEDIATE")
         } catch let error as SQLiteError where error.primaryResult == SQLITE_BUSY {
             throw inUse(name)

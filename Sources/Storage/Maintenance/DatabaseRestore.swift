@@ -23,10 +23,10 @@ package struct DatabaseRestore: Sendable, Hashable {
         let (backup, database) = (try DatabaseFile(path).path, try DatabaseFile(configuration.path).path)
         do {
             try refuse(backup, for: database)
-            if WholeFile.isLockedByOthers(database) { throw inUse }
-            let temporary = try WholeFile.make(for: database)
-            defer { WholeFile.discard(temporary) }
-            try WholeFile.copy(backup, into: temporary)
+            if AtomicFile.isLockedByOthers(database) { throw inUse }
+            let temporary = try AtomicFile.make(for: database)
+            defer { AtomicFile.discard(temporary) }
+            try AtomicFile.copy(backup, into: temporary)
             let copy = try DetachedDatabase.open(temporary)
             let steps = try examine(copy)
             let former = try install(copy, temporary, as: database, configuration, mark)
@@ -41,16 +41,16 @@ package struct DatabaseRestore: Sendable, Hashable {
 
     /// The checks before the copy.
     private static func refuse(_ backup: String, for database: String) throws(StorageError) {
-        guard let found = WholeFile.Attributes(backup) else {
+        guard let found = AtomicFile.Attributes(backup) else {
             throw StorageError(.unavailable, reason: "there is no such file")
         }
         guard found.isRegular else { throw StorageError(.unavailable, reason: "it is not a file") }
         guard found.size > 0 else { throw StorageError(.corrupt, reason: "it is empty") }
-        if let own = WholeFile.Attributes(database), own.isSameFile(as: found) {
+        if let own = AtomicFile.Attributes(database), own.isSameFile(as: found) {
             throw StorageError(.unavailable, reason: "it is the database itself")
         }
         for suffix in ["-wal", "-journal"] {
-            guard let log = WholeFile.Attributes(backup + suffix), log.size > 0 else { continue }
+            guard let log = AtomicFile.Attributes(backup + suffix), log.size > 0 else { continue }
             throw StorageError(
                 .corrupt,
                 reason: "there is a log beside it (\(suffix)), so it is not whole; make backups with latchkey backup")
@@ -94,18 +94,18 @@ package struct DatabaseRestore: Sendable, Hashable {
         _ copy: SQLiteConnection, _ temporary: String, as database: String, _ configuration: SQLiteConfiguration,
         _ mark: String
     ) throws -> String? {
-        guard let there = WholeFile.Attributes(database) else {
+        guard let there = AtomicFile.Attributes(database) else {
             try copy.close()
-            try WholeFile.name(temporary, database, replaces: false)
+            try AtomicFile.name(temporary, database, replaces: false)
             return nil
         }
         guard there.size > 0 else {
             try copy.close()
-            try WholeFile.name(temporary, database, replaces: true)
+            try AtomicFile.name(temporary, database, replaces: true)
             return nil
         }
         let former = "\(database).\(mark)"
-        guard WholeFile.Attributes(former) == nil else {
+        guard AtomicFile.Attributes(former) == nil else {
             throw StorageError(.unavailable, reason: "there is a file \(former); move it away, or try again")
         }
         do {
@@ -116,9 +116,9 @@ package struct DatabaseRestore: Sendable, Hashable {
             // No longer a database: no server can open it, and SQLite cannot write to it.
             try copy.close()
             for suffix in ["", "-wal", "-shm", "-journal"] {
-                try WholeFile.move(database + suffix, to: former + suffix)
+                try AtomicFile.move(database + suffix, to: former + suffix)
             }
-            try WholeFile.name(temporary, database, replaces: false)
+            try AtomicFile.name(temporary, database, replaces: false)
         }
         return former
     }
@@ -143,11 +143,11 @@ package struct DatabaseRestore: Sendable, Hashable {
     }
 
     private static func keep(_ live: SQLiteConnection, as former: String) throws {
-        let temporary = try WholeFile.make(for: former)
-        defer { WholeFile.discard(temporary) }
+        let temporary = try AtomicFile.make(for: former)
+        defer { AtomicFile.discard(temporary) }
         let kept = try DetachedDatabase.open(temporary)
         try live.copy(to: kept)
         try kept.close()
-        try WholeFile.name(temporary, former, replaces: false)
+        try AtomicFile.name(temporary, former, replaces: false)
     }
 }

@@ -27,9 +27,9 @@ enum PostgresCommit {
     /// collided take turns then, and one of them competes only with works that have not collided yet. The lock is not
     /// needed for correctness: if somebody else does not give it back, works go on without it.
     static func run(_ batch: [any DatabaseWork], on connection: PostgresConnection) {
-        var holdsTurn = false
-        defer { if holdsTurn { connection.endTurn() } }
-        var patience = Patience(isAlone: batch.count == 1)
+        var holdsRetryLock = false
+        defer { if holdsRetryLock { connection.endTurn() } }
+        var patience = RetryPolicy(isAlone: batch.count == 1)
         while true {
             switch attempt(batch, on: connection) {
             case .stored:
@@ -40,8 +40,8 @@ enum PostgresCommit {
                 return
             case .undone(let error):
                 if patience.permits(another: error) {
-                    if patience.asksForTurn, !holdsTurn { holdsTurn = connection.takeTurn() }
-                    patience.pause(holdsTurn: holdsTurn)
+                    if patience.asksForRetryLock, !holdsRetryLock { holdsRetryLock = connection.acquireRetryLock() }
+                    patience.pause(holdsRetryLock: holdsRetryLock)
                     continue
                 }
                 guard batch.count > 1, (error as? PostgresError)?.isSilence != true else {
@@ -92,7 +92,7 @@ enum PostgresCommit {
     }
 
     /// How often a transaction is retried.
-    private struct Patience {
+    private struct RetryPolicy {
         let isAlone: Bool
         private var collisions = 0
         private var losses = 0
@@ -102,12 +102,12 @@ enum PostgresCommit {
 
         /// Whether it has collided so often that retries take turns. It asks now and then, because each time it may
         /// wait in vain.
-        var asksForTurn: Bool { isAlone && collisions % 24 == 2 }
+        var asksForRetryLock: Bool { isAlone && collisions % 24 == 2 }
 
         /// Waits after a collision. Transactions that collided do not restart together, and one that has its turn
         /// restarts at once.
-        func pause(holdsTurn: Bool) {
-            guard collisions > 0, !holdsTurn else { return }
+        func pause(holdsRetryLock: Bool) {
+            guard collisions > 0, !holdsRetryLock else { return }
             usleep(UInt32.random(in: 0...(500 << min(collisions, 6))))
         }
 
@@ -135,7 +135,7 @@ extension PostgresConnection {
 
     /// Waits for a session's lock for at most a second, because its holder may hang or be an operator. False if the
     /// server does not give the lock.
-    fileprivate func takeTurn() -> Bool {
+    fileprivate func acquireRetryLock() -> Bool {
         do throws(PostgresError) {
             // For these two statements only, which the server runs as one transaction. The lock outlives it.
             try perform("SELECT set_config('lock_timeout', '1s', true)", PostgresParameters())

@@ -46,7 +46,7 @@ package final class PostgresConnection {
     func connect() throws(PostgresError) {
         if let handle, PQstatus(handle) == CONNECTION_OK { return }
         close()
-        if let obstacle = gate.obstacle { throw unreachable(obstacle) }
+        if let writeBlocker = gate.writeBlocker { throw unreachable(writeBlocker) }
         do throws(PostgresError) {
             try open()
             gate.noteSuccess()

@@ -16,20 +16,20 @@ final class PostgresListener: @unchecked Sendable {
     private let configuration: PostgresConfiguration
     private let queue = DispatchQueue(label: "latchkey.postgres.listener")
     /// The ends of a pipe; a byte written to it ends the listening.
-    private let bell: (reading: CInt, writing: CInt)?
+    private let wakePipe: (reading: CInt, writing: CInt)?
     private let isOver = Mutex(false)
 
     init(_ configuration: PostgresConfiguration) {
         self.configuration = configuration
         var ends: [CInt] = [-1, -1]
-        bell = pipe(&ends) == 0 ? (ends[0], ends[1]) : nil
+        wakePipe = pipe(&ends) == 0 ? (ends[0], ends[1]) : nil
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     }
 
     deinit {
-        guard let bell else { return }
-        close(bell.reading)
-        close(bell.writing)
+        guard let wakePipe else { return }
+        close(wakePipe.reading)
+        close(wakePipe.writing)
     }
 
     /// Begins to listen; calls back on its own queue until it is stopped.
@@ -40,9 +40,9 @@ final class PostgresListener: @unchecked Sendable {
     /// Blocks until the last callback has returned.
     func stop() {
         isOver.withLock { $0 = true }
-        if let bell {
+        if let wakePipe {
             var byte: UInt8 = 0
-            _ = write(bell.writing, &byte, 1)
+            _ = write(wakePipe.writing, &byte, 1)
         }
         queue.sync {}
     }
@@ -54,7 +54,7 @@ final class PostgresListener: @unchecked Sendable {
                 try connection.connect()
                 try connection.script("LISTEN \(Self.channel)")
                 onChange(.anything)
-                try hear(connection, onChange)
+                try receiveNotifications(connection, onChange)
             } catch {
                 connection.close()
                 wait(for: nil, .seconds(1))
@@ -62,7 +62,7 @@ final class PostgresListener: @unchecked Sendable {
         }
     }
 
-    private func hear(
+    private func receiveNotifications(
         _ connection: PostgresConnection, _ onChange: @Sendable (StoreChange) -> Void
     ) throws(PostgresError) {
         var isPresent = false
@@ -80,7 +80,7 @@ final class PostgresListener: @unchecked Sendable {
     /// Waits for input, or for the end of the listening; false if the time passed.
     @discardableResult
     private func wait(for descriptor: CInt?, _ time: Duration) -> Bool {
-        var waiting = [bell?.reading, descriptor].compactMap { $0 }.map {
+        var waiting = [wakePipe?.reading, descriptor].compactMap { $0 }.map {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
         }
         return poll(&waiting, nfds_t(waiting.count), CInt(clamping: time.milliseconds)) > 0

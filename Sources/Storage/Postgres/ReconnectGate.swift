@@ -12,7 +12,7 @@ final class ReconnectGate: Sendable {
     private let state = Mutex(State())
 
     /// The reason of the last failure during a pause; nil if an attempt is allowed.
-    var obstacle: String? {
+    var writeBlocker: String? {
         state.withLock { state in
             guard let opensAt = state.opensAt, ContinuousClock.now < opensAt else { return nil }
             return state.reason

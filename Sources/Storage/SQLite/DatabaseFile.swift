@@ -43,7 +43,7 @@ package struct DatabaseFile {
 
     /// The free bytes on its disk, after a check that files can be made beside it, which SQLite needs.
     func freeBytes() throws(StorageError) -> UInt64 {
-        let directory = WholeFile.directory(of: path)
+        let directory = AtomicFile.directory(of: path)
         guard access(directory, W_OK | X_OK) == 0 else {
             throw unavailable("cannot be kept: its directory cannot be written to: \(lastProblem)")
         }

@@ -15,26 +15,26 @@ enum GroupCommit {
 
     /// Runs a batch and resumes every caller in it, none before the commit.
     ///
-    /// - Parameter obstacle: Why nothing may be written. Works that only read succeed nevertheless.
+    /// - Parameter writeBlocker: Why nothing may be written. Works that only read succeed nevertheless.
     ///
     /// If a work fails, nothing of the batch was stored, and each work is retried in a transaction of its own, so that
     /// only the cause fails.
     static func run(
-        _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless obstacle: StorageError? = nil
+        _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless writeBlocker: StorageError? = nil
     ) {
-        guard let failure = attempt(batch, on: connection, unless: obstacle) else {
+        guard let failure = attempt(batch, on: connection, unless: writeBlocker) else {
             for work in batch { work.succeed() }
             return
         }
         switch failure {
-        case .undone where batch.count > 1: runOneByOne(batch, on: connection, unless: obstacle)
+        case .undone where batch.count > 1: runOneByOne(batch, on: connection, unless: writeBlocker)
         case .undone(let error), .notBegun(let error):
             for work in batch { work.fail(error) }
         }
     }
 
     private static func runOneByOne(
-        _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless obstacle: StorageError?
+        _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless writeBlocker: StorageError?
     ) {
         var notBegun: StorageError?
         for work in batch {
@@ -42,7 +42,7 @@ enum GroupCommit {
                 work.fail(notBegun)
                 continue
             }
-            switch attempt([work], on: connection, unless: obstacle) {
+            switch attempt([work], on: connection, unless: writeBlocker) {
             case nil: work.succeed()
             case .undone(let error): work.fail(error)
             case .notBegun(let error):
@@ -53,7 +53,7 @@ enum GroupCommit {
     }
 
     private static func attempt(
-        _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless obstacle: StorageError?
+        _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless writeBlocker: StorageError?
     ) -> Failure? {
         let db = SQLSession.sqlite(connection)
         do {
@@ -68,7 +68,7 @@ enum GroupCommit {
         let former = connection.totalChanges
         do {
             for work in batch { try work.run(on: db) }
-            if let obstacle, connection.totalChanges != former { throw obstacle }
+            if let writeBlocker, connection.totalChanges != former { throw writeBlocker }
             try CachedStatement(db, commit).run()
             return nil
         } catch {

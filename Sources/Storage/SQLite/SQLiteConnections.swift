@@ -6,7 +6,7 @@ import StorageModel
 struct SQLiteConnections {
     let writer: SQLiteConnection
     let readers: [SQLiteConnection]
-    let logSettlement: LogSettlement
+    let walRecovery: WALRecovery
 
     /// Once, before the first database is opened.
     private static let forgoMemoryStatistics: Void = csqlite_forgo_memory_statistics()
@@ -19,7 +19,7 @@ struct SQLiteConnections {
         do {
             // Through a read-only connection, so that a refused database is not changed.
             if hasContent { try Self.read(file.path, configuration, Schema.validate) }
-            (writer, logSettlement) = try Self.openWriter(file.path, configuration)
+            (writer, walRecovery) = try Self.openWriter(file.path, configuration)
             readers = try (0..<min(max(configuration.readerCount, 1), 16)).map { _ in
                 try SQLiteConnection(file.path, Self.options(configuration, isReadOnly: true))
             }
@@ -62,12 +62,14 @@ struct SQLiteConnections {
 
     private static func openWriter(
         _ path: String, _ configuration: SQLiteConfiguration
-    ) throws -> (SQLiteConnection, LogSettlement) {
+    ) throws -> (SQLiteConnection, WALRecovery) {
         let writer = try connectWriter(path, configuration)
-        let settlement = try LogSettlement(writer)
+        let settlement = try WALRecovery(writer)
         // A migration would write.
-        if try Schema.migrationCount(writer) < Schema.migrations.count, let obstacle = settlement.obstacle(writer) {
-            throw obstacle
+        if try Schema.migrationCount(writer) < Schema.migrations.count,
+            let writeBlocker = settlement.writeBlocker(writer)
+        {
+            throw writeBlocker
         }
         try Schema.migrate(writer)
         // A large log is truncated when it restarts.

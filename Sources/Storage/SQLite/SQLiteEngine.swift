@@ -13,11 +13,11 @@ struct SQLiteEngine: StoreEngine {
         delayingBy timer: any CommitTimer = SystemCommitTimer()
     ) throws(StorageError) {
         connections = try SQLiteConnections(configuration)
-        let settlement = connections.logSettlement
+        let settlement = connections.walRecovery
         let checkpointer = WALCheckpointer()
         checkpointer.observe(connections.writer)
         let writer = try SQLiteThread(named: "sqlite-writer", connections.writer) { batch, connection in
-            GroupCommit.run(batch, on: connection, unless: settlement.obstacle(connection))
+            GroupCommit.run(batch, on: connection, unless: settlement.writeBlocker(connection))
             checkpointer.checkpointIfDue(connection)
         }
         let readers = try connections.readers.map { reader throws(StorageError) in
@@ -44,7 +44,7 @@ struct SQLiteEngine: StoreEngine {
         }
     }
 
-    var problemAtStart: StorageError? { connections.logSettlement.problemAtStart }
+    var problemAtStart: StorageError? { connections.walRecovery.problemAtStart }
 
     /// One server uses a file at a time.
     var isShared: Bool { false }

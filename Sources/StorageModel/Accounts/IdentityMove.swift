@@ -32,7 +32,7 @@ package struct UndoableMove: Sendable, Hashable {
 }
 
 /// Why a move cannot be undone.
-package enum UndoObstacle: Error, Sendable, Hashable {
+package enum UndoError: Error, Sendable, Hashable {
     /// The user has no move of this number.
     case unknown
     case alreadyUndone

@@ -13,26 +13,26 @@ package final class ExportSpan: Tracing.Span {
 
     package let context: InstrumentationContext
     private let kind: SpanRecord.Kind
-    private let place: TraceContext
+    private let traceContext: TraceContext
     private let parentID: String?
     private let start: UInt64
     private let record: @Sendable (SpanRecord) -> Void
     private let state: Mutex<State>
 
     init(
-        _ name: String, _ kind: SpanRecord.Kind, _ place: TraceContext, _ parentID: String?,
+        _ name: String, _ kind: SpanRecord.Kind, _ traceContext: TraceContext, _ parentID: String?,
         _ context: InstrumentationContext, start: UInt64, _ record: @escaping @Sendable (SpanRecord) -> Void
     ) {
         self.context = context
         self.kind = kind
-        self.place = place
+        self.traceContext = traceContext
         self.parentID = parentID
         self.start = start
         self.record = record
         state = Mutex(State(name: name))
     }
 
-    package var isRecording: Bool { place.isSampled && !state.withLock { $0.hasEnded } }
+    package var isRecording: Bool { traceContext.isSampled && !state.withLock { $0.hasEnded } }
 
     package var operationName: String {
         get { state.withLock { $0.name } }
@@ -41,7 +41,7 @@ package final class ExportSpan: Tracing.Span {
 
     package var attributes: SpanAttributes {
         get { state.withLock { $0.attributes } }
-        set { if place.isSampled { state.withLock { $0.attributes = newValue } } }
+        set { if traceContext.isSampled { state.withLock { $0.attributes = newValue } } }
     }
 
     package func setStatus(_ status: SpanStatus) { state.withLock { $0.isError = status.code == .error } }
@@ -58,7 +58,7 @@ package final class ExportSpan: Tracing.Span {
     }
 
     package func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
-        guard place.isSampled else { return }
+        guard traceContext.isSampled else { return }
         let ended = state.withLock { state -> State? in
             guard !state.hasEnded else { return nil }
             state.hasEnded = true
@@ -67,7 +67,8 @@ package final class ExportSpan: Tracing.Span {
         guard let ended else { return }
         record(
             SpanRecord(
-                traceID: place.traceID, spanID: place.spanID, parentSpanID: parentID, name: ended.name, kind: kind,
+                traceID: traceContext.traceID, spanID: traceContext.spanID, parentSpanID: parentID, name: ended.name,
+                kind: kind,
                 start: start, end: max(start, instant().nanosecondsSinceEpoch),
                 attributes: SpanRecord.values(of: ended.attributes), isError: ended.isError))
     }

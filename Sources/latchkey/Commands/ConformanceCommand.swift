@@ -44,7 +44,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         let report: KitReport
         do {
             report = try await KitExamination.run(configuration, provider: provider, client: client)
-        } catch let failure as KitFailure {
+        } catch let failure as KitError {
             throw failed("\(failure)", failure.reason == .usage ? 64 : 1)
         }
         print(format == .json ? report.json : report.text, terminator: "")

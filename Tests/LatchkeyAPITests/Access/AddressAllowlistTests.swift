@@ -12,13 +12,13 @@ struct AddressAllowlistTests {
     @Test("A client that the proxy names may see the metrics if its address is allowed, and never the status page")
     func reload() async throws {
         let app = try TestApp()
-        var pages = OperatorPages()
+        var pages = AdministratorPages()
         pages.metrics = { [] }
         pages.allowedAddresses = ["127.0.0.0/8", "198.51.100.7"].compactMap(IPAddressRange.init)
         let beginning = Timestamp(secondsSinceEpoch: 0)
         pages.status = { ServiceStatus(version: "1", startedAt: beginning, now: beginning) }
         let api = LatchkeyAPI(
-            useCases: app.useCases, apiKeys: APIKeys([]), operatorPages: pages, logger: app.log.logger)
+            useCases: app.useCases, apiKeys: APIKeys([]), administratorPages: pages, logger: app.log.logger)
         let handler = api.handler()
         func status(_ path: String, _ fields: [String: String]) async throws -> Int {
             var headers: HTTPFields = [:]

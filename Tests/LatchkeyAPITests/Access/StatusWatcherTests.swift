@@ -49,11 +49,11 @@ import Testing
     }
 
     private func handler(of app: TestApp) -> Handler {
-        var pages = OperatorPages()
+        var pages = AdministratorPages()
         let beginning = Timestamp(secondsSinceEpoch: 0)
         pages.status = { ServiceStatus(version: "1", startedAt: beginning, now: beginning) }
         return LatchkeyAPI(
-            useCases: app.useCases, apiKeys: APIKeys([]), operatorPages: pages, logger: app.log.logger
+            useCases: app.useCases, apiKeys: APIKeys([]), administratorPages: pages, logger: app.log.logger
         ).handler()
     }
 

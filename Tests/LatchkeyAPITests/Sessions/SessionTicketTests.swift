@@ -75,7 +75,7 @@ struct SessionTicketTests {
         for session in try await app.store.sessions(of: user, at: app.clock.now, limit: 10) {
             #expect(try await app.store.revokeSession(id: session.id, of: user, in: nil, recording: nil) == .revoked)
         }
-        app.useCases.sessions.hear(.user(user))
+        app.useCases.sessions.storeDidChange(.user(user))
         gate.open()
         let answer = try await begun
         let token = try #require(answer.text("token"), "\(answer.body)")

@@ -54,10 +54,10 @@ import Testing
     }
 
     /// What the verifier finds in a window of a log whose other parts are as they were; nil if it finds nothing.
-    private func firstFault(_ window: Window, of log: Log, at now: Timestamp) -> AuditFault? {
+    private func firstFault(_ window: Window, of log: Log, at now: Timestamp) -> AuditError? {
         var verifier = log.verifiers[window.first]
         var last = window.first == 0 ? 0 : log.seals[window.first - 1].lastSerial
-        do throws(AuditFault) {
+        do throws(AuditError) {
             for seal in window.seals {
                 let end = seal.lastSerial
                 try verifier.check(seal, events: window.events.filter { $0.serial > last && $0.serial <= end })

@@ -69,12 +69,12 @@ import Testing
     }
 
     /// What the verifiers say about a log with this seal alone.
-    private func verdicts(_ jws: String) async throws -> (swift: AuditFault?, python: Program.Ending) {
+    private func verdicts(_ jws: String) async throws -> (swift: AuditError?, python: Program.Ending) {
         let record = AuditSealRecord(
             number: 1, lastSerial: 0, time: Timestamp(secondsSinceEpoch: 1), jws: jws, entries: [])
-        var fault: AuditFault?
+        var fault: AuditError?
         var verifier = AuditVerifier(trusted: [thumbprint])
-        do throws(AuditFault) {
+        do throws(AuditError) {
             try verifier.check(record, events: [])
             try verifier.finish(at: Timestamp(secondsSinceEpoch: 2), retention: 86_400)
         } catch { fault = error }

@@ -107,13 +107,13 @@ import Testing
                     #expect(failed.contains(text), "\(text) in \(failed)")
                 }
                 #expect(shown.count { $0.hasPrefix("check expiry ") } == 1)
-                let none = await #expect(throws: OperatorFailure.self) { try await admin.capsule(of: "another") }
+                let none = await #expect(throws: AdministratorError.self) { try await admin.capsule(of: "another") }
                 #expect(none?.description.contains("that must register first") == true)
                 for endpoint in ["pushed_authorization_request", "server_initiated_authorization"] {
                     let line = shown.first { $0.hasPrefix("metadata.\(endpoint)_endpoint: http") }
                     #expect(line?.contains("‹") == false, "\(line ?? "")")
                 }
-                await #expect(throws: OperatorFailure.self) { try await admin.capsules(limit: 0, as: .text) }
+                await #expect(throws: AdministratorError.self) { try await admin.capsules(limit: 0, as: .text) }
             }
         }
     }
@@ -263,7 +263,7 @@ import Testing
                 #expect(lines.count == 2 && lines[0].contains(id) && lines[1].contains("cannot be read"), "\(lines)")
                 let json = try await admin.capsules(limit: 10, as: .json)
                 #expect(json.last == #"{"correlation_id":"other","unreadable":true}"#)
-                await #expect(throws: OperatorFailure.self) { try await admin.exportCapsule(of: "other") }
+                await #expect(throws: AdministratorError.self) { try await admin.exportCapsule(of: "other") }
             }
         }
     }

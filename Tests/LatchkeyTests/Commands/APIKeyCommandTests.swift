@@ -93,7 +93,7 @@ import Testing
                 request("web", clients: ["ccid-2"]), badOrigin,
             ]
             for request in requests {
-                await #expect(throws: OperatorFailure.self) {
+                await #expect(throws: AdministratorError.self) {
                     try await runAdminCommand(harness, clock) {
                         try await $0.createAPIKey(request, clients: [SignInHarness.clientID])
                     }

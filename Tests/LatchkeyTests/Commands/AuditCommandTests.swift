@@ -62,10 +62,10 @@ import Testing
         try await fill()
         #expect(try await lines { $0.kind = "identity.moved" }.isEmpty)
         #expect(try await lines { $0.kind = "user.made" }.count == 2, "of another version")
-        let error = try await #require(throws: OperatorFailure.self) { try await lines { $0.kind = "nosuch" } }
+        let error = try await #require(throws: AdministratorError.self) { try await lines { $0.kind = "nosuch" } }
         #expect(error.description.hasPrefix("there is no kind of event “nosuch”; the kinds are api_key.created, "))
         // Also if nothing matches for another reason.
-        await #expect(throws: OperatorFailure.self) {
+        await #expect(throws: AdministratorError.self) {
             try await lines {
                 $0.kind = "nosuch"
                 $0.user = 99
@@ -98,14 +98,14 @@ import Testing
 
     @Test("A missing database, an invalid time and an invalid limit are refused")
     func refused() async throws {
-        let failure = await #expect(throws: OperatorFailure.self) { try await lines() }
+        let failure = await #expect(throws: AdministratorError.self) { try await lines() }
         #expect(failure?.description.contains("LATCHKEY_DATABASE_URL") == true)
         #expect(!FileManager.default.fileExists(atPath: directory.file("latchkey.db")))
         try await fill()
         for time in ["yesterday", "7", "-7d", "99999999999d", "d", "7w"] {
-            await #expect(throws: OperatorFailure.self, "\(time)") { try await lines { $0.since = time } }
+            await #expect(throws: AdministratorError.self, "\(time)") { try await lines { $0.since = time } }
         }
-        await #expect(throws: OperatorFailure.self) { try await lines { $0.limit = 0 } }
+        await #expect(throws: AdministratorError.self) { try await lines { $0.limit = 0 } }
     }
 
     @Test("latchkey audit needs only the database of the configuration")

@@ -262,8 +262,8 @@ struct ClientMetadataTests {
                 "scope": #""telcofinder extra""#, "token_endpoint_auth_method": #""private_key_jwt""#,
                 "token_endpoint_auth_signing_alg": #""ES256""#, "jwks_uri": Self.keySet,
             ])
-        #expect(throws: OperatorFailure.self) { try Self.members(configuration, at: "globex/telco_finder") }
-        #expect(throws: OperatorFailure.self) {
+        #expect(throws: AdministratorError.self) { try Self.members(configuration, at: "globex/telco_finder") }
+        #expect(throws: AdministratorError.self) {
             try Self.members(configuration, client: "client-1", at: "acme/telco_finder")
         }
     }
@@ -272,7 +272,7 @@ struct ClientMetadataTests {
     func failures() throws {
         var configuration = try Self.configuration()
         func failure(_ client: String? = nil, at provider: String? = "acme") throws -> String? {
-            do throws(OperatorFailure) {
+            do throws(AdministratorError) {
                 _ = try ClientMetadata(of: client, at: provider, in: configuration)
                 return nil
             } catch { return error.description }
@@ -295,7 +295,7 @@ struct ClientMetadataTests {
         other.id = "globex"
         configuration.providers.append(other)
         func failure() -> String? {
-            do throws(OperatorFailure) {
+            do throws(AdministratorError) {
                 _ = try ClientMetadata(of: nil, at: nil, in: configuration)
                 return nil
             } catch { return error.description }

@@ -44,7 +44,7 @@ import Testing
                 try await harness.runAdminCommand { try await $0.sessions(of: number, as: .json) })
             #expect(sessions.map { $0["id"]?.string ?? "" } == lines.map { String($0.prefix { $0 != " " }) })
             #expect(sessions.allSatisfy { $0["client_id"] == .string(SignInHarness.clientID) })
-            await #expect(throws: OperatorFailure.self) {
+            await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand { try await $0.sessions(of: 99) }
             }
         }
@@ -68,7 +68,7 @@ import Testing
             #expect(one == ["user \(number): 1 session ended."])
             #expect(try await statuses(tokens, harness).sorted() == [200, 401])
             for applies in [false, true] {
-                await #expect(throws: OperatorFailure.self) {
+                await #expect(throws: AdministratorError.self) {
                     try await harness.runAdminCommand {
                         try await $0.endSessions(of: number, only: ids.last, reason: nil, applies: applies)
                     }

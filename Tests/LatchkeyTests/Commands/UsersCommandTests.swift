@@ -69,14 +69,14 @@ import Testing
                 },
             ]
             for selection in selections {
-                await #expect(throws: OperatorFailure.self) {
+                await #expect(throws: AdministratorError.self) {
                     try await harness.runAdminCommand { try await $0.find(selection) }
                 }
             }
-            await #expect(throws: OperatorFailure.self) {
+            await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand { try await $0.show(7, personal: false) }
             }
-            await #expect(throws: OperatorFailure.self) {
+            await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand {
                     try await $0.undoMigration(of: 7, move: nil, reason: nil, applies: true)
                 }
@@ -117,7 +117,7 @@ import Testing
             #expect(back.number == former.number)
             #expect(other.number != former.number)
 
-            await #expect(throws: OperatorFailure.self) {
+            await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand {
                     try await $0.undoMigration(of: former.number, move: 1, reason: nil, applies: true)
                 }
@@ -150,7 +150,7 @@ import Testing
             let second = try await user(harness, "310410")
             let subject = try await subject(harness, second.number, "310410")
             // Another user's identity is refused.
-            await #expect(throws: OperatorFailure.self) {
+            await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand {
                     try await $0.relink(first.number, to: newIdentity(harness, subject), reason: nil, applies: true)
                 }
@@ -168,7 +168,7 @@ import Testing
             }
             #expect(try await user(harness, "310410").number == first.number)
             #expect(try await user(harness, "310010").number == first.number)
-            await #expect(throws: OperatorFailure.self) {
+            await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand {
                     try await $0.merge(second.number, into: first.number, reason: nil, applies: true)
                 }
@@ -218,7 +218,7 @@ import Testing
                     #expect(try await harness.app.me(jane.token).status == (applies ? 401 : 200))
                 }
             }
-            await #expect(throws: OperatorFailure.self) {
+            await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand { try await $0.erase(jane.number, reason: nil, applies: true) }
             }
             var selection = AdminService.AuditSelection()
@@ -242,17 +242,17 @@ import Testing
                 newIdentity(harness, "a b"), short, unknown,
             ]
             for identity in identities {
-                await #expect(throws: OperatorFailure.self) {
+                await #expect(throws: AdministratorError.self) {
                     try await harness.runAdminCommand {
                         try await $0.relink(jane.number, to: identity, reason: nil, applies: true)
                     }
                 }
             }
             let long = String(repeating: "r", count: 281)
-            await #expect(throws: OperatorFailure.self) {
+            await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand { try await $0.erase(jane.number, reason: long, applies: true) }
             }
-            await #expect(throws: OperatorFailure.self) {
+            await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand {
                     try await $0.merge(jane.number, into: jane.number, reason: nil, applies: true)
                 }

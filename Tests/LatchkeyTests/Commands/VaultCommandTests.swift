@@ -100,7 +100,7 @@ import Testing
             do {
                 _ = try await rotate(harness, [Self.newKey, ResourceHarness.key], step: 1)
                 Issue.record("it did not say so")
-            } catch let failure as OperatorFailure {
+            } catch let failure as AdministratorError {
                 #expect(failure.description.hasPrefix("3 rows were encrypted again, and 1 were not"))
             }
             let after = try harness.database.texts("SELECT provider_claims FROM users ORDER BY id")
@@ -139,7 +139,7 @@ import Testing
             do {
                 _ = try await rotate(harness, [Self.newKey, ResourceHarness.key])
                 Issue.record("it did not say so")
-            } catch let failure as OperatorFailure {
+            } catch let failure as AdministratorError {
                 #expect(failure.description.hasPrefix("1 rows were encrypted again, and 1 were not"))
             }
             #expect(try contents(harness)[0] == before[0])

@@ -235,7 +235,7 @@ import Testing
             ("acme", "another-app", "the provider acme has no client another-app; it has acme-app"),
         ])
     func refusals(provider: String, client: String?, says: String) async throws {
-        let failure = await #expect(throws: KitFailure.self) {
+        let failure = await #expect(throws: KitError.self) {
             _ = try await KitExamination.run(Self.configuration(), provider: provider, client: client)
         }
         #expect(failure?.reason == .usage)

@@ -32,7 +32,7 @@ struct AuthorizationResponseTests {
     /// The check that a response fails; nil if it passes all.
     private func failed(_ text: String, at relyingParty: RelyingParty) async throws -> AuthorizationResponseCheck? {
         let clients = try Self.clients()
-        do throws(AuthorizationResponseRefusal) {
+        do throws(AuthorizationResponseError) {
             _ = try await relyingParty.verify(authorizationResponse: Secret(text), for: clients)
             return nil
         } catch {
@@ -195,7 +195,7 @@ struct AuthorizationResponseTests {
         let carrier = Self.carrier()
         carrier.change { $0.keys = OutboundResponse(status: 500, body: []) }
         let relyingParty = try carrier.relyingParty(ofIssuer: TokenDraft.issuer)
-        await #expect(throws: AuthorizationResponseRefusal.self) {
+        await #expect(throws: AuthorizationResponseError.self) {
             _ = try await failed(Self.draft().text, at: relyingParty)
         }
         #expect(try await failed(Self.draft().text, at: try Self.carrier().relyingParty()) == .issuer)

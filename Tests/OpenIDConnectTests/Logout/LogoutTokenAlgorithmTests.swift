@@ -60,7 +60,7 @@ struct LogoutTokenAlgorithmTests {
         for (name, accepted) in algorithms { clients[try #require(ClientID(name))] = accepted }
         let token = Secret(Self.token(row.key, for: row.client))
         var failed: LogoutTokenCheck?
-        do throws(LogoutTokenRefusal) {
+        do throws(LogoutTokenError) {
             _ = try await relyingParty.verify(logoutToken: token, for: clients)
         } catch {
             guard case .failed(let check) = error else { throw error }

@@ -42,7 +42,7 @@ struct SystemAuthoritiesTests {
         try await withClient {
             $0.systemAuthorities = .init(directory: places.file("certs"), bundle: places.file("bundle.pem"))
             // Each request has a handshake of its own.
-            $0.keptConnections = 0
+            $0.maximumIdleConnections = 0
         } _: { client in
             for _ in 0..<3 {
                 let error = await client.failure(try .post(peer.url()))

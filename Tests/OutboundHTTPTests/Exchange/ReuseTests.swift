@@ -122,7 +122,7 @@ struct ReuseTests {
         try await withPeer(script) { first in
             try await withPeer(script) { second in
                 try await withClient {
-                    $0.keptConnections = 1
+                    $0.maximumIdleConnections = 1
                 } _: { client in
                     try await client.expect(.post(first.url()))
                     try await client.expect(.post(second.url()))
@@ -141,7 +141,7 @@ struct ReuseTests {
         } _: { peer in
             let loops = try (0..<4).map { try EventLoop(label: "loop-\($0)", tick: .seconds(1)) }
             try await withClient {
-                $0.keptConnections = 2
+                $0.maximumIdleConnections = 2
             } _: { client in
                 let request = try OutboundRequest.post(peer.url())
                 for loop in loops {

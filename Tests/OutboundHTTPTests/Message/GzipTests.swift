@@ -19,7 +19,7 @@ struct GzipTests {
         var parser = ResponseParser(limits: .init(bodyBytes: 50_000))
         try feed(response(gzip(body)), to: &parser, in: 4096)
         #expect(parser.body.count == 50_000)
-        #expect(throws: ResponseFault.bodyTooLarge) {
+        #expect(throws: ResponseError.bodyTooLarge) {
             var parser = ResponseParser(limits: .init(bodyBytes: 49_999))
             try feed(response(gzip(body)), to: &parser, in: 4096)
         }
@@ -31,7 +31,7 @@ struct GzipTests {
         let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
         let block: [UInt8] = [0, 0, 0, 0xFF, 0xFF]
         let coded = head + Array(repeating: block, count: 100).flatMap(\.self)
-        #expect(throws: ResponseFault.bodyTooLarge) {
+        #expect(throws: ResponseError.bodyTooLarge) {
             var parser = ResponseParser(limits: .init(bodyBytes: 400))
             try feed(Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".utf8) + coded, to: &parser, in: 50)
         }
@@ -44,11 +44,11 @@ struct GzipTests {
         checksum[whole.count - 8] ^= 1
         for coded in [Array(whole.dropLast()), Array(whole.prefix(12)), checksum, whole + [0], whole + whole] {
             for size in [1, 1000] {
-                #expect(throws: ResponseFault.gzip) {
+                #expect(throws: ResponseError.gzip) {
                     var parser = ResponseParser(limits: .init(bodyBytes: 1000))
                     try feed(response(coded), to: &parser, in: size)
                 }
-                #expect(throws: ResponseFault.gzip) {
+                #expect(throws: ResponseError.gzip) {
                     var parser = ResponseParser(limits: .init(bodyBytes: 1000))
                     let head = Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".utf8)
                     try feed(head + coded, to: &parser, in: size)

@@ -17,10 +17,10 @@ struct GoodResponse: Sendable, CustomTestStringConvertible {
 /// A response that is refused.
 struct BadResponse: Sendable, CustomTestStringConvertible {
     let name: String
-    let fault: ResponseFault
+    let fault: ResponseError
     let text: String
 
-    init(_ name: String, _ fault: ResponseFault, _ text: String) {
+    init(_ name: String, _ fault: ResponseError, _ text: String) {
         (self.name, self.fault, self.text) = (name, fault, text)
     }
 
@@ -299,9 +299,9 @@ struct ResponseParserTests {
         return parser.head
     }
 
-    private func fault(of bytes: [UInt8], in size: Int, limit: Int) -> ResponseFault? {
+    private func fault(of bytes: [UInt8], in size: Int, limit: Int) -> ResponseError? {
         var parser = ResponseParser(limits: .init(bodyBytes: limit))
-        do throws(ResponseFault) {
+        do throws(ResponseError) {
             for start in stride(from: 0, to: bytes.count, by: size) {
                 _ = try parser.receive(Array(bytes[start..<min(bytes.count, start + size)]).span)
             }

@@ -52,7 +52,7 @@ struct IPAddressTests {
             ("::/0", true), ("192.0.2.1", false),
         ])
     func ofManyOwners(_ text: String, _ isOfMany: Bool) throws {
-        #expect(try #require(IPAddressRange(text)).isOfManyOwners == isOfMany)
+        #expect(try #require(IPAddressRange(text)).isTooBroadToTrust == isOfMany)
     }
 
     static let ranges: [(range: String, inside: [String], outside: [String])] = [

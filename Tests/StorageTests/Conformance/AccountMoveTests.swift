@@ -39,7 +39,7 @@ private struct AccountMoveStage: Sendable {
 
     func undo(
         _ number: Int64, _ user: UserID, at seconds: Int64
-    ) async throws -> Result<UndoableMove, UndoObstacle> {
+    ) async throws -> Result<UndoableMove, UndoError> {
         try await store.undoMove(number, of: user, at: moment(seconds), by: .operating("pat"), reason: "wrong person")
     }
 }

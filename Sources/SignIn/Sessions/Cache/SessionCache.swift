@@ -14,7 +14,7 @@ import Synchronization
 /// sessions in use.
 ///
 /// An entry is used for five seconds. A revocation by another process can stay unnoticed for that long, unless the
-/// store announces it (``Sessions/hear(_:)``). A revocation by this process takes effect at once: a read under way
+/// store announces it (``Sessions/storeDidChange(_:)``). A revocation by this process takes effect at once: a read under way
 /// cannot put the session back (see ``Ticket``).
 package final class SessionCache: Sendable {
     /// How long an entry is used, in seconds.

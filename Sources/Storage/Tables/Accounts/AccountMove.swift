@@ -70,7 +70,7 @@ extension AccountMove {
     /// The effect of undoing a move of a user.
     static func undoable(
         _ number: Int64, of user: UserID, in db: SQLSession
-    ) throws -> Result<UndoableMove, UndoObstacle> {
+    ) throws -> Result<UndoableMove, UndoError> {
         guard let move = try IdentityMovesTable.row(number, in: db)?.move, move.user == user else {
             return .failure(.unknown)
         }
@@ -111,7 +111,7 @@ extension AuditEvent.Kind {
 extension SQLStore {
     /// The effect of undoing a move of a user. Changes nothing.
     package func undoableMove(_ number: Int64, of user: UserID) async throws(StorageError) -> Result<
-        UndoableMove, UndoObstacle
+        UndoableMove, UndoError
     > { try await reads.submit { db in try AccountMove.undoable(number, of: user, in: db) } }
 
     /// Gives the account back to the identity that it was moved from, and ends the user's sessions: some may belong to
@@ -121,7 +121,7 @@ extension SQLStore {
     /// account had been moved away from it before, it gets that status back.
     package func undoMove(
         _ number: Int64, of user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?
-    ) async throws(StorageError) -> Result<UndoableMove, UndoObstacle> {
+    ) async throws(StorageError) -> Result<UndoableMove, UndoError> {
         try await writes.submit { db in
             let result = try AccountMove.undoable(number, of: user, in: db)
             guard case .success(let undoable) = result, let row = try IdentityMovesTable.row(number, in: db),

@@ -6,7 +6,7 @@ private enum AccountRepair {
     /// The identity that would be replaced: the user's only one, unless a fingerprint selects it.
     static func relinkable(
         _ user: UserID, to identity: Identity, replacing fingerprint: String?, in db: SQLSession
-    ) throws -> Result<Identity, RelinkObstacle> {
+    ) throws -> Result<Identity, RelinkError> {
         guard try UsersTable.user(user, in: db) != nil else { return .failure(.unknownUser) }
         let live = try IdentitiesTable.rows(of: user, in: db).filter { $0.movedBy == nil }.map(\.identity)
         let fitting = live.filter { fingerprint == nil || $0.fingerprint.hasPrefix(fingerprint ?? "") }
@@ -20,7 +20,7 @@ private enum AccountRepair {
 }
 
 /// Why an account cannot get another identity.
-package enum RelinkObstacle: Error, Sendable, Hashable {
+package enum RelinkError: Error, Sendable, Hashable {
     case unknownUser
     /// The user has no identity of this fingerprint, or none at all.
     case unknownIdentity
@@ -41,7 +41,7 @@ extension SQLStore {
     /// Which identity ``relink(_:to:replacing:at:by:reason:)`` would replace. Changes nothing.
     package func relinkable(
         _ user: UserID, to identity: Identity, replacing fingerprint: String?
-    ) async throws(StorageError) -> Result<Identity, RelinkObstacle> {
+    ) async throws(StorageError) -> Result<Identity, RelinkError> {
         try await reads.submit { db in
             try AccountRepair.relinkable(user, to: identity, replacing: fingerprint, in: db)
         }
@@ -53,7 +53,7 @@ extension SQLStore {
     package func relink(
         _ user: UserID, to identity: Identity, replacing fingerprint: String?, at now: Timestamp,
         by actor: AuditEvent.Actor, reason: String?
-    ) async throws(StorageError) -> Result<Identity, RelinkObstacle> {
+    ) async throws(StorageError) -> Result<Identity, RelinkError> {
         try await writes.submit { db in
             let result = try AccountRepair.relinkable(user, to: identity, replacing: fingerprint, in: db)
             guard case .success(let former) = result else { return result }

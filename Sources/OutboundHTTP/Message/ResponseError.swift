@@ -2,7 +2,7 @@ import HTTPCore
 package import OpenIDConnect
 
 /// What is wrong with a response.
-package enum ResponseFault: Error, Sendable, Hashable, CaseIterable {
+package enum ResponseError: Error, Sendable, Hashable, CaseIterable {
     /// It does not begin with a status line of HTTP/1.
     case notHTTP
     case statusLine
@@ -51,8 +51,8 @@ package enum ResponseFault: Error, Sendable, Hashable, CaseIterable {
     }
 }
 
-extension ResponseFault {
-    init(_ fault: ChunkedFault) {
+extension ResponseError {
+    init(_ fault: ChunkedCodingError) {
         switch fault {
         case .bareLineFeed(.size), .bareLineFeed(.trailers): self = .lineEnd
         case .bareCarriageReturn(.trailers): self = .field

@@ -4,7 +4,7 @@ import OpenIDConnect
 import Synchronization
 
 /// What the pools of a client share.
-final class ClientParts: Sendable {
+final class ClientContext: Sendable {
     let configuration: OutboundHTTPConfiguration
     let limits: HostLimits
     let resolver: Resolver

@@ -3,7 +3,7 @@ import HTTPTypes
 import Primitives
 
 /// What the pages for operators have in common: head, bar and foot. They load scripts and styles of this server alone.
-struct OperatorPage {
+struct AdministratorPage {
     let title: String
     /// The relative path of the front page, such as `../`: a proxy or a tunnel may move the pages.
     let root: String
@@ -73,7 +73,7 @@ enum CapsulePage {
     static func response(_ lines: [String], ofFailure failure: String) -> Response {
         let text = HTML.escaped(lines.joined(separator: "\n"))
         let link = "capsule?failure=\(HTML.escaped(failure))&amp;format=json"
-        let page = OperatorPage(
+        let page = AdministratorPage(
             title: "capsule", root: "../", skip: "Skip to the capsule",
             main: """
                 <h1>Capsule of a failure</h1>

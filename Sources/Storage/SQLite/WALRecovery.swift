@@ -12,7 +12,7 @@ import StorageModel
 /// nothing is written.
 ///
 /// `@unchecked`: only the writing connection's thread uses it.
-final class LogSettlement: @unchecked Sendable {
+final class WALRecovery: @unchecked Sendable {
     private enum State {
         case done
         /// Another process reads the log, so that it cannot begin anew yet. Writes go on: otherwise a long read, such
@@ -48,7 +48,7 @@ final class LogSettlement: @unchecked Sendable {
     }
 
     /// Why nothing may be written; nil if writes may go on. Call it before each transaction, not within one.
-    func obstacle(_ db: SQLiteConnection) -> StorageError? {
+    func writeBlocker(_ db: SQLiteConnection) -> StorageError? {
         switch state {
         case .done: return nil
         case .awaitsReaders where ContinuousClock.now - lastTry < Self.pause: return nil

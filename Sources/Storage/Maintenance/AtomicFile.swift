@@ -3,7 +3,7 @@ import Primitives
 import StorageModel
 
 /// Files that are written completely or not at all: written under a temporary name, flushed, and then renamed.
-enum WholeFile {
+enum AtomicFile {
     /// Makes an empty temporary file with mode 0600 beside the final one.
     static func make(for path: String) throws(StorageError) -> String {
         let temporary = "\(path).part-\(RandomSource.system.token(bytes: 9))"
