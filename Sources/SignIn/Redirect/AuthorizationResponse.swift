@@ -65,7 +65,9 @@ extension RedirectSignIn {
     }
 
     /// Whether a provider's responses are signed (JARM).
-    private func isSigned(at provider: String) -> Bool { providers[provider]?.server?.rules.responseMode.isSigned ?? false }
+    private func isSigned(at provider: String) -> Bool {
+        providers[provider]?.server?.rules.responseMode.isSigned ?? false
+    }
 
     private func verified(
         _ text: Secret, _ provider: String, _ failedCheck: inout AuthorizationResponseCheck?
