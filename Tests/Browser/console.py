@@ -907,7 +907,7 @@ def main():
     parser.add_argument("--latchkey", required=True)
     parser.add_argument("--pictures", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="", help="run only the looks and steps with this in their name")
-    parser.add_argument("--short", action="store_true", help="in two of the looks, which have both sizes and both modes")
+    parser.add_argument("--short", action="store_true", help="in two looks, which have both sizes and both modes")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many looks run at once")
     options = parser.parse_args()
     chosen = ["phone-dark", "desktop-light"] if options.short else list(LOOKS)

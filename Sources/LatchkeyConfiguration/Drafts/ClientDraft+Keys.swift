@@ -120,8 +120,8 @@ extension ClientDraft {
         }
     }
 
-    /// Reads ``certificateFile``, which must be usable with ``certificateKey``; false after reporting what is wrong with
-    /// the file.
+    /// Reads ``certificateFile``, which must be usable with ``certificateKey``; false after reporting what is wrong
+    /// with the file.
     mutating func readCertificate(_ context: inout ReadingContext) throws(InvalidValueError) -> Bool {
         guard let path = certificateFile else {
             guard certificateKey == nil else {

@@ -2,8 +2,8 @@ internal import OpenIDConnect
 internal import Primitives
 internal import SignIn
 
-/// A provider of `providers`, or one of its mobile operators, while it is read. What a kind of provider does not have is
-/// left as it is.
+/// A provider of `providers`, or one of its mobile operators, while it is read. What a kind of provider does not have
+/// is left as it is.
 struct ProviderDraft: GroupDraft {
     var provider = Configuration.Provider(id: "", issuer: .unset, clients: [])
     var endpoints = Configuration.Provider.Endpoints(

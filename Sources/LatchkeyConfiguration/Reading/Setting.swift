@@ -55,8 +55,8 @@ struct Setting<Root: Sendable>: Sendable {
         self.show = show
     }
 
-    /// A setting that its group must have; one of a group of its own, such as `telco_finder.issuer`, if anything of that
-    /// group is given.
+    /// A setting that its group must have; one of a group of its own, such as `telco_finder.issuer`, if anything of
+    /// that group is given.
     func required(_ demand: String = "give it") -> Setting {
         var copy = self
         copy.demand = demand

@@ -25,7 +25,8 @@ package struct AuthorizationServer: Sendable {
     }
 }
 
-/// What the configuration says of sign-ins at a provider. The members after ``resources`` are for OpenID providers only.
+/// What the configuration says of sign-ins at a provider. The members after ``resources`` are for OpenID providers
+/// only.
 public struct ServerRules: Sendable, Hashable {
     /// The `response_mode` of authorization requests.
     public var responseMode = AuthorizationResponseMode.query

@@ -29,8 +29,8 @@ struct DescriptorTests {
                         await client.close()
                     }
                 }
-                // A connection that was reset may still wait to be accepted, and is closed only afterwards. A leak of one
-                // kind of connection would be 500; Dispatch may open some of its own meanwhile.
+                // A connection that was reset may still wait to be accepted, and is closed only afterwards. A leak of
+                // one kind of connection would be 500; Dispatch may open some of its own meanwhile.
                 try await until { Descriptors.open().count < before + 50 }
                 #expect(try await live.reachesConnectionCount(0))
             }

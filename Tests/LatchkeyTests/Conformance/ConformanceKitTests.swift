@@ -202,8 +202,8 @@ import Testing
         }.map(\.element)
     }
 
-    /// Each row examines a server with all cases, which takes seconds. The short form examines one setting of each kind:
-    /// of times, redirect URIs, responses, and their form.
+    /// Each row examines a server with all cases, which takes seconds. The short form examines one setting of each
+    /// kind: of times, redirect URIs, responses, and their form.
     private static let usualRows: [Row] = {
         guard !AllRows.areRun else { return rows }
         let names = ["id_token.clock_skew: 600", "no redirect_uris", "require_iss: false", "response_mode: jwt"]

@@ -1,5 +1,5 @@
-/// RSA keys of 2048 bits for tests only, made with `openssl genrsa -traditional 2048`: to make one takes as long as many
-/// tests.
+/// RSA keys of 2048 bits for tests only, made with `openssl genrsa -traditional 2048`: to make one takes as long as
+/// many tests.
 public enum RSAKeyPEM {
     public static let first = """
         -----BEGIN RSA PRIVATE KEY-----
