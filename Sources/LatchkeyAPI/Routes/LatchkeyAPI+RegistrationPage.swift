@@ -39,8 +39,8 @@ extension LatchkeyAPI {
     private func registrationCookie(
         for offer: RegistrationOffer, endingAt location: String
     ) async throws(SignInError) -> HTTPField {
-        let cookie = try await useCases.registration.cookie(
-            saying: BrowserRegistration.text(of: offer, endingAt: location), seconds: offer.expiresIn)
+        let cookie = try await useCases.registration.makeCookie(
+            containing: BrowserRegistration.text(of: offer, endingAt: location), seconds: offer.expiresIn)
         return cookies.setRegistration(cookie, maximumAge: offer.expiresIn)
     }
 

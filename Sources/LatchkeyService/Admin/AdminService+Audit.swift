@@ -40,7 +40,7 @@ extension AdminService {
         // The log may have kinds of another version.
         if let kind = selection.kind, !Self.auditKinds.contains(kind) {
             let all = AuditQuery(kind: AuditEvent.Kind(kind), limit: 1)
-            guard try await !stored(await store.auditEvents(all)).isEmpty else {
+            guard try await !mappingStoreErrors(await store.auditEvents(all)).isEmpty else {
                 throw AdministratorError(
                     .usage,
                     "there is no kind of event “\(kind)”; the kinds are \(Self.auditKinds.joined(separator: ", "))")
