@@ -28,7 +28,8 @@ extension AdminService {
     ]
 
     /// The latest selected events, oldest first, one line each.
-    /// - Throws: ``AdministratorError`` for an invalid time, a limit out of range, an unknown kind, or a failing database.
+    /// - Throws: ``AdministratorError`` for an invalid time, a limit out of range, an unknown kind, or a failing
+    ///   database.
     package func audit(_ selection: AuditSelection, as format: LineFormat) async throws -> [String] {
         guard (1...10_000).contains(selection.limit) else {
             throw AdministratorError(.usage, "the limit must be a number from 1 to 10000")

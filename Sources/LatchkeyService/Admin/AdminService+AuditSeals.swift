@@ -20,8 +20,8 @@ extension AdminService {
     /// a time.
     ///
     /// - Parameter output: Gets the lines of the result, also of a fault as JSON.
-    /// - Throws: ``AdministratorError`` that names the first fault, or for an invalid proof, for signing keys that cannot
-    ///   be decrypted, or for a failing database.
+    /// - Throws: ``AdministratorError`` that names the first fault, or for an invalid proof, for signing keys that
+    ///   cannot be decrypted, or for a failing database.
     package func verifyAudit(
         _ configuration: Configuration, _ proof: AuditProof, as format: LineFormat, output: (String) -> Void
     ) async throws {

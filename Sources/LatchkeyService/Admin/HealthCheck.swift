@@ -10,8 +10,8 @@ package enum HealthCheck {
     }
 
     /// The status of the response of a URL.
-    /// - Throws: ``AdministratorError`` for a URL that is neither https nor on a loopback address, or without a response
-    ///   within 3 seconds.
+    /// - Throws: ``AdministratorError`` for a URL that is neither https nor on a loopback address, or without a
+    ///   response within 3 seconds.
     package static func status(of text: String) async throws -> Int {
         guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else {
             throw AdministratorError("\(text) is not an https URL, nor an http one on a loopback address")

@@ -14,8 +14,8 @@ import Synchronization
 /// sessions in use.
 ///
 /// An entry is used for five seconds. A revocation by another process can stay unnoticed for that long, unless the
-/// store announces it (``Sessions/storeDidChange(_:)``). A revocation by this process takes effect at once: a read under way
-/// cannot put the session back (see ``Ticket``).
+/// store announces it (``Sessions/storeDidChange(_:)``). A revocation by this process takes effect at once: a read
+/// under way cannot put the session back (see ``Ticket``).
 package final class SessionCache: Sendable {
     /// How long an entry is used, in seconds.
     package static let freshness: Int64 = 5
