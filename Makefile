@@ -166,9 +166,7 @@ scaling: build  ## measure the figures of docs/scaling.md (SCALING_FLAGS=--write
 
 nightly:  ## run what takes hours: all rows of all tests, fuzzing, load with faults, sanitizers, all figures
 	$(MAKE) test LATCHKEY_ALL_ROWS=1
-	$(MAKE) embedding swift-client browser fuzz soak chaos network-faults overload sanitizers keyless bench
-	$(MAKE) redirect-costs REDIRECT_FLAGS='--check 2.2'
-	$(MAKE) scaling
+	$(MAKE) embedding swift-client browser fuzz soak chaos network-faults overload sanitizers keyless bench scaling
 
 docs:  ## build the documentation of the libraries in .build/docs; warnings are errors
 	@scripts/setup
