@@ -116,7 +116,7 @@ extension SignInConfiguration {
     }
 }
 
-/// What the use cases have in common: whom they ask, the time, chance, and who is told of outcomes.
+/// What the use cases share: the providers, the clock, the source of randomness, and the observers of outcomes.
 struct Environment: Sendable {
     let providers: Providers
     /// Waits between two requests to a mobile operator.

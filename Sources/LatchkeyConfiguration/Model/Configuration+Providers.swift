@@ -12,7 +12,7 @@ extension Configuration {
     public var allClients: [Client] { allProviders.flatMap(\.clients) }
 
     /// The servers that clients are registered with: the carriers as one, if they are configured, the other providers,
-    /// and Telco Finders, which sign nobody in.
+    /// and Telco Finders, at which users do not sign in.
     public var servers: [Provider] {
         var finders: [String: Provider] = [:]
         for provider in providers where finders[provider.path] == nil { finders[provider.path] = provider.finder }

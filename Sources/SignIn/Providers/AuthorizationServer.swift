@@ -37,7 +37,7 @@ public struct ServerRules: Sendable, Hashable {
     public var storesTokens = false
     /// The resources that are fetched with a user's tokens, by their name in paths.
     public var resources: [String: EndpointURL] = [:]
-    /// The client whose sign-ins a third party may initiate (OpenID Connect Core section 4); nil if nobody may.
+    /// The client whose sign-ins a third party may initiate (OpenID Connect Core section 4); nil if none may.
     public var loginInitiationClient: ClientID?
     /// How the provider delivers the tokens of backchannel authentications (CIBA Core section 5), as the clients'
     /// registrations say.

@@ -57,7 +57,7 @@ public enum NumberContradiction: String, Sendable, Hashable, CaseIterable {
     case refuse
     /// The number is believed, and the contradiction is in the log.
     case report
-    /// Nobody is asked.
+    /// No API is asked.
     case off
 }
 
