@@ -46,7 +46,7 @@ FROM scratch
 ARG VERSION
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Latchkey" \
-      org.opencontainers.image.description="Sign-in with mobile carriers: the service provider's backend" \
+      org.opencontainers.image.description="Sign-in with mobile carriers and other providers: a service's backend" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION"
 COPY --from=libraries /image/ /

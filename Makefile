@@ -5,18 +5,18 @@ swift_files := Sources Clients Tests Fuzz Examples Package.swift
 .PHONY: help run build test embedding browser swift-client android-client openapi third-party conformance \
 	conformance-table camara-table certification-table guides limits configuration-reference configuration-schema manual \
 	deployment-check image-check tls-check soak chaos network-faults overload sanitizers fuzz bench bench-peers \
-	redirect-costs instructions keyless scaling nightly docs lint format clean
+	redirect-costs instructions keyless scaling features nightly docs lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-23s %s\n", $$1, $$2 }' Makefile
 
 run:  ## start Latchkey with simulated carriers on this machine (a debug build: 3 minutes the first time)
-	@test -x .build/debug/latchkey || echo 'The first build takes about 3 minutes on 2 cores.'
+	@test -x .build/debug/latchkey-dev || echo 'The first build takes about 3 minutes on 2 cores.'
 	@scripts/setup
-	swift build --product latchkey
-	exec .build/debug/latchkey demo
+	swift build --product latchkey-dev
+	exec .build/debug/latchkey-dev demo
 
-build:  ## make the release binaries, in .build/release
+build:  ## make the release binaries, in .build/release: the server, and latchkey-dev
 	@scripts/setup
 	scripts/build-release
 
@@ -32,6 +32,7 @@ embedding:  ## build and run Examples/Embedding, a program with Latchkey and Hum
 browser:  ## test all pages in a real browser (shorter: BROWSER_FLAGS=--short); screenshots are in .build/screenshots
 	@scripts/setup --browser
 	swift build --product latchkey
+	swift build --product latchkey-dev
 	scripts/browser $(BROWSER_FLAGS)
 
 swift-client:  ## build the package of the Swift client alone, and as apps depend on it
@@ -40,17 +41,18 @@ swift-client:  ## build the package of the Swift client alone, and as apps depen
 
 android-client:  ## compile the client for Android, and sign in with it
 	@scripts/setup --android
-	swift build --product latchkey
+	swift build --product latchkey-dev
 	scripts/android-client
 
 openapi:  ## test a running server against its OpenAPI document
 	@scripts/setup --test
-	swift build --product latchkey
+	swift build --product latchkey-dev
 	scripts/openapi
 
 third-party:  ## sign in with OpenID providers, and use OAuth clients, from other projects
 	@scripts/setup --test --providers
 	swift build --product latchkey
+	swift build --product latchkey-dev
 	scripts/third-party
 
 conformance: build  ## test the release build with the misbehaving carrier in ../shared, if it exists
@@ -164,9 +166,17 @@ scaling: build  ## measure the figures of docs/scaling.md (SCALING_FLAGS=--write
 	@scripts/setup --test
 	scripts/scaling $(SCALING_FLAGS)
 
+features:  ## build the server without any feature and without each one, and sign in at each
+	@scripts/setup
+	scripts/features
+
 nightly:  ## run what takes hours: all rows of all tests, fuzzing, load with faults, sanitizers, all figures
 	$(MAKE) test LATCHKEY_ALL_ROWS=1
-	$(MAKE) embedding swift-client browser fuzz soak chaos network-faults overload sanitizers keyless bench scaling
+	$(MAKE) embedding features swift-client browser tls-check fuzz
+	$(MAKE) conformance deployment-check image-check soak chaos network-faults overload
+	$(MAKE) instructions INSTRUCTIONS_FLAGS=--check
+	$(MAKE) redirect-costs REDIRECT_FLAGS='--check 2.2'
+	$(MAKE) sanitizers keyless bench scaling
 
 docs:  ## build the documentation of the libraries in .build/docs; warnings are errors
 	@scripts/setup

@@ -11,12 +11,26 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "latchkey", targets: ["latchkey"]),
-        .executable(name: "carrier-simulator", targets: ["carrier-simulator"]),
+        .executable(name: "latchkey-dev", targets: ["latchkey-dev"]),
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
         .library(name: "HTTPServer", targets: ["HTTPServer"]),
         .library(name: "CarrierSimulator", targets: ["CarrierSimulator"]),
-        .library(name: "LatchkeyService", targets: ["LatchkeyConfiguration", "LatchkeyService"]),
+        .library(
+            name: "LatchkeyService", targets: ["LatchkeyConfiguration", "LatchkeyFeatures", "LatchkeyService"]),
         .library(name: "LatchkeyMetrics", targets: ["LatchkeyMetrics"]),
+    ],
+    // The features that a build can leave out: `swift build --disable-default-traits` makes the core alone.
+    traits: [
+        .trait(name: "AuditSeals", description: "Seals of the audit log, with which a later change of it shows"),
+        .trait(name: "Capsules", description: "The capsules of failed sign-ins, and their replays"),
+        .trait(name: "Services", description: "Introspection and revocation of tokens for other services"),
+        .trait(name: "StatusPage", description: "The administrators' status page"),
+        .trait(name: "Telemetry", description: "Export of traces and metrics with OpenTelemetry's protocol"),
+        .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
+        .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
+        .default(enabledTraits: [
+            "AuditSeals", "Capsules", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
+        ]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -119,28 +133,11 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        // What both executables use.
-        .target(name: "CommandLineSupport"),
-        .executableTarget(
-            name: "carrier-simulator",
-            dependencies: [
-                "CarrierSimulator", "CommandLineSupport", "Primitives",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]),
 
         // Logs and metrics.
         .target(
             name: "Observability",
             dependencies: ["Primitives", .product(name: "Logging", package: "swift-log")]),
-
-        // Traces and metrics with OpenTelemetry's protocol; no sockets.
-        .target(
-            name: "TelemetryExport",
-            dependencies: [
-                "Observability", "Primitives",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
-            ]),
 
         // Reads the operator's configuration into the modules' own values.
         .target(
@@ -156,26 +153,121 @@ let package = Package(
             name: "LatchkeyService",
             dependencies: [
                 "CLatchkeyRevision", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "Observability",
-                "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel", "TelemetryExport",
+                "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
+
+        // What the commands of programs and of features use: the console, signals, the options of the configuration.
+        .target(
+            name: "CommandLineSupport",
+            dependencies: [
+                "LatchkeyConfiguration", "LatchkeyService",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+
+        // Features, each of which is a trait. They know the core, and no other feature.
+        // Seals of the audit log.
+        .target(
+            name: "AuditSeals",
+            dependencies: [
+                "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
+                "SignIn", "Storage", "StorageModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        // The capsules of failed sign-ins, and their replays.
+        .target(
+            name: "Capsules",
+            dependencies: [
+                "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyService", "Observability", "OpenIDConnect",
+                "Primitives", "SignIn", "Storage", "StorageModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        // Introspection and revocation of tokens, for the administrator's other services.
+        .target(
+            name: "Services",
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Primitives", "SignIn",
+                "StorageModel", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        // The administrators' status page.
+        .target(
+            name: "StatusPage",
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
+                "SignIn", "StorageModel",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        // Traces and metrics with OpenTelemetry's protocol.
+        .target(
+            name: "TelemetryExport",
+            dependencies: [
+                "HTTPCore", "LatchkeyConfiguration", "LatchkeyService", "Observability", "OpenIDConnect",
+                "OutboundHTTP", "Primitives",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ]),
+        // Approvals of transactions, and their receipts.
+        .target(
+            name: "Transactions",
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
+                "SignIn", "Storage", "StorageModel",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        // The paths of Zephr's OAuth sign-in.
+        .target(
+            name: "Zephr",
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
+                "SignIn", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        // The list of the features.
+        .target(
+            name: "LatchkeyFeatures",
+            dependencies: [
+                "LatchkeyService", .target(name: "AuditSeals", condition: .when(traits: ["AuditSeals"])),
+                .target(name: "Capsules", condition: .when(traits: ["Capsules"])),
+                .target(name: "Services", condition: .when(traits: ["Services"])),
+                .target(name: "StatusPage", condition: .when(traits: ["StatusPage"])),
+                .target(name: "TelemetryExport", condition: .when(traits: ["Telemetry"])),
+                .target(name: "Transactions", condition: .when(traits: ["Transactions"])),
+                .target(name: "Zephr", condition: .when(traits: ["Zephr"])),
+            ]
+        ),
+
         // The service's metrics for swift-metrics. Programs that embed the service and want them depend on it.
         .target(
             name: "LatchkeyMetrics",
             dependencies: [
                 "LatchkeyService", "Observability", .product(name: "CoreMetrics", package: "swift-metrics"),
             ]),
-        // The service together with simulated carriers, for `latchkey demo`.
+        // The program of the server, with the commands of operators and nothing for developers.
+        .executableTarget(
+            name: "latchkey",
+            dependencies: [
+                "CLatchkeySystem", "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyFeatures", "LatchkeyService",
+                "Primitives",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+
+        // The service together with simulated carriers, for `latchkey-dev demo`.
         .target(
             name: "LatchkeyDemo",
             dependencies: [
-                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService",
-                "OpenIDConnect", "Primitives", "SignIn",
+                "CarrierSimulator", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyFeatures",
+                "LatchkeyService", "OpenIDConnect", "Primitives", "SignIn",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
-        // `latchkey conformance`: what a configuration accepts and refuses of simulated providers.
+        // `latchkey-dev conformance`: what a configuration accepts and refuses of simulated providers.
         .target(
             name: "ConformanceKit",
             dependencies: [
@@ -185,13 +277,13 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
+        // The program of developers: all that has to do with simulated carriers.
         .executableTarget(
-            name: "latchkey",
+            name: "latchkey-dev",
             dependencies: [
-                "CLatchkeySystem", "CommandLineSupport", "ConformanceKit", "LatchkeyConfiguration", "LatchkeyDemo",
-                "LatchkeyService", "Primitives", "SignIn",
+                "CarrierSimulator", "CommandLineSupport", "ConformanceKit", "LatchkeyConfiguration", "LatchkeyDemo",
+                "LatchkeyFeatures", "LatchkeyService", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
             ]),
 
         // For the tests. Apps depend on the package of that folder, which has nothing of the server.
@@ -233,7 +325,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "StorageTests",
-            dependencies: ["CLatchkeySQLite", "Storage", "StorageModel", "Primitives", "TestSupport"]),
+            dependencies: [
+                "CLatchkeySQLite", "Capsules", "Storage", "StorageModel", "Primitives", "TestSupport", "Transactions",
+            ]),
         .testTarget(
             name: "SignInTests",
             dependencies: [
@@ -244,8 +338,8 @@ let package = Package(
         .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "SignIn", "Storage", "StorageModel",
-                "TestSupport",
+                "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "Services", "SignIn", "StatusPage",
+                "Storage", "StorageModel", "TestSupport", "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -262,12 +356,23 @@ let package = Package(
             name: "ObservabilityTests",
             dependencies: ["Observability", "Primitives", .product(name: "Logging", package: "swift-log")]),
         .testTarget(
+            name: "AuditSealsTests",
+            dependencies: [
+                "AuditSeals", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "CapsulesTests",
+            dependencies: ["Capsules", "OpenIDConnect", "Primitives", "SignIn", "StorageModel", "TestSupport"]),
+        .testTarget(
             name: "TelemetryExportTests",
             dependencies: [
                 "Observability", "Primitives", "TelemetryExport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
+        .testTarget(
+            name: "TransactionsTests", dependencies: ["OpenIDConnect", "Primitives", "SignIn", "Transactions"]),
         .testTarget(
             name: "LatchkeyMetricsTests",
             dependencies: [
@@ -279,16 +384,17 @@ let package = Package(
         .testTarget(
             name: "LatchkeyConfigurationTests",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "OpenIDConnect", "Primitives", "SignIn",
-                "TestSupport", .product(name: "CryptoExtras", package: "swift-crypto"),
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyFeatures", "LatchkeyService",
+                "OpenIDConnect", "Primitives", "SignIn", "TelemetryExport", "TestSupport", "Zephr",
+                .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "LatchkeyTests",
             dependencies: [
-                "CarrierSimulator", "CommandLineSupport", "ConformanceKit", "HTTPServer", "LatchkeyAPI",
-                "LatchkeyClient",
-                "LatchkeyConfiguration", "LatchkeyDemo", "LatchkeyService", "Observability", "OpenIDConnect",
-                "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "latchkey",
+                "AuditSeals", "Capsules", "CarrierSimulator", "CommandLineSupport", "ConformanceKit", "HTTPServer",
+                "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration", "LatchkeyDemo", "LatchkeyFeatures",
+                "LatchkeyService", "Observability", "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage",
+                "StorageModel", "TestSupport", "TelemetryExport", "Transactions", "Zephr", "latchkey", "latchkey-dev",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -29,11 +29,11 @@ def codes(port, count, mccmnc):
         yield post_form(port, "/demo/codes", connection, scope="openid", mccmnc=mccmnc)
 
 
-def report(program, simulator, before, during):
+def report(program, latchkey_dev, before, during):
     """For `during` seconds, one carrier accepts token requests without responding."""
     port = free_port()
-    words = [simulator, "--port", port, "--client", f"{CLIENT}:{SECRET}:{REDIRECT_URI}"]
-    with tempfile.TemporaryDirectory() as folder, Program("carrier-simulator", words, port, "/") as carriers:
+    words = [latchkey_dev, "carrier", "--port", port, "--client", f"{CLIENT}:{SECRET}:{REDIRECT_URI}"]
+    with tempfile.TemporaryDirectory() as folder, Program("simulated carriers", words, port, "/") as carriers:
         # The simulated carriers have their own issuers, so this is not the server of the other parts.
         issuers = f"{HANGING}=http://127.0.0.1:{port}/carriers/{HANGING}"
         with latchkey(program, f"{folder}/bench.db", carriers.port, LATCHKEY_ZENKEY_ISSUERS=issuers) as server:

@@ -41,7 +41,7 @@ AT_HAND = 4_096
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--latchkey", required=True)
-parser.add_argument("--simulator", required=True)
+parser.add_argument("--latchkey-dev", required=True)
 parser.add_argument("--users", type=int, default=100_000)
 parser.add_argument(
     "--calls", type=int, default=4_000, help="calls of each kind, at most 9000: the simulator keeps 10,000 codes"
@@ -305,8 +305,8 @@ def start_instance(folder, name, simulator, database):
 def measure(folder):
     running = []
     try:
-        simulator = Program([options.simulator, "--client", f"{CLIENT}:{SECRET}:{REDIRECT}"], f"{folder}/simulator.log",
-                            r"discovery +(\S+)")
+        simulator = Program([options.latchkey_dev, "carrier", "--client", f"{CLIENT}:{SECRET}:{REDIRECT}"],
+                            f"{folder}/simulator.log", r"discovery +(\S+)")
         running.append(simulator)
         os.chmod(folder, 0o755)
         os.mkdir(f"{folder}/postgres")
@@ -427,7 +427,7 @@ def write(text):
 
 
 def main():
-    for program in (options.latchkey, options.simulator):
+    for program in (options.latchkey, options.latchkey_dev):
         if not shutil.which(program):
             raise SystemExit(f"scaling: {program} does not exist; run make build")
     # PostgreSQL's user must be able to access it, too.

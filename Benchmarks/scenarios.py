@@ -18,7 +18,7 @@ WARM = 1_000
 
 class Settings:
     def __init__(self, options, counting):
-        self.program, self.simulator = options.programs / "latchkey", options.programs / "carrier-simulator"
+        self.program, self.latchkey_dev = options.programs / "latchkey", options.programs / "latchkey-dev"
         self.counting, self.is_quick = counting, options.quick
         self.levels = options.connections
         self.seconds = options.seconds or (1 if options.quick else 3)
@@ -218,7 +218,7 @@ def idle(settings):
 def hanging_carrier(settings):
     before, during = (1, 2) if settings.is_quick else (15, 30)
     say(f"sign-ins and session checks, {before} s, and {during} s while another carrier hangs")
-    return hanging.report(settings.program, settings.simulator, before, during) + "\n"
+    return hanging.report(settings.program, settings.latchkey_dev, before, during) + "\n"
 
 
 # Pairs and peers

@@ -44,7 +44,7 @@ enum ConfigurationTarget {
     private static func read(
         _ file: [UInt8], _ variables: [String: String], for purpose: ConfigurationLoader.Purpose
     ) -> Outcome {
-        let files = FileReader { (name, limit) throws(FileReader.Failure) in
+        let files = FileReader { (name, limit) throws(FileReader.ReadError) in
             let contents = name == path ? file : Array("a secret of a file\n".utf8)
             guard contents.count <= limit else { throw .tooLarge }
             return FileReader.Contents(bytes: contents)

@@ -70,7 +70,7 @@ enum ConnectionTarget {
         var rest = conversation.output[...]
         for (index, request) in conversation.requests.enumerated() {
             // A response to HEAD ends with its head, as one to CONNECT does.
-            var parser = ResponseParser(limits: .init(bodyBytes: 1 << 20), isOfConnect: request.method == "HEAD")
+            var parser = ResponseParser(bodyBytes: 1 << 20, isOfConnect: request.method == "HEAD")
             guard let used = try? parser.receive(rest.span), parser.isComplete else {
                 return demand(false, "each request has one whole response")
             }

@@ -53,11 +53,13 @@ enum IDTokenTarget {
     }
 
     private static func readPortToken(_ text: String) {
-        guard let clientID = ClientID("client") else { return }
-        let requirements = UnverifiedPortToken.Requirements(
-            rules: PortTokenRules(), idTokenRules: rules, metadata: MetadataTarget.requirements, clientID: clientID,
-            now: now)
-        let token = try? UnverifiedPortToken(Secret(text), requirements)
+        guard let clientID = ClientID("client"),
+            let discovery = EndpointURL("https://discovery.example", policy: .httpsOnly)
+        else { return }
+        var configuration = RelyingParty.Configuration(discoveryURL: discovery)
+        configuration.urlPolicy = MetadataTarget.requirements.urlPolicy
+        configuration.trustedHosts = MetadataTarget.requirements.trustedHosts
+        let token = try? UnverifiedPortToken(Secret(text), for: clientID, configuration, now: now)
         guard let token else { return }
         demand((1...255).contains(token.subject.utf8.count), "a port token names somebody")
         demand(token.issuedAt <= now.advanced(bySeconds: rules.clockSkewSeconds), "a port token is of the past")

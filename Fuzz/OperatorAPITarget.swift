@@ -13,8 +13,8 @@ enum OperatorAPITarget {
             if let number = try? OperatorAPIResponse.devicePhoneNumber(response, limits: limits) {
                 demand(MSISDN(number.text) == number, "a number is in E.164 form")
             }
-            _ = try? OperatorAPIResponse.isDevicePhoneNumber(response, limits: limits)
-            _ = try? OperatorAPIResponse.isSwapped(response, limits: limits)
+            _ = try? OperatorAPIResponse.flag("devicePhoneNumberVerified")(response, limits)
+            _ = try? OperatorAPIResponse.flag("swapped")(response, limits)
             guard let found = try? OperatorAPIResponse.foundOperator(response, limits: limits) else { continue }
             demand(status == 200, "an error names no operator")
             demand(found.id.isVisibleASCII(upTo: FoundOperator.maximumIDBytes), "an operatorId has its form")

@@ -17,7 +17,7 @@ enum ResponseTarget {
         guard let first = bytes.first else { return }
         let limit = bodyLimits[Int(first & 3)]
         let response = Array(bytes.dropFirst())
-        let parser = ResponseParser(limits: .init(bodyBytes: limit), isOfConnect: first & 4 != 0)
+        let parser = ResponseParser(bodyBytes: limit, isOfConnect: first & 4 != 0)
         let whole = reading(response, with: parser, inPiecesOf: max(1, response.count))
         let cut = reading(response, with: parser, inPiecesOf: Int(first >> 3) + 1)
         compare(whole, cut)
@@ -68,7 +68,7 @@ enum ResponseTarget {
         let texts = [head.contentType, head.cacheControl, head.retryAfter, head.date]
         for text in texts.compactMap(\.self) {
             demand(text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }, "a field has no control characters")
-            demand(text.utf8.count <= 3 * ResponseParser.Limits.maximumHeadBytes, "a field has its limit")
+            demand(text.utf8.count <= 3 * ResponseParser.maximumHeadBytes, "a field has its limit")
         }
         guard parser.isComplete else { return }
         var after = parser

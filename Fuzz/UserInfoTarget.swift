@@ -15,9 +15,13 @@ enum UserInfoTarget {
     }
 
     static func check(_ user: UserInfo) {
-        let texts = UserAttribute.allCases.map { user.attributes[$0] } + [user.birthdate]
-        for text in texts.compactMap(\.self) { check(text, maximumBytes: 255) }
-        if let address = user.address { check(address, maximumBytes: 1024) }
+        for attribute in UserAttribute.allCases {
+            if let text = user.attributes[attribute] { check(text, maximumBytes: 255) }
+        }
+        if case .text(let birthdate) = user.claims[.birthdate] { check(birthdate, maximumBytes: 255) }
+        if case .address(let members) = user.claims[.address], let address = members[.formatted] {
+            check(address, maximumBytes: 1024)
+        }
     }
 
     private static func check(_ text: String, maximumBytes: Int) {

@@ -78,7 +78,7 @@ export function complain(card, error) {
   card.querySelector(".trouble").replaceChildren(problem(error));
 }
 
-/** Shows an error of the API: what was wrong, what to do, and the ids for the operator. */
+/** Shows an error of the API: what was wrong, what to do, and the ids for the administrator. */
 function problem(error) {
   const ids = [
     error.status ? `status ${error.status}` : null, error.error, error.error_type,

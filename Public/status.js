@@ -1,10 +1,10 @@
-// The operator's status page: draws the plots, and updates the page from /status/events. It writes the same HTML as the
-// server (Sources/LatchkeyAPI/Status/StatusPage.swift).
+// The administrator's status page: draws the plots, and updates the page from /status/events. It writes the same HTML
+// as the server (Sources/LatchkeyAPI/Status/StatusPage.swift).
 
 const at = (id) => document.getElementById(id);
 const outcomes = [
   ["signed_in", "Signed in"], ["signed_up", "Signed up"], ["other", "Linked, approved, to register"],
-  ["denied", "Denied by the user"], ["refused", "Refused: the app"], ["failed", "Failed: a check, carrier or server"],
+  ["denied", "Denied by the user"], ["refused", "Refused: the app"], ["failed", "Failed: a check, provider or server"],
 ];
 let latest = null;
 

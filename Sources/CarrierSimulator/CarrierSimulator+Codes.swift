@@ -8,11 +8,11 @@ extension CarrierSimulator {
     ///   - acr: The `acr_values`: a1, a3, or several.
     ///   - user: The id of one of the carrier's users; nil for the first.
     /// - Returns: An authorization code, valid once and for five minutes.
-    /// - Throws: ``Refusal`` with the error of the authorization endpoint.
+    /// - Throws: ``OAuthError`` with the error of the authorization endpoint.
     public func issueCode(
         mccmnc: String, clientID: String, redirectURI: String, codeChallenge: String, nonce: String? = nil,
         scope: String = "openid", acr: String? = nil, context: String? = nil, user: String? = nil
-    ) throws(Refusal) -> String {
+    ) throws(OAuthError) -> String {
         let parameters = Parameters([
             ("client_id", clientID), ("redirect_uri", redirectURI), ("response_type", "code"), ("scope", scope),
             ("code_challenge", codeChallenge), ("code_challenge_method", "S256"), ("nonce", nonce),
@@ -20,29 +20,22 @@ extension CarrierSimulator {
         ])
         guard let site = withState({ $0.site(mccmnc) })
         else { throw .invalidRequest("The mccmnc is not one of this simulator's carriers.") }
-        let request: AuthorizationRequest
-        do throws(AuthorizationError) {
-            request = try authorizationRequest(parameters, site: site)
-        } catch {
-            throw error.refusal
-        }
-        return try approve(request, site: site, userID: user)
+        return try approve(try checkedRequest(parameters, site: site), site: site, userID: user)
     }
 
-    func authorizationRequest(
-        _ parameters: Parameters, site: CarrierSite
-    ) throws(AuthorizationError) -> AuthorizationRequest {
-        try AuthorizationRequest.parse(
-            parameters, clients: clients, hasIDTokens: site.carrier.hasIDTokens
-        ) { token in
-            withState { $0.loginHints[token] }.flatMap { $0.mccmnc == site.mccmnc ? $0.userID : nil }
+    /// A valid authorization request, of a caller whom no redirect tells an error.
+    func checkedRequest(_ parameters: Parameters, site: CarrierSite) throws(OAuthError) -> AuthorizationRequest {
+        do throws(AuthorizationError) {
+            return try AuthorizationRequest.parse(parameters, at: site, of: self)
+        } catch {
+            throw error.refusal
         }
     }
 
     /// Issues the code of a request that a user approved.
-    func approve(_ request: AuthorizationRequest, site: CarrierSite, userID: String?) throws(Refusal) -> String {
+    func approve(_ request: AuthorizationRequest, site: CarrierSite, userID: String?) throws(OAuthError) -> String {
         guard let user = site.carrier.user(userID ?? request.hintedUserID)
-        else { throw Refusal("user_not_found", "The carrier has no such user.") }
+        else { throw OAuthError("user_not_found", "The carrier has no such user.") }
         let grant = Grant(mccmnc: site.mccmnc, terms: request.terms, user: user, approvedAt: clock.now())
         let code = random.token()
         withState { $0.grants.put(grant, for: code) }

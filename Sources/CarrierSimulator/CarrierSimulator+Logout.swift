@@ -37,14 +37,13 @@ extension CarrierSimulator {
     ///   - user: The id of the user whose sessions end; nil leaves `sub` out.
     ///   - sessionID: The `sid` of the session that ends; nil leaves it out.
     /// - Returns: The token in compact form.
-    /// - Throws: ``Refusal`` with `not_found` for an unknown provider or client.
+    /// - Throws: ``OAuthError`` with `not_found` for an unknown provider or client.
     public func logoutToken(
         of provider: String, clientID: String, user: String? = nil, sessionID: String? = nil,
         defect: LogoutDefect? = nil
     ) async throws -> String {
-        guard let site = withState({ $0.site(provider) }), let client = clients[clientID] else {
-            throw Refusal("not_found", "There is no such provider or client.", status: .notFound)
-        }
+        guard let site = withState({ $0.site(provider) }), let client = clients[clientID]
+        else { throw OAuthError("not_found", "There is no such provider or client.", status: .notFound) }
         let keys = CarrierKeys(site: site, pool: keyPool)
         let (key, now) = (try await keys.signing(), clock.now())
         var draft = TokenDraft(
@@ -69,14 +68,13 @@ extension CarrierSimulator {
     /// Posts a logout token to a relying party on this machine, as a provider does.
     /// - Parameter url: `http` on 127.0.0.1, with a port.
     /// - Returns: The status of the response.
-    /// - Throws: ``Refusal`` for another URL; ``NotificationError`` if there is no response.
+    /// - Throws: ``OAuthError`` for another URL; ``NotificationError`` if there is no response.
     @discardableResult
     public func sendLogout(_ token: String, to url: String) async throws -> Int {
-        guard let url = NotificationURL(url) else {
-            throw Refusal.invalidRequest("The url must be http on 127.0.0.1, with a port.")
-        }
-        let form = "logout_token=" + FormCoding.encode(token)
-        return try await NotificationSender.post(Array(form.utf8), as: "application/x-www-form-urlencoded", to: url)
+        guard let url = NotificationURL(url)
+        else { throw OAuthError.invalidRequest("The url must be http on 127.0.0.1, with a port.") }
+        let form = PercentEncoding.form([("logout_token", token)])
+        return try await NotificationSender.post(form, as: "application/x-www-form-urlencoded", to: url)
     }
 
     /// The `sid` of the ID token that a provider issued last; nil if it has issued none.

@@ -33,7 +33,6 @@ extension CarrierSimulator {
         router.post("/providers/{mccmnc}/logout", Self.page(logout.endSession))
     }
 
-    /// The endpoints of a carrier or provider.
     private func addEndpoints(below root: String, to router: inout Router) {
         let discovery = DiscoveryEndpoint(simulator: self)
         router.get(root + "/.well-known/openid-configuration", Self.json(discovery.respondWithConfiguration))
@@ -82,7 +81,7 @@ extension CarrierSimulator {
     /// A handler whose refusals become JSON.
     static func json(_ handler: @escaping Handler) -> Handler {
         { request in
-            do { return try await handler(request) } catch let refusal as Refusal { return refusal.response }
+            do { return try await handler(request) } catch let refusal as OAuthError { return refusal.response }
         }
     }
 
@@ -94,7 +93,7 @@ extension CarrierSimulator {
     /// A handler whose refusals become pages.
     static func page(_ handler: @escaping Handler) -> Handler {
         { request in
-            do { return try await handler(request) } catch let refusal as Refusal { return refusal.page }
+            do { return try await handler(request) } catch let refusal as OAuthError { return refusal.page }
         }
     }
 }
@@ -109,13 +108,11 @@ extension CarrierSimulator {
         return site
     }
 
-    /// The carrier of a network code.
     func carrierSite(_ mccmnc: String) -> CarrierSite? {
         withState { $0.site(mccmnc) }.flatMap { $0.carrier.isCarrier ? $0 : nil }
     }
 
-    /// Adds a request to the log.
-    /// - Parameter content: The parameters of its form, if it has one.
+    /// Adds a request to the log, with the parameters of its form.
     func note(_ endpoint: RequestLog.Endpoint, _ request: Request, mccmnc: String?, content: Parameters? = nil) {
         let parameters = (Parameters(queryOf: request).items + (content?.items ?? [])).map { item in
             RequestLog.Parameter(

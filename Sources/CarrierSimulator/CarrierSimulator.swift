@@ -118,15 +118,12 @@ extension CarrierSimulator {
 
     /// Makes the keys of a key ring, those of faults included.
     package func prepareKeys(ofRing keyRing: String, generations: Int) async throws {
-        var slots = [
-            KeyPool.Slot(mccmnc: keyRing, purpose: .weak), KeyPool.Slot(mccmnc: keyRing, purpose: .unpublished),
-            KeyPool.Slot(mccmnc: keyRing, purpose: .signing(.es256)),
-        ]
-        for number in 0...1 { slots.append(.init(mccmnc: keyRing, purpose: .decoy(.rs256, number))) }
+        for purpose: KeyPool.Slot.Purpose in [
+            .weak, .unpublished, .signing(.es256), .decoy(.rs256, 0), .decoy(.rs256, 1),
+        ] { _ = try await keyPool.key(.init(mccmnc: keyRing, purpose: purpose)) }
         for generation in 0..<generations {
-            slots.append(.init(mccmnc: keyRing, purpose: .signing(.rs256), generation: generation))
+            _ = try await keyPool.key(.init(mccmnc: keyRing, purpose: .signing(.rs256), generation: generation))
         }
-        for slot in slots { _ = try await keyPool.key(slot) }
     }
 
     /// The requests received so far.

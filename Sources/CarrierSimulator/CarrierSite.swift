@@ -39,15 +39,11 @@ struct CarrierSite: Sendable {
 
     /// An object of a response, after the edits of a test.
     func edited(_ object: JSONMembers, at endpoint: CarrierSimulator.RequestLog.Endpoint) -> JSONMembers {
-        var object = object
-        for edit in carrier.tampering.objects[endpoint] ?? [] { edit(&object) }
-        return object
+        carrier.tampering.objects[endpoint, default: []].reduce(into: object) { $1(&$0) }
     }
 
     /// A response, after the edits of a test.
     func edited(_ response: Response, at endpoint: CarrierSimulator.RequestLog.Endpoint) -> Response {
-        var response = response
-        for edit in carrier.tampering.responses[endpoint] ?? [] { edit(&response) }
-        return response
+        carrier.tampering.responses[endpoint, default: []].reduce(into: response) { $1(&$0) }
     }
 }

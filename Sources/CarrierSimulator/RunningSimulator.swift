@@ -31,52 +31,28 @@ extension CarrierSimulator {
         }
     }
 
-    /// Serves the simulator with TLS, too.
+    /// Serves the simulator. The first address of HTTPS, or without it of plain HTTP, becomes its ``baseURL`` unless it
+    /// has one.
     /// - Parameters:
     ///   - host: The loopback address by default, because the simulator signs in anyone who reaches it.
     ///   - port: Of plain HTTP; 0 lets the system choose.
-    ///   - encryption: Adds listeners of HTTPS, the first of which has the ``baseURL``.
+    ///   - encryption: Adds listeners of HTTPS.
     /// - Throws: `ServerError` if the address cannot be bound; `TLSError` if the credentials cannot be used.
     public func start(
-        host: String = "127.0.0.1", port: UInt16 = 0, encryption: Encryption,
+        host: String = "127.0.0.1", port: UInt16 = 0, encryption: Encryption? = nil,
         logger: Logger = Logger(label: "carrier-simulator")
     ) throws -> Running {
-        var points = [ListeningPoint(hosts: [host], port: 0, kind: .tls(try ServerTLS(encryption.main)))]
-        if let alias = encryption.alias {
-            points.append(ListeningPoint(hosts: [host], port: 0, kind: .tls(try ServerTLS(alias))))
-        }
-        let running = try start(host: host, port: port, points, logger: logger)
-        if baseURL == nil, running.addresses.count > 1 { baseURL = "https://\(running.addresses[1])" }
-        if running.addresses.count > 2 {
-            withState { $0.aliasBaseURL = "https://localhost:\(running.addresses[2].port)" }
-        }
-        return running
-    }
-
-    /// Serves the simulator. The first bound address becomes its ``baseURL`` unless it has one.
-    /// - Parameters:
-    ///   - host: The loopback address by default, because the simulator signs in anyone who reaches it.
-    ///   - port: 0 lets the system choose.
-    /// - Throws: `ServerError` if the address cannot be bound.
-    public func start(
-        host: String = "127.0.0.1", port: UInt16 = 0, logger: Logger = Logger(label: "carrier-simulator")
-    ) throws(ServerError) -> Running {
-        let running = try start(host: host, port: port, [], logger: logger)
-        if baseURL == nil, let first = running.addresses.first { baseURL = "http://\(first)" }
-        return running
-    }
-
-    /// - Parameter points: Served beside plain HTTP.
-    private func start(
-        host: String, port: UInt16, _ points: [ListeningPoint], logger: Logger
-    ) throws(ServerError) -> Running {
         let router = router
         var configuration = ServerConfiguration(hosts: [host], port: port)
-        configuration.listeners += points
+        configuration.listeners += try [encryption?.main, encryption?.alias].compactMap(\.self).map {
+            ListeningPoint(hosts: [host], port: 0, kind: .tls(try ServerTLS($0)))
+        }
         let server = Server(configuration: configuration, logger: logger) { request in
             try await router.respond(to: request)
         }
         let addresses = try server.start()
+        if baseURL == nil { baseURL = encryption == nil ? "http://\(addresses[0])" : "https://\(addresses[1])" }
+        if encryption?.alias != nil { withState { $0.aliasBaseURL = "https://localhost:\(addresses[2].port)" } }
         return Running(simulator: self, addresses: addresses, server: server)
     }
 }

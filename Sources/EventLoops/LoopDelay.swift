@@ -9,7 +9,7 @@ package struct LoopDelay {
     package static let allowed = Duration.milliseconds(100)
     /// The same during an overload: work that is refused early keeps the delay of the rest short.
     package static let allowedInOverload = Duration.milliseconds(20)
-    /// The loop is overloaded when all turns of this time were late. A single long turn is no overload.
+    /// The loop is overloaded when all turns of this time were late. A single long turn is not an overload.
     package static let patience = Duration.milliseconds(200)
     /// The overload is over when no turn has been late for so long.
     package static let recoveryTime = Duration.seconds(5)

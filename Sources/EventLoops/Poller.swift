@@ -10,30 +10,21 @@ final class Poller: @unchecked Sendable {
     static let eventsPerWait = 256
 
     /// The events of the last ``wait(milliseconds:)``.
-    let events: UnsafeMutablePointer<epoll_event>
+    let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: Poller.eventsPerWait)
     private let set: Int32
     private let wakeDescriptor: Int32
 
     init() throws(SystemError) {
+        // The end of this object closes what there is, also if it comes by an error.
         set = epoll_create1(Int32(EPOLL_CLOEXEC))
+        wakeDescriptor = set < 0 ? -1 : eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard set >= 0 else { throw .last("epoll_create1") }
-        wakeDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        guard wakeDescriptor >= 0 else {
-            let error = SystemError.last("eventfd")
-            SystemCalls.closeDescriptor(set)
-            throw error
-        }
+        guard wakeDescriptor >= 0 else { throw .last("eventfd") }
         // Edge-triggered: each write is an event, so that nothing has to be read back.
         var event = epoll_event()
         event.events = EPOLLIN.rawValue | EPOLLET.rawValue
         event.data.u64 = Poller.wakeKey
-        guard epoll_ctl(set, EPOLL_CTL_ADD, wakeDescriptor, &event) == 0 else {
-            let error = SystemError.last("epoll_ctl")
-            SystemCalls.closeDescriptor(wakeDescriptor)
-            SystemCalls.closeDescriptor(set)
-            throw error
-        }
-        events = .allocate(capacity: Poller.eventsPerWait)
+        guard epoll_ctl(set, EPOLL_CTL_ADD, wakeDescriptor, &event) == 0 else { throw .last("epoll_ctl") }
     }
 
     deinit {

@@ -27,7 +27,7 @@ package enum Transfer {
     case wouldBlock
     /// The peer has ended its side.
     case ended
-    case failed(Int32)
+    case failed
 }
 
 /// The system calls of a connection, retried when a signal interrupts them.
@@ -37,9 +37,7 @@ package enum SystemCalls {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
             if count > 0 { return .bytes(count) }
             if count == 0 { return .ended }
-            let number = errno
-            if number == EINTR { continue }
-            return number == EAGAIN || number == EWOULDBLOCK ? .wouldBlock : .failed(number)
+            if errno != EINTR { return errno == EAGAIN ? .wouldBlock : .failed }
         }
     }
 
@@ -50,9 +48,7 @@ package enum SystemCalls {
         while true {
             let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
             if count >= 0 { return .bytes(count) }
-            let number = errno
-            if number == EINTR { continue }
-            return number == EAGAIN || number == EWOULDBLOCK ? .wouldBlock : .failed(number)
+            if errno != EINTR { return errno == EAGAIN ? .wouldBlock : .failed }
         }
     }
 

@@ -23,12 +23,4 @@ package enum ASCII {
     @inlinable @inline(__always) package static func isWhitespace(_ byte: UInt8) -> Bool {
         byte == space || byte == tab
     }
-
-    @inlinable @inline(__always) package static func isDigit(_ byte: UInt8) -> Bool {
-        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-    }
-
-    @inlinable @inline(__always) package static func lowercased(_ byte: UInt8) -> UInt8 {
-        byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
-    }
 }

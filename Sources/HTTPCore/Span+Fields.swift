@@ -1,3 +1,6 @@
+public import Glibc
+public import Primitives
+
 /// The parts of a header field, as ranges of the bytes of its line. Inlined into other modules, which read each request
 /// and response by them.
 extension Span<UInt8> {
@@ -7,8 +10,28 @@ extension Span<UInt8> {
         guard range.count == lowercase.utf8CodeUnitCount else { return false }
         return lowercase.withUTF8Buffer { expected in
             for offset in 0..<range.count
-            where ASCII.lowercased(self[range.lowerBound + offset]) != expected[offset] { return false }
+            where self[range.lowerBound + offset].lowercasedASCII != expected[offset] { return false }
             return true
+        }
+    }
+
+    /// Whether a text is at `start`, in the same case.
+    @inlinable
+    package func has(_ text: StaticString, at start: Int) -> Bool {
+        guard text.utf8CodeUnitCount <= count - start else { return false }
+        return text.withUTF8Buffer { expected in
+            expected.indices.allSatisfy { self[start + $0] == expected[$0] }
+        }
+    }
+
+    /// The index of the first line feed from an index on.
+    @inlinable
+    package func lineFeed(from start: Int) -> Int? {
+        extracting(start...).withUnsafeBytes { rest in
+            guard let first = rest.baseAddress, let found = memchr(first, Int32(ASCII.lineFeed), rest.count) else {
+                return nil
+            }
+            return start + (UnsafeRawPointer(found) - first)
         }
     }
 
@@ -21,7 +44,7 @@ extension Span<UInt8> {
         return start..<end
     }
 
-    /// The text at a range; bytes that are no UTF-8 are replaced.
+    /// The text at a range; bytes that are not UTF-8 are replaced.
     @inlinable
     package func text(_ range: Range<Int>) -> String {
         extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
@@ -33,7 +56,7 @@ extension Span<UInt8> {
         guard !range.isEmpty else { return nil }
         var (number, overflows) = (0, false)
         for index in range {
-            guard ASCII.isDigit(self[index]) else { return nil }
+            guard self[index].isASCIIDigit else { return nil }
             let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
             let (sum, carry) = tens.addingReportingOverflow(Int(self[index] - UInt8(ascii: "0")))
             overflows = overflows || overflow || carry

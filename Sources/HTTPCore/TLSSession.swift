@@ -81,7 +81,7 @@ package final class TLSSession {
         case COPENSSL_DONE: return .bytes(count)
         case COPENSSL_AGAIN: return .wouldBlock
         case COPENSSL_ENDED: return .ended
-        default: return .failed(0)
+        default: return .failed
         }
     }
 
@@ -91,7 +91,7 @@ package final class TLSSession {
         switch copenssl_write(pointer, bytes.baseAddress, bytes.count, &count) {
         case COPENSSL_DONE: return .bytes(count)
         case COPENSSL_AGAIN: return .wouldBlock
-        default: return .failed(0)
+        default: return .failed
         }
     }
 

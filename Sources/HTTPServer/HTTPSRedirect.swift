@@ -15,15 +15,10 @@ enum HTTPSRedirect {
     /// Path and query; special bytes of the path are escaped again.
     private static func target(of request: Request) -> String {
         guard request.path != "*" else { return "/" }
-        var target = ""
-        for byte in request.path.utf8 {
-            if isPath(byte) {
-                target.unicodeScalars.append(UnicodeScalar(byte))
-            } else {
-                target += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
+        let path = request.path.utf8.map { byte in
+            isPath(byte) ? String(UnicodeScalar(byte)) : "%" + [byte].hexadecimal.uppercased()
         }
-        return request.head.rawQuery.map { target + "?" + $0 } ?? target
+        return path.joined() + (request.head.rawQuery.map { "?" + $0 } ?? "")
     }
 
     private static func isPath(_ byte: UInt8) -> Bool {

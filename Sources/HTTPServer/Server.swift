@@ -2,7 +2,21 @@ import Dispatch
 import EventLoops
 import Glibc
 public import Logging
+public import Primitives
 import Synchronization
+
+/// Makes the response to a request. ``Server``'s ``ErrorRenderer`` turns a thrown ``HTTPError`` into a response, and
+/// any other error into a 500 that reveals nothing about it.
+public typealias Handler = @Sendable (Request) async throws -> Response
+
+/// As ``Handler``, for handlers that mostly need not wait. What it does before it returns must be fast: the loop of the
+/// connection serves nothing else meanwhile.
+public typealias ImmediateHandler = @Sendable (Request) throws -> ValueOrTask<Response>
+
+/// A handler that always runs in a task.
+func immediate(_ handler: @escaping Handler) -> ImmediateHandler {
+    { request in .task { try await handler(request) } }
+}
 
 /// Makes the response of an error. The request is nil if it could not be read.
 public typealias ErrorRenderer = @Sendable (HTTPError, Request?) -> Response
@@ -70,23 +84,14 @@ public final class Server: Sendable {
     /// - Parameter processors: How many the machine has.
     package func start(processors: Int) throws(ServerError) -> [SocketAddress] {
         guard state.withLock({ $0.loops.isEmpty }) else { throw ServerError(.cannotListen, "the server runs already") }
-        var sockets = try listen()
+        // If anything fails, the listeners that exist close their sockets.
+        let listeners = try listen()
         do throws(SystemError) {
             let loops = try makeLoops(processors: processors)
-            var listeners: [Listener] = []
-            while let socket = sockets.last {
-                listeners.insert(
-                    try Listener(
-                        descriptor: socket.descriptor, loop: loops[0].events, loops: loops, service: socket.service,
-                        logger: logger), at: 0)
-                // The listener now owns the descriptor.
-                sockets.removeLast()
-            }
-            for listener in listeners { loops[0].events.execute { listener.open() } }
+            for listener in listeners { loops[0].events.execute { listener.open(on: loops) } }
             state.withLock { $0 = State(loops: loops, listeners: listeners) }
             return listeners.map(\.address)
         } catch {
-            for socket in sockets { SystemCalls.closeDescriptor(socket.descriptor) }
             throw ServerError(.noEventLoop, "\(error)")
         }
     }
@@ -132,26 +137,20 @@ public final class Server: Sendable {
         return cut
     }
 
-    private func listen() throws(ServerError) -> [(descriptor: Int32, service: ConnectionService)] {
-        var sockets: [(descriptor: Int32, service: ConnectionService)] = []
-        do throws(ServerError) {
-            for point in configuration.listeners {
-                let service = service(of: point)
-                for host in point.hosts {
-                    let acceptsIPv4 = host == "::" && point.hosts.count == 1
-                    let descriptor = try ListeningSocket.make(
-                        host: host, port: point.port, acceptsIPv4InIPv6: acceptsIPv4,
-                        .init(
-                            sendBufferBytes: configuration.limits.sendBufferBytes,
-                            sendTimeout: configuration.timeouts.write))
-                    sockets.append((descriptor, service))
-                }
+    private func listen() throws(ServerError) -> [Listener] {
+        let options = ListeningSocket.Options(
+            sendBufferBytes: configuration.limits.sendBufferBytes, sendTimeout: configuration.timeouts.write)
+        var listeners: [Listener] = []
+        for point in configuration.listeners {
+            let service = service(of: point)
+            for host in point.hosts {
+                let acceptsIPv4 = host == "::" && point.hosts.count == 1
+                let socket = try ListeningSocket.make(
+                    host: host, port: point.port, acceptsIPv4InIPv6: acceptsIPv4, options)
+                listeners.append(Listener(socket, service: service, logger: logger))
             }
-        } catch {
-            for socket in sockets { SystemCalls.closeDescriptor(socket.descriptor) }
-            throw error
         }
-        return sockets
+        return listeners
     }
 
     private func service(of point: ListeningPoint) -> ConnectionService {
@@ -185,10 +184,8 @@ public final class Server: Sendable {
                 if isFirst { done.resume() }
             }
             service.connections.whenNone(finish)
-            let seconds = Int(min(max(limit.components.seconds, 0), 86_400))
-            let rest = limit < .zero ? 0 : Int(limit.components.attoseconds / 1_000_000_000)
-            DispatchQueue.global().asyncAfter(
-                deadline: .now() + .seconds(seconds) + .nanoseconds(rest), execute: finish)
+            let nanoseconds = Nanoseconds(min(limit, .seconds(86_400))).count
+            DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds)), execute: finish)
         }
     }
 }

@@ -42,7 +42,7 @@ public struct ListeningPoint: Sendable {
         case redirect(origin: String)
     }
 
-    /// Names or addresses to bind, each with a listener of its own; IPv6 addresses without brackets.
+    /// Names or addresses to bind, each with its own listener; IPv6 addresses without brackets.
     public var hosts: [String]
     /// The TCP port; 0 lets the system choose.
     public var port: UInt16
@@ -79,7 +79,7 @@ public struct ServerLimits: Sendable {
     public var handshakes = 1024
     /// Connections of one address (one /64 for IPv6); more is 429. Nil for no limit.
     public var connectionsPerAddress: Int? = nil
-    /// Addresses that ``connectionsPerAddress`` does not limit, such as those of reverse proxies.
+    /// Addresses that ``connectionsPerAddress`` does not limit, such as reverse proxies'.
     public var addressesWithoutShare: [IPAddressRange] = []
     /// Bytes of output that clients have not received, of all connections together, also of those that wait to be
     /// closed: in memory, and in the system's buffers of their sockets. Beyond it, the slowest readers of the address

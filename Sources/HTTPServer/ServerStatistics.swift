@@ -46,29 +46,27 @@ public enum ConnectionLimit: String, Sendable, CaseIterable {
     case incompleteRequests = "incomplete_requests"
 }
 
-/// The counts that no other object keeps.
+/// The counts that no other object keeps. A lock is cheap beside the response and the connection that a refusal costs.
 final class ServerCounts: Sendable {
-    private let failedHandshakes = Atomic<UInt64>(0)
-    /// A lock is cheap beside the response and the connection that a refusal costs.
-    private let refused = Mutex<[Int: UInt64]>(
-        Dictionary(RequestError.allCases.map { ($0.status.code, 0) }) { first, _ in first })
+    private let counts: Mutex<ServerStatistics>
 
-    private let limited = Mutex<[ConnectionLimit: UInt64]>(
-        Dictionary(ConnectionLimit.allCases.map { ($0, 0) }) { first, _ in first })
-
-    func count(_ limit: ConnectionLimit) { limited.withLock { $0[limit, default: 0] += 1 } }
-
-    func countFailedHandshake() { failedHandshakes.wrappingAdd(1, ordering: .relaxed) }
-
-    func count(_ error: RequestError) {
-        refused.withLock { $0[error.status.code, default: 0] += 1 }
+    init() {
+        var zero = ServerStatistics()
+        zero.limited = Dictionary(uniqueKeysWithValues: ConnectionLimit.allCases.map { ($0, 0) })
+        for error in RequestError.allCases { zero.refusedRequests[error.status.code] = 0 }
+        counts = Mutex(zero)
     }
 
-    func write(to statistics: inout ServerStatistics) {
-        statistics.failedHandshakes = failedHandshakes.load(ordering: .relaxed)
-        statistics.refusedRequests = refused.withLock { $0 }
-        let limited = limited.withLock { $0 }
-        statistics.limited = limited
-        statistics.refused = [.full, .addressShare, .unanswered].reduce(0) { $0 + (limited[$1] ?? 0) }
+    func count(_ limit: ConnectionLimit) {
+        counts.withLock { counts in
+            counts.limited[limit, default: 0] += 1
+            if [.full, .addressShare, .unanswered].contains(limit) { counts.refused += 1 }
+        }
     }
+
+    func countFailedHandshake() { counts.withLock { $0.failedHandshakes += 1 } }
+
+    func count(_ error: RequestError) { counts.withLock { $0.refusedRequests[error.status.code, default: 0] += 1 } }
+
+    var statistics: ServerStatistics { counts.withLock { $0 } }
 }

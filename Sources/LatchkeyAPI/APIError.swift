@@ -1,11 +1,11 @@
 import HTTPServer
-import HTTPTypes
-import OpenIDConnect
+package import HTTPTypes
+package import OpenIDConnect
 import Primitives
-import SignIn
+package import SignIn
 
 /// An error response of the API: a status, and the JSON that all errors share.
-struct APIError: Error, Sendable {
+package struct APIError: Error, Sendable {
     let status: HTTPResponse.Status
     let code: String
     let errorType: ErrorType
@@ -21,9 +21,9 @@ struct APIError: Error, Sendable {
     /// Whether the path has no route and no file, for all callers. A browser gets a page then.
     var isUnknownPath = false
 
-    init(
-        _ status: HTTPResponse.Status, _ code: String, _ errorType: ErrorType = .invalidRequest,
-        _ description: String, headers: HTTPFields = [:], userMessage: String? = nil
+    package init(
+        _ status: HTTPResponse.Status, _ code: String, _ errorType: ErrorType, _ description: String,
+        headers: HTTPFields = [:], userMessage: String? = nil, correlationID: CorrelationID? = nil
     ) {
         self.status = status
         self.code = code
@@ -31,6 +31,7 @@ struct APIError: Error, Sendable {
         self.description = description
         self.userMessage = userMessage ?? UserMessage.text(code, errorType)
         self.headers = headers
+        self.correlationID = correlationID
     }
 
     /// This error, with the text for a situation in place of the usual one for the person who uses the app.
@@ -41,7 +42,7 @@ struct APIError: Error, Sendable {
     }
 
     /// - Parameter asProblem: Whether the client accepts problem details (RFC 9457): they have the same members, and
-    ///   those of the RFC. `type` is `about:blank`, because `error` tells the kinds of errors apart.
+    ///   the RFC's. `type` is `about:blank`, because `error` tells the kinds of errors apart.
     func response(requestID: String, asProblem: Bool = false) -> Response {
         var json = JSONObjectWriter(capacity: 512)
         if asProblem {
@@ -66,19 +67,21 @@ struct APIError: Error, Sendable {
 
 extension APIError {
     static let invalidAPIKey = APIError(
-        .unauthorized, "invalid_api_key", "The API key is missing or unknown. Send a valid one in X-API-KEY, once.",
+        .unauthorized, "invalid_api_key", .invalidRequest,
+        "The API key is missing or unknown. Send a valid one in X-API-KEY, once.",
         headers: [.wwwAuthenticate: #"ApiKey name="X-API-KEY""#])
 
     /// As ``invalidAPIKey``, for a request with an `Origin`. It is the same for every origin and key.
     static let invalidAPIKeyOfPage = APIError(
         invalidAPIKey.status, invalidAPIKey.code, invalidAPIKey.errorType,
-        invalidAPIKey.description + " A page needs none if the operator lists its origin in allowed_origins, letter by "
-            + "letter as the browser sends it.",
+        invalidAPIKey.description + " A page needs none if the administrator lists its origin in allowed_origins, "
+            + "letter by letter as the browser sends it.",
         headers: invalidAPIKey.headers)
 
     /// No session token was sent (RFC 6750 section 3.1: then the challenge names no error).
     static let sessionMissing = APIError(
-        .unauthorized, "invalid_token", "The session token is missing. Send Authorization: Bearer and the token.",
+        .unauthorized, "invalid_token", .invalidRequest,
+        "The session token is missing. Send Authorization: Bearer and the token.",
         headers: [.wwwAuthenticate: "Bearer"])
 
     static let sessionInvalid = APIError(
@@ -92,46 +95,43 @@ extension APIError {
 
     static let notReady = APIError(
         .serviceUnavailable, "temporarily_unavailable", .serverError,
-        "The server is about to stop, or cannot reach its database. Try again in 5 seconds.",
+        "The server is about to stop, or cannot use its database. Try again in 5 seconds.",
         headers: [.retryAfter: "5"])
 
     /// RFC 6749 section 5.2.
     static func unsupportedGrantType(_ correlationID: CorrelationID?) -> APIError {
-        var error = APIError(.badRequest, "unsupported_grant_type", "grant_type is not supported. Send refresh_token.")
-        error.correlationID = correlationID
-        return error
+        APIError(
+            .badRequest, "unsupported_grant_type", .invalidRequest,
+            "grant_type is not supported. Send refresh_token.", correlationID: correlationID)
     }
 
-    static func malformed(_ description: String, _ correlationID: CorrelationID? = nil) -> APIError {
-        var error = APIError(.badRequest, "invalid_request", description)
-        error.correlationID = correlationID
-        return error
+    package static func malformed(_ description: String, _ correlationID: CorrelationID? = nil) -> APIError {
+        APIError(.badRequest, "invalid_request", .invalidRequest, description, correlationID: correlationID)
     }
 
-    /// The carrier vouches for the user, who is not registered.
+    /// The provider vouches for the user, who is not registered.
     /// - Parameter compatibility: With `compat.android` the error has the name that the published Android example
     ///   compares with.
     static func mustRegister(_ offer: RegistrationOffer, _ compatibility: Compatibility) -> APIError {
         var error = APIError(
             .forbidden, compatibility.android ? "unlinked_user" : "user_not_registered", .requestDenied,
-            "This identity is not registered. Register with state_key and the missing attributes.")
-        error.correlationID = offer.correlationID
+            "This identity is not registered. Register with state_key and the missing attributes.",
+            correlationID: offer.correlationID)
         error.offer = offer
         return error
-    }
-
-    private init(_ status: HTTPResponse.Status, _ code: String, _ description: String, headers: HTTPFields = [:]) {
-        self.init(status, code, .invalidRequest, description, headers: headers)
     }
 
     /// The refusal of a use case.
     init(_ error: SignInError) {
         self.init(
-            error.code.status, error.codeText, error.errorType, error.description, userMessage: error.userMessage)
-        correlationID = error.correlationID
+            error.code.status, error.codeText, error.errorType, error.description, userMessage: error.userMessage,
+            correlationID: error.correlationID)
         if let seconds = error.retryAfter { headers[.retryAfter] = String(seconds) }
         // RFC 9110 section 15.5.2: a 401 names a scheme.
-        if status == .unauthorized { headers[.wwwAuthenticate] = error.code.challenge }
+        if status == .unauthorized {
+            let isOfToken = error.code == .invalidToken || error.code == .insufficientUserAuthentication
+            headers[.wwwAuthenticate] = isOfToken ? #"Bearer error="\#(error.code.rawValue)""# : "Bearer"
+        }
     }
 
     /// A refusal of the server or the router.
@@ -148,20 +148,12 @@ extension APIError {
 }
 
 extension SignInError.Code {
-    /// The challenge of a 401.
-    fileprivate var challenge: String {
-        switch self {
-        case .invalidToken, .insufficientUserAuthentication: #"Bearer error="\#(rawValue)""#
-        default: "Bearer"
-        }
-    }
-
     /// The status of a code (docs/errors.md).
     var status: HTTPResponse.Status {
         switch self {
         case .invalidRequest, .unauthorizedClient, .expired, .operatorUnknown: .badRequest
         case .invalidToken, .insufficientUserAuthentication, .invalidIDToken, .issuerMismatch, .invalidGrant,
-            .refusedByCarrier, .notOnMobileNetwork:
+            .refusedByProvider, .notOnMobileNetwork:
             .unauthorized
         case .emailDomainBlocked, .grantRevoked, .simSwapped: .forbidden
         case .notFound: .notFound

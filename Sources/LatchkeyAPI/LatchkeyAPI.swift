@@ -8,18 +8,12 @@ import Synchronization
 package import Tracing
 
 /// Latchkey over HTTP: its routes, and one form for all errors.
-///
-/// ```swift
-/// let api = LatchkeyAPI(useCases: useCases, apiKeys: keys, logger: logger)
-/// let server = Server(
-///     configuration: …, logger: logger, errorRenderer: api.errorRenderer, handler: api.immediateHandler())
-/// ```
 package final class LatchkeyAPI: Sendable {
-    let useCases: UseCases
+    package let useCases: UseCases
     let apiKeys: APIKeys
     let crossOrigin: CrossOrigin
     let files: StaticFiles?
-    /// Whether the files have the developer console.
+    /// Whether the files have the developer console at `/`, to which the sign-in page then links.
     let hasConsole: Bool
     let accessLog: AccessLog
     private let requestIDs: RequestIDs
@@ -29,13 +23,9 @@ package final class LatchkeyAPI: Sendable {
     let isDraining = Atomic(false)
     private let traces: RequestTraces
     let version: String
-    let demonstration: Demonstration?
+    let features: [any APIFeature]
     let documentPage = Mutex<DocumentPage?>(nil)
-    let administratorPages: AdministratorPages
-    let metricsAllowlist: AddressAllowlist
-    /// For the status page: this machine only.
-    let statusAllowlist: AddressAllowlist
-    let statusWatchers = CountLimit(maximum: 16)
+    let metricsEndpoint: MetricsEndpoint?
     /// The keys of clients whose public halves are published.
     private let clientKeys: Mutex<[ClientKey]>
     /// The keys for encrypted ID tokens whose public halves are published.
@@ -45,26 +35,16 @@ package final class LatchkeyAPI: Sendable {
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins, which need no API key.
-    ///   - clientOrigins: Origins that need no API key for certain clients only.
     ///   - files: Served at `/` and on paths without a route. Without an `index.html`, `/` is the sign-in page.
-    ///   - hasConsole: Whether the files have the developer console at `/`, to which the sign-in page then links.
-    ///   - baseURL: The URL of this server; redirects and backchannel authentication need it.
-    ///   - clientKeys: The keys of clients whose public halves are published.
-    ///   - decryptionKeys: The keys for encrypted ID tokens whose public halves are published.
-    ///   - certificates: The self-signed certificates of clients, which are published.
-    ///   - limits: None by default.
-    ///   - compatibility: Where responses follow the published example API rather than docs/.
-    ///   - administratorPages: Pages for operators only.
-    ///   - version: The program's version, for the OpenAPI document.
-    ///   - demonstration: Set in the demonstration, for its pages.
+    ///   - baseURL: Redirects and backchannel authentication need it.
     ///   - tracer: Gets each request as a span; nil for no tracing.
     package init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         clientKeys: [ClientKey] = [], decryptionKeys: [DecryptionKey] = [], certificates: [ClientTLS] = [],
         files: StaticFiles? = nil, hasConsole: Bool = false,
         baseURL: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
-        limits: RequestLimits = RequestLimits(), administratorPages: AdministratorPages = AdministratorPages(),
-        uptime: Uptime = .system, version: String = "unreleased", demonstration: Demonstration? = nil,
+        limits: RequestLimits = RequestLimits(), metricsEndpoint: MetricsEndpoint? = nil,
+        uptime: Uptime = .system, version: String = "unreleased", features: [any APIFeature] = [],
         tracer: (any Tracer)? = nil, logger: Logger, random: RandomSource = .system
     ) {
         self.useCases = useCases
@@ -82,13 +62,8 @@ package final class LatchkeyAPI: Sendable {
         rates = RateGuard(limits, uptime: uptime)
         traces = RequestTraces(tracer: tracer, baseURL: baseURL)
         self.version = version
-        self.demonstration = demonstration
-        self.administratorPages = administratorPages
-        let currentProxies: @Sendable () -> TrustedProxies = { [rates] in rates.proxies }
-        metricsAllowlist = AddressAllowlist(
-            allowed: administratorPages.allowedAddresses, currentProxies: currentProxies)
-        statusAllowlist = AddressAllowlist(
-            allowed: AdministratorPages().allowedAddresses, currentProxies: currentProxies)
+        self.features = features
+        self.metricsEndpoint = metricsEndpoint
     }
 
     /// Makes `GET /readyz` return 503, so that load balancers send no more requests while the server finishes.
@@ -97,27 +72,22 @@ package final class LatchkeyAPI: Sendable {
     /// Replaces the limits; a limit that does not change keeps its counts.
     package func replaceLimits(_ limits: RequestLimits) { rates.replace(limits) }
 
-    /// Replaces the published keys of clients.
     package func publish(_ keys: [ClientKey]) { clientKeys.withLock { $0 = keys } }
 
     var publishedClientKeys: [ClientKey] { clientKeys.withLock { $0 } }
 
-    /// Responds to every request, and reports it when it is completed; never throws.
-    package func handler(observedBy observe: RequestObserver? = nil) -> Handler {
-        handler(with: makeRouter(), observe)
-    }
-
-    func handler(with router: Router, _ observe: RequestObserver? = nil) -> Handler {
-        let handler = immediateHandler(with: router, observe)
+    /// As ``immediateHandler(with:observedBy:)``, for those who wait anyway.
+    package func handler(with router: Router? = nil) -> Handler {
+        let handler = immediateHandler(with: router)
         return { request in try await handler(request).run() }
     }
 
-    /// As ``handler(observedBy:)``; needs no task for requests that are responded to from memory.
-    package func immediateHandler(observedBy observe: RequestObserver? = nil) -> ImmediateHandler {
-        immediateHandler(with: makeRouter(), observe)
-    }
-
-    private func immediateHandler(with router: Router, _ observe: RequestObserver?) -> ImmediateHandler {
+    /// Responds to every request, and reports it when it is completed; never throws. Needs no task for requests that
+    /// are responded to from memory.
+    package func immediateHandler(
+        with router: Router? = nil, observedBy observe: RequestObserver? = nil
+    ) -> ImmediateHandler {
+        let router = router ?? makeRouter()
         let patterns = router.patterns
         return { request in
             let match = router.match(request)
@@ -133,7 +103,6 @@ package final class LatchkeyAPI: Sendable {
     /// The patterns of all routes, by their numbers in ``CompletedRequest``.
     package var routePatterns: [String] { makeRouter().patterns }
 
-    /// The requests in progress and the refused ones.
     package var load: RequestLoad { rates.load }
 
     /// The responses of refusals before the handler.
@@ -162,12 +131,12 @@ package final class LatchkeyAPI: Sendable {
                     do {
                         return self.complete(current, try await work())
                     } catch {
-                        return self.complete(current, self.response(to: error, of: current.request))
+                        return self.complete(current, self.response(to: error, of: current.request), after: error)
                     }
                 }
             }
         } catch {
-            return .value(complete(current, response(to: error, of: request)))
+            return .value(complete(current, response(to: error, of: request), after: error))
         }
     }
 
@@ -178,13 +147,16 @@ package final class LatchkeyAPI: Sendable {
         let stopwatch = Stopwatch()
     }
 
-    private func complete(_ current: RequestInProgress, _ response: consuming Response) -> Response {
+    /// - Parameter error: What the response is to.
+    private func complete(
+        _ current: RequestInProgress, _ response: consuming Response, after error: (any Error)? = nil
+    ) -> Response {
         let request = current.request
         mark(&response, request.id)
         crossOrigin.mark(&response, for: request)
         let nanoseconds = current.stopwatch.nanoseconds
         let status = response.status.code
-        accessLog.write(request, status: status, took: nanoseconds)
+        accessLog.write(request, status: status, took: nanoseconds, after: error)
         current.observe?(
             CompletedRequest(route: current.route, method: request.method, status: status, nanoseconds: nanoseconds))
         return response
@@ -192,6 +164,11 @@ package final class LatchkeyAPI: Sendable {
 
     @inline(never)
     private func response(to error: any Error, of request: Request) -> Response {
+        if let noticed = error as? NoticedError {
+            var response = response(to: noticed.error, of: request)
+            noticed.notice.mark(&response)
+            return response
+        }
         let error = render(error)
         if error.isUnknownPath, request.method == .get || request.method == .head, request.prefersHTML {
             return BrowserPages.nothingThere(requestID: request.id, below: baseURL.path)
@@ -235,14 +212,13 @@ package final class LatchkeyAPI: Sendable {
         return .task {
             if isPreflight, let response = await self.crossOrigin.preflight(request) { return response }
             guard let notice else { return try await router.respond(to: request, at: match).run() }
-            var response: Response
             do {
-                response = try await router.respond(to: request, at: match).run()
+                var response = try await router.respond(to: request, at: match).run()
+                notice.mark(&response)
+                return response
             } catch {
-                response = self.response(to: error, of: request)
+                throw NoticedError(error: error, notice: notice)
             }
-            notice.mark(&response)
-            return response
         }
     }
 
@@ -262,7 +238,7 @@ package final class LatchkeyAPI: Sendable {
         }
     }
 
-    /// RFC 6797, for a year. Subdomains are left to the operator.
+    /// RFC 6797, for a year. Subdomains are left to the administrator.
     private static let strictTransport = HTTPField(name: .strictTransportSecurity, value: "max-age=31536000")
 
     private func mark(_ response: inout Response, _ requestID: String) {

@@ -2,22 +2,25 @@ internal import Primitives
 
 /// The keys of the configuration.
 public enum ConfigurationReference {
-    /// All keys in the reference's order. Those of a client (`zenkey.clients[].id`), of an API key and of a provider
-    /// (`providers[].kind`) follow the list or group that they belong to.
-    public static let keys: [ConfigurationKey] = Settings.all.filter { $0.successor == nil }.flatMap { setting in
-        [ConfigurationKey(setting, defaults: Configuration())]
-            + SettingGroup.all.filter { $0.list.prefix { $0 != "[" } == setting.name }.flatMap(\.keys)
+    /// All keys of a program with these settings, in the reference's order. Those of a client
+    /// (`zenkey.clients[].id`), of an API key and of a provider (`providers[].kind`) follow the list or group
+    /// that they belong to.
+    public static func keys(of settings: Settings) -> [ConfigurationKey] {
+        settings.all.filter { $0.successor == nil }.flatMap { setting in
+            [ConfigurationKey(setting, defaults: Configuration())]
+                + SettingGroup.all.filter { $0.list.prefix { $0 != "[" } == setting.name }.flatMap(\.keys)
+        }
     }
 
     /// The values of a configuration by key, in the reference's order, each on one line, with secrets redacted. Keys of
     /// earlier versions that a present key replaces are among them.
     public static func values(of configuration: Configuration) -> [(key: String, value: String)] {
-        Settings.all.map { ($0.name, $0.show(configuration)) }
+        configuration.settings.all.map { ($0.name, $0.show(configuration)) }
     }
 
     /// The names of a setting in earlier versions.
     static func formerNames<Root>(of setting: Setting<Root>) -> [String] {
-        (setting.formerName.map { [$0] } ?? []) + Settings.all.filter { $0.successor == setting.name }.map(\.name)
+        (setting.formerName.map { [$0] } ?? []) + Settings.core.all.filter { $0.successor == setting.name }.map(\.name)
     }
 
     /// The prefix of the configuration's environment variables.
@@ -100,7 +103,7 @@ public struct ConfigurationKey: Sendable, Hashable {
     public let type: String
     /// The default as it would be written in the file; nil if there is none.
     public let defaultValue: String?
-    /// Whether it is never shown, and may be in a file of its own: `api_keys_file`, `LATCHKEY_API_KEYS_FILE`.
+    /// Whether it is never shown, and may be in a separate file: `api_keys_file`, `LATCHKEY_API_KEYS_FILE`.
     public let isSecret: Bool
     /// What SIGHUP takes over.
     public let reload: Reload

@@ -2,19 +2,19 @@ internal import Primitives
 
 /// The JSON Schema of the configuration file.
 public enum ConfigurationSchema {
-    /// The schema (draft-07), with one member a line.
-    public static var text: String {
+    /// The schema (draft-07) of a program with these settings, with one member a line.
+    public static func text(of settings: Settings) -> String {
         var text = ""
-        write(schema, indentation: "", to: &text)
+        write(schema(of: settings), indentation: "", to: &text)
         return text + "\n"
     }
 
-    private static var schema: JSONValue {
+    private static func schema(of settings: Settings) -> JSONValue {
         var members: [(name: String, value: JSONValue?)] = [
             ("$schema", "http://json-schema.org/draft-07/schema#"), ("title", "The configuration of Latchkey"),
         ]
         members +=
-            group(of: Settings.all, defaults: Configuration()).json.object?.members.map { ($0.name, $0.value) } ?? []
+            group(of: settings.all, defaults: Configuration()).json.object?.members.map { ($0.name, $0.value) } ?? []
         members.append(("definitions", .object(of: SettingGroup.all.map { ($0.definition, $0.schema) })))
         return .object(of: members)
     }

@@ -8,7 +8,7 @@ import SignIn
 extension CarrierSimulator {
     static let otherProviders = ["acme", "meetings"]
 
-    /// The providers as an operator would configure them.
+    /// The providers as an administrator would configure them.
     func providers(for client: Configuration.Client) -> [Configuration.Provider] {
         [openIDProvider(client), oauthProvider(client)].compactMap(\.self)
     }
@@ -56,7 +56,7 @@ extension CarrierSimulator {
     /// Its name in paths.
     static let numberProvider = "number"
 
-    /// The operators as an operator of this server would configure them.
+    /// The mobile operators as an administrator would configure them.
     /// - Parameter key: Authenticates the server (`private_key_jwt`), and signs its requests.
     func numberProviders(_ key: ClientKey, redirectURIs: [String]) -> [Configuration.Provider] {
         guard let id = ClientID(Demo.numberClientID), let purpose = Purpose("dpv:FraudPreventionAndDetection")
@@ -77,8 +77,7 @@ extension CarrierSimulator {
             let apis = OperatorAPIs(root: root)
         else { return nil }
         let networks = Set((carrier.operatorProfile?.mccmncs ?? []).compactMap(MCCMNC.init))
-        var mobileOperator = MobileOperator.Settings(
-            name: name, networks: networks, apis: apis, purpose: purpose)
+        var mobileOperator = MobileOperator.Settings(name: name, networks: networks, apis: apis, purpose: purpose)
         (mobileOperator.simSwap.maximumAge, mobileOperator.simSwap.ifSwapped) = (72, .refuse)
         var client = client
         client.scopes = mobileOperator.scopes

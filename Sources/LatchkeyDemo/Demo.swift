@@ -3,6 +3,7 @@ import Crypto
 import HTTPServer
 import LatchkeyAPI
 package import LatchkeyConfiguration
+import LatchkeyFeatures
 package import LatchkeyService
 import OpenIDConnect
 import Primitives
@@ -35,7 +36,6 @@ package struct Demo: Sendable {
     static let pages = ["http://127.0.0.1/", "http://127.0.0.1/sign-in"]
     /// Pages of every kind may be tried out.
     static let clientTypes = Dictionary(uniqueKeysWithValues: pages.map { ($0, Set(ClientType.allCases)) })
-    /// The server's own callbacks.
     static let callbackURLs = (["zenkey"] + CarrierSimulator.otherProviders).map {
         "http://127.0.0.1/auth/\($0)/callback"
     }
@@ -67,10 +67,12 @@ package struct Demo: Sendable {
                 .network, "the simulated carriers cannot start: \(error); choose another port with --simulator-port")
         }
         do {
-            let configuration = try Demo.configuration(
+            var configuration = try Demo.configuration(
                 configuration, secret: secret, key: Secret(key.pemRepresentation), simulator: simulator)
-            let demonstration = Demonstration(carriersURL: simulator.baseURL ?? "", apiKey: apiKey)
-            let service = try LatchkeyService(configuration: configuration, demonstration: demonstration)
+            configuration[DemonstrationSettings.self].carriersURL = simulator.baseURL ?? ""
+            configuration[DemonstrationSettings.self].apiKey = apiKey
+            let service = try LatchkeyService(
+                configuration: configuration, features: .standard.adding(Demonstration.self))
             let addresses = try listen(service)
             let guide = Guide(
                 serverURL: "http://\(addresses[0])", simulatorURL: simulator.baseURL ?? "", apiKey: apiKey,
@@ -129,7 +131,8 @@ package struct Demo: Sendable {
         let numbers = try simulator.numberProviders(
             ClientKey(parsing: key), redirectURIs: [redirectURI, appRedirectURI] + pages)
         configuration.providers += (simulator.providers(for: client) + numbers).filter { !known.contains($0.path) }
-        // The users are invented, so the key for their tokens and claims is no secret. The next run needs the same one.
+        // The users are invented, so the key for their tokens and claims is not secret. The next run needs the same
+        // one.
         if configuration.vaultKeys.isEmpty {
             let bytes = Array("latchkey demonstration no secret".utf8)
             configuration.encryptionKeys = [EncryptionKey(bytes)].compactMap(\.self)
@@ -139,7 +142,7 @@ package struct Demo: Sendable {
 }
 
 extension Demo {
-    /// The keys that the demonstration has values of its own for, beside those of `zenkey`, with what sets them.
+    /// The keys that the demonstration has its own values for, beside those of `zenkey`, with what sets them.
     private static let ownKeys = [
         "allow_loopback_http": nil, "api_keys": nil, "console": nil, "database.url": "--database", "http.host": nil,
         "http.port": "--port",
@@ -148,50 +151,49 @@ extension Demo {
     /// The keys of a configuration that the demonstration does not use, in the order of the reference: one line each,
     /// with the place of the value and what to do. Never holds a value.
     package static func unusedKeys(of loaded: LoadedConfiguration) -> [String] {
-        ConfigurationReference.keys.compactMap { key in
+        ConfigurationReference.keys(of: loaded.configuration.settings).compactMap { key in
             guard let origin = loaded.origins[key.name],
                 key.name.hasPrefix("zenkey.") || ownKeys.keys.contains(key.name)
             else { return nil }
             let option = ownKeys[key.name].flatMap(\.self).map { "give \($0), or " } ?? ""
-            return "\(key.name): is not used, because the demonstration has a value of its own; \(option)run latchkey "
+            return "\(key.name): is not used, because the demonstration has its own value; \(option)run latchkey "
                 + "serve with it [\(origin)]"
         }
     }
 }
 
-/// The text that `latchkey demo` prints.
-package enum DemoGuide {
+extension Demo.Guide {
     private static let debugNote = """
 
         This is a debug build: times and memory say nothing about the release build, which `make build` makes.
         """
 
-    /// The addresses, and curl commands to try.
-    package static func text(_ guide: Demo.Guide, isDebugBuild: Bool = LatchkeyVersion.isDebugBuild) -> String {
+    /// What `latchkey-dev demo` prints: the addresses, and curl commands to try.
+    package var text: String {
         """
 
-        Latchkey \(LatchkeyVersion.text) is at \(guide.serverURL), the simulated carriers are at \(guide.simulatorURL).
-        Users are stored in \(guide.database). Stop with Ctrl-C.\(isDebugBuild ? debugNote : "")
+        Latchkey \(LatchkeyVersion.text) is at \(serverURL), the simulated carriers are at \(simulatorURL).
+        Users are stored in \(database). Stop with Ctrl-C.\(LatchkeyVersion.isDebugBuild ? Self.debugNote : "")
 
         Open it in a browser to see each call beside your actions:
 
-            \(guide.serverURL)/
+            \(serverURL)/
 
         Sign a user in with curl (the first command plays the app that receives a code from the carrier):
 
-            curl -sS -X POST \(guide.simulatorURL)/demo/codes |
-              curl -sS \(guide.serverURL)/auth/zenkey-signin \\
-                -H 'X-API-KEY: \(guide.apiKey)' -H 'Content-Type: application/json' -d @-
+            curl -sS -X POST \(simulatorURL)/demo/codes |
+              curl -sS \(serverURL)/auth/zenkey-signin \\
+                -H 'X-API-KEY: \(apiKey)' -H 'Content-Type: application/json' -d @-
 
         Then, with the token of the response:
 
-            curl -sS \(guide.serverURL)/users/me -H 'X-API-KEY: \(guide.apiKey)' -H 'Authorization: Bearer TOKEN'
-            curl -sS -X DELETE \(guide.serverURL)/auth/token -H 'X-API-KEY: \(guide.apiKey)' \\
+            curl -sS \(serverURL)/users/me -H 'X-API-KEY: \(apiKey)' -H 'Authorization: Bearer TOKEN'
+            curl -sS -X DELETE \(serverURL)/auth/token -H 'X-API-KEY: \(apiKey)' \\
               -H 'Authorization: Bearer TOKEN'
 
         A failed sign-in leaves a capsule, which says why. In this folder:
 
-            LATCHKEY_DATABASE_URL=sqlite:///\(guide.database) latchkey capsule list
+            LATCHKEY_DATABASE_URL=sqlite:///\(database) latchkey capsule list
         """
     }
 }

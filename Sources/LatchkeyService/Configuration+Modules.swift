@@ -1,8 +1,8 @@
 import HTTPServer
 import LatchkeyAPI
-import LatchkeyConfiguration
+package import LatchkeyConfiguration
 import Logging
-import OpenIDConnect
+package import OpenIDConnect
 import OutboundHTTP
 import Primitives
 import SignIn
@@ -12,9 +12,7 @@ import StorageModel
 // The values of the modules that are made of several settings.
 
 extension Configuration {
-    /// - Parameters:
-    ///   - encryption: The certificate of HTTPS; nil where it is not served.
-    ///   - metricsHandler: Answers on the metrics' own port.
+    /// - Parameter encryption: The certificate of HTTPS; nil where it is not served.
     func server(_ encryption: ServerTLS?, metricsHandler: @escaping Handler) -> ServerConfiguration {
         var server = ServerConfiguration(
             hosts: http.hosts, port: http.port, loops: http.loops, limits: serverLimits, timeouts: http.timeouts)
@@ -50,7 +48,8 @@ extension Configuration {
             apiKeys.compactMap { key in
                 let grant = APIGrant(
                     name: key.name, clients: key.clients.isEmpty ? nil : Set(key.clients.map(\.text)),
-                    origins: key.origins.isEmpty ? nil : Set(key.origins.map(\.text)), isOperator: key.isOperator)
+                    origins: key.origins.isEmpty ? nil : Set(key.origins.map(\.text)),
+                    isAdministrator: key.isAdministrator)
                 switch key.proof {
                 case .plain(let text): return text.exposed.isEmpty ? nil : (TokenHash(sha256Of: text.exposed), grant)
                 case .sha256(let hash): return TokenHash(hash).map { ($0, grant) }
@@ -76,18 +75,11 @@ extension Configuration {
         return clients
     }
 
-    /// The pages that only operators see.
-    func administratorPages(
-        metrics page: @escaping @Sendable () async -> [UInt8], status: @escaping @Sendable () async -> ServiceStatus,
-        capsule: @escaping @Sendable (_ failure: String) async throws -> ShownCapsule?
-    ) -> AdministratorPages {
-        var pages = AdministratorPages()
-        pages.metrics = page
-        pages.status = status
-        pages.capsule = capsule
-        pages.servesMetricsHere = metrics.port == nil
-        pages.allowedAddresses = metrics.allowedAddresses
-        return pages
+    func metricsEndpoint(_ text: @escaping @Sendable () async -> [UInt8]) -> MetricsEndpoint {
+        var page = MetricsEndpoint(text)
+        page.isServedHere = metrics.port == nil
+        page.allowedAddresses = metrics.allowedAddresses
+        return page
     }
 
     var databaseLocation: DatabaseLocation {
@@ -105,40 +97,35 @@ extension Configuration {
     }
 
     /// The relying party of one of ``servers``.
-    func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
-        var party = provider.relyingParty
+    package func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
+        var party = provider.unconfiguredParty
+        party.extensions = provider.extensions
         switch provider.kind {
-        case .zenkey: party.discovery = .byNetwork(provider.issuer)
+        case .zenkey:
+            party.trustedHosts = zenkey.trustedHosts
+            party.pinnedIssuers = zenkey.issuers.mapValues(\.text)
+            party.portTokenRules = zenkey.portTokenRules
         case .oidc, .oauth2, .camara:
-            party.discovery = provider.discovery
-            // Operators agree with each client whether it must use DPoP (CAMARA Security and Interoperability Profile
-            // r4.2, section "Sender-Constrained Tokens"). Their metadata tells only that they support it.
+            // Mobile operators agree with each client whether it must use DPoP (CAMARA Security and Interoperability
+            // Profile r4.2, section "Sender-Constrained Tokens"). Their metadata tells only that they support it.
             party.prefersBoundTokens = provider.rules.storesTokens || provider.kind == .camara
-            // The operator's API names the user, too.
+            // The mobile operator's API names the user, too.
             party.requiresIDTokens = provider.kind != .camara
             party.signedBackchannelRequests =
-                provider.mustSignBackchannelRequests ? .always : party.signedRequestObjects
+                provider.mustSignBackchannelRequests ? .always : party.extensions.signedRequestObjects
         }
         party.urlPolicy = endpointPolicy
-        let types = party.idTokenRules.types
         party.idTokenRules = idToken
-        party.idTokenRules.types = types
+        party.idTokenRules.types = provider.idTokenTypes
         party.signingAlgorithms = provider.clients.reduce(into: []) { $0.formUnion($1.signingAlgorithms) }
         party.bulkhead = outbound.bulkhead
         party.limits = outbound.limits
         return party
     }
 
-    /// What the token of a capsule is judged by at a provider, which the capsule names.
-    func replaySettings(of provider: String) -> ReplaySettings {
-        let known = servers.first { $0.id == provider && !$0.isTelcoFinder }
-        return ReplaySettings(known?.clients, known.map { relyingParty(of: $0) })
-    }
-
-    /// The providers of sign-ins, each with its relying party.
     func signInProviders(
         http: any HTTPClient, store: any IssuerBindingStore, clock: WallClock, metrics: CarrierMetrics,
-        stories: SignInStories?, logger: Logger
+        idTokens: [IDTokenObserver], logger: Logger
     ) -> Providers {
         func party(_ provider: Provider) -> RelyingParty {
             let settings = relyingParty(of: provider)
@@ -148,13 +135,13 @@ extension Configuration {
                     ? StoredIssuerBindings(store: store, clock: clock) : MemoryIssuerBindings(),
                 clock: clock,
                 observer: metrics.observer(
-                    of: provider.id, usesNetworkDiscovery: settings.usesNetworkDiscovery, stories: stories,
+                    of: provider.id, usesNetworkDiscovery: settings.usesNetworkDiscovery, idTokens: idTokens,
                     clock: clock, logger: logger))
         }
         func server(_ provider: Provider) -> AuthorizationServer {
-            var server = AuthorizationServer(party(provider), clients: provider.clients, provider.rules)
-            server.rules.requiresBindingMessage = provider.profile != nil
-            return server
+            var rules = provider.rules
+            rules.requiresBindingMessage = provider.profile != nil
+            return AuthorizationServer(party(provider), clients: provider.clients, rules)
         }
         return Providers(
             Dictionary(grouping: servers, by: \.path).compactMap { path, servers in
@@ -184,22 +171,21 @@ extension Configuration {
         configuration.lifetimes = sessions
         configuration.backchannelAuthentication.limits = backchannelAuthentication
         configuration.maximumPendingStarts = maximumPendingStarts
-        configuration.transactions = transactions
-        if let publicURL { configuration.transactions.issuer = publicURL.text }
+        configuration.signingKeys = signingKeys
         configuration.vaultKeys = vaultKeys
         configuration.auditsSignIns = auditsSignIns
-        configuration.transactions.encryptionKeys = keysOfSigningKeys
+        configuration.signingKeys.encryptionKeys = keysOfSigningKeys
         return configuration
     }
 }
 
 extension Configuration.Provider {
-    /// How its metadata is found; that of a provider without ID tokens is configured.
-    fileprivate var discovery: RelyingParty.Configuration.Discovery {
-        guard let endpoints else { return .ofIssuer(issuer) }
+    /// A relying party that finds its metadata; that of a provider without ID tokens is configured.
+    fileprivate var unconfiguredParty: RelyingParty.Configuration {
+        if kind == .zenkey { return RelyingParty.Configuration(discoveryURL: issuer) }
+        guard let endpoints else { return RelyingParty.Configuration(issuer: issuer) }
         return RelyingParty.Configuration(
             issuer: issuer, authorizationEndpoint: endpoints.authorization, tokenEndpoint: endpoints.token,
-            userEndpoint: endpoints.user
-        ).discovery
+            userEndpoint: endpoints.user)
     }
 }

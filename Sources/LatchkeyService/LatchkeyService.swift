@@ -7,11 +7,10 @@ package import Observability
 package import OpenIDConnect
 import OutboundHTTP
 public import Primitives
-import SignIn
+package import SignIn
 import Storage
-import StorageModel
+package import StorageModel
 import Synchronization
-import TelemetryExport
 import Tracing
 
 /// A Latchkey server: made from a configuration, started, and shut down.
@@ -26,78 +25,64 @@ public final class LatchkeyService: Sendable {
     let logThreshold: LogThreshold
     private let store: SQLStore
     private let client: OutboundHTTPClient
-    /// Nil if nothing is exported.
-    private let telemetry: Telemetry?
-    let api: LatchkeyAPI
+    private let features: [any Feature]
+    package let api: LatchkeyAPI
+    package let useCases: UseCases
+    /// Under their providers' names.
+    package let relyingParties: [String: RelyingParty]
     private let baseURL: BaseURL
-    private let server: Server
+    package let server: Server
     private let listeners: [ListeningPoint]
     let certificates: CertificateRenewal?
     private let housekeeping: Housekeeping
-    private let capsules: CapsuleRecorder?
-    let sealer: AuditSealer
+    let serverEvents: ServerEvents
     private let refresh: BackgroundRefresh
-    private let metrics: ServiceMetrics
-    private let board: StatusBoard
+    package let metrics: ServiceMetrics
     /// The background tasks from the start to the shutdown.
     private let background = Mutex<[Task<Void, Never>]>([])
-    /// The sealing of the audit log from the start to the shutdown.
-    private let sealing = Mutex<Task<Void, Never>?>(nil)
+    /// The storing of ``serverEvents`` from the start to the shutdown.
+    private let recording = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens the database and assembles the service. It does not listen yet.
     ///
     /// The current tracer (`InstrumentationSystem.bootstrap`, or `withTracer` around this call) gets a span for each
     /// request, each step of a sign-in, and each outbound request. If there is one, `telemetry.otlp_endpoint` gets
     /// metrics only.
+    /// - Parameter features: Those whose settings the configuration has; those of the server are
+    ///   `FeatureList.standard` of `LatchkeyFeatures`.
     /// - Throws: ``LatchkeyStartError``.
-    public convenience init(configuration: Configuration, clock: WallClock = .system) throws {
-        try self.init(configuration: configuration, demonstration: nil, clock: clock)
-    }
-
-    /// A service whose requests to providers go through another client.
-    /// - Parameter wrap: Makes it from the service's own.
-    package convenience init(
-        configuration: Configuration, sendingThrough wrap: @escaping (any HTTPClient) -> any HTTPClient
-    ) throws {
-        try self.init(configuration: configuration, demonstration: nil, sendingThrough: wrap)
-    }
-
-    /// - Parameters:
-    ///   - demonstration: For the pages of `latchkey demo`.
-    ///   - wrap: Makes the client of requests to providers from the service's own.
-    package init(
-        configuration: Configuration, demonstration: Demonstration?, clock: WallClock = .system,
-        uptime: Uptime = .system, sendingThrough wrap: (any HTTPClient) -> any HTTPClient = { $0 }
+    public init(
+        configuration: Configuration, features: FeatureList, clock: WallClock = .system,
+        uptime: Uptime = .system
     ) throws {
         let metrics = ServiceMetrics(maximumDescriptors: OpenFileLimit.raise())
-        let board = StatusBoard(metrics, CarrierNames(configuration), clock: clock)
         logThreshold = LogThreshold(configuration.log.level.loggerLevel)
         let logger = Logger(configuration.log, threshold: logThreshold, clock: clock)
         self.configuration = configuration
         self.clock = clock
         reloaded = Mutex(configuration)
         self.metrics = metrics
-        self.board = board
         self.logger = logger
-        telemetry = try Telemetry(configuration, clock: clock, logger: logger)
-        let tracer = LatchkeyService.currentTracer ?? telemetry?.tracer
-        metrics.registry.add(TelemetryExporter.metrics(of: telemetry?.exporter))
-
-        // The store, the outbound client and the use cases.
         store = try LatchkeyService.openStore(configuration, observer: metrics.store.observer)
         if let problem = store.problemAtStart { LatchkeyService.log(problem, logger) }
+        let context = FeatureContext(
+            configuration: configuration, store: store, metrics: metrics.registry, clock: clock, logger: logger)
+        let features = try features.features.compactMap { try $0.make(in: context) }
+        self.features = features
+        let tracer = LatchkeyService.currentTracer ?? features.lazy.compactMap(\.tracer).first
+
+        // The outbound client and the use cases.
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
-        let stories = demonstration?.stories
         let providers = configuration.signInProviders(
-            http: LatchkeyService.observed(wrap(client), stories, tracer, logger), store: store, clock: clock,
-            metrics: metrics.carriers, stories: stories, logger: logger)
-        let relyingParties = providers.relyingParties
+            http: LatchkeyService.observed(client, features, tracer, logger), store: store, clock: clock,
+            metrics: metrics.carriers, idTokens: features.compactMap(\.idTokenObserver), logger: logger)
+        relyingParties = providers.relyingParties
         try LatchkeyService.checkProviders(configuration, providers)
-        capsules = LatchkeyService.capsules(configuration.capsules, store, metrics.capsules, clock: clock)
-        let useCases = UseCases(
+        useCases = UseCases(
             providers: providers, configuration: configuration.signIn, store: store, logger: logger, clock: clock,
-            uptime: uptime, capsules: capsules,
-            observer: LatchkeyService.observer(metrics.signIns, board, stories, tracer),
+            uptime: uptime, failures: features.compactMap(\.failureObserver),
+            observers: [metrics.signIns.count] + features.compactMap(\.signInObserver)
+                + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self),
             verificationObserver: { [verifications = metrics.verifications] in verifications.count($0) })
         metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
         metrics.add(client)
@@ -107,13 +92,15 @@ public final class LatchkeyService: Sendable {
 
         // The API and the server.
         baseURL = BaseURL(configuration.publicURL?.text)
-        let status = StatusSource(board, metrics, relyingParties, useCases.sessions, store, clock: clock)
-        let pages = configuration.administratorPages(
-            metrics: { await metrics.page() }, status: { await status.status() },
-            capsule: { try await status.capsule(ofFailure: $0) })
-        api = try LatchkeyService.api(
-            configuration, useCases, pages, demonstration, baseURL: baseURL, uptime: uptime, tracer: tracer,
-            logger: logger)
+        api = LatchkeyAPI(
+            useCases: useCases, apiKeys: configuration.acceptedKeys,
+            allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
+            clientKeys: configuration.publishedKeys, decryptionKeys: configuration.publishedDecryptionKeys,
+            certificates: configuration.publishedCertificates,
+            files: try LatchkeyService.site(configuration, features, logger), hasConsole: configuration.hasConsole,
+            baseURL: baseURL, compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
+            metricsEndpoint: configuration.metricsEndpoint { await metrics.page() }, uptime: uptime,
+            version: LatchkeyVersion.text, features: features, tracer: tracer, logger: logger)
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)
         let serverConfiguration = configuration.server(certificates?.tls, metricsHandler: api.metricsHandler)
         listeners = serverConfiguration.listeners
@@ -122,66 +109,24 @@ public final class LatchkeyService: Sendable {
             configuration: serverConfiguration, logger: logger, errorRenderer: api.errorRenderer,
             loadShedder: api.loadShedder(observedBy: observe), handler: api.immediateHandler(observedBy: observe))
         metrics.add(server, certificates)
-        status.watch(api, server)
 
         // The background tasks.
         refresh = BackgroundRefresh(relyingParties: Array(relyingParties.values), logger: logger)
         housekeeping = Housekeeping(
-            store: store, auditRetention: configuration.auditRetention, capsules: configuration.capsules,
-            signingKeys: useCases.signingKeys, sessions: useCases.sessions, clock: clock, logger: logger)
-        sealer = AuditSealer(
-            store: store, keys: useCases.signingKeys, retention: configuration.auditRetention, clock: clock,
-            logger: logger)
+            store: store, auditRetention: configuration.auditRetention, signingKeys: useCases.signingKeys,
+            sessions: useCases.sessions, features: features, clock: clock, logger: logger)
+        serverEvents = ServerEvents(store: store, clock: clock, logger: logger)
         store.watch { [sessions = useCases.sessions] change in sessions.storeDidChange(change) }
+
+        for feature in features { feature.attach(to: self) }
     }
 
-    /// Tells all who count, show or export sign-ins of the end of each.
-    private static func observer(
-        _ metrics: SignInMetrics, _ board: StatusBoard, _ stories: SignInStories?, _ tracer: (any Tracer)?
-    ) -> SignInObserver {
-        let spans = tracer.map { SignInSpans(tracer: $0) }
-        return { report in
-            metrics.count(report)
-            board.note(report)
-            stories?.note(report)
-            spans?.record(report)
-        }
-    }
-
-    /// Nil if no capsules are kept.
-    private static func capsules(
-        _ configuration: Configuration.Capsules, _ store: SQLStore, _ metrics: CapsuleMetrics, clock: WallClock
-    ) -> CapsuleRecorder? {
-        guard configuration.count > 0 else { return nil }
-        return CapsuleRecorder(
-            store: store, version: LatchkeyVersion.text, maximumPerMinute: configuration.maximumPerMinute,
-            clock: clock, observer: { metrics.count($0) })
-    }
-
-    /// - Throws: ``LatchkeyStartError`` if `files.directory` is no folder.
-    private static func api(
-        _ configuration: Configuration, _ useCases: UseCases, _ pages: AdministratorPages,
-        _ demonstration: Demonstration?,
-        baseURL: BaseURL, uptime: Uptime, tracer: (any Tracer)?, logger: Logger
-    ) throws -> LatchkeyAPI {
-        LatchkeyAPI(
-            useCases: useCases, apiKeys: configuration.acceptedKeys,
-            allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
-            clientKeys: configuration.publishedKeys, decryptionKeys: configuration.publishedDecryptionKeys,
-            certificates: configuration.publishedCertificates,
-            files: try site(configuration, demonstration, logger), hasConsole: configuration.hasConsole,
-            baseURL: baseURL, compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
-            administratorPages: pages, uptime: uptime, version: LatchkeyVersion.text, demonstration: demonstration,
-            tracer: tracer, logger: logger)
-    }
-
-    /// The client, whose requests are logged, traced and, in a demonstration, told.
+    /// The client, whose requests are logged, seen by features, and traced.
     private static func observed(
-        _ client: any HTTPClient, _ stories: SignInStories?, _ tracer: (any Tracer)?, _ logger: Logger
+        _ client: any HTTPClient, _ features: [any Feature], _ tracer: (any Tracer)?, _ logger: Logger
     ) -> TracedClient {
-        let logged = LoggedClient(client: client, logger: logger)
-        guard let stories else { return TracedClient(client: logged, tracer: tracer) }
-        return TracedClient(client: RecordingClient(client: logged, stories: stories), tracer: tracer)
+        let logged: any HTTPClient = LoggedClient(client: client, logger: logger)
+        return TracedClient(client: features.reduce(logged) { $1.client($0) }, tracer: tracer)
     }
 
     /// - Throws: ``LatchkeyStartError`` without a provider, or without a key to store a provider's tokens.
@@ -198,9 +143,9 @@ public final class LatchkeyService: Sendable {
     }
 
     /// The files of the site.
-    /// - Throws: ``LatchkeyStartError`` if `files.directory` is no folder.
+    /// - Throws: ``LatchkeyStartError`` if `files.directory` is not a folder.
     private static func site(
-        _ configuration: Configuration, _ demonstration: Demonstration?, _ logger: Logger
+        _ configuration: Configuration, _ features: [any Feature], _ logger: Logger
     ) throws -> StaticFiles {
         if let folder = configuration.filesDirectory {
             var isFolder = false
@@ -209,8 +154,8 @@ public final class LatchkeyService: Sendable {
             }
         }
         return StaticFiles(
-            siteIn: configuration.filesDirectory, hasConsole: configuration.hasConsole, demonstration: demonstration,
-            logger: logger)
+            siteIn: configuration.filesDirectory, hasConsole: configuration.hasConsole,
+            connectedTo: features.flatMap(\.connectedOrigins), logger: logger)
     }
 
     /// Listens and serves.
@@ -237,17 +182,16 @@ public final class LatchkeyService: Sendable {
         if let local = addresses.map({ "\($0)" }).first(where: { $0.hasPrefix("127.") || $0.hasPrefix("[::1]") }) {
             baseURL.settle("http://" + local)
         }
-        telemetry?.start(metrics.registry)
-        sealer.noteStart(configuration)
+        serverEvents.noteStart(configuration)
+        recording.withLock { $0 = Task { [serverEvents] in await serverEvents.run() } }
+        for feature in features { feature.start() }
         background.withLock { tasks in
             tasks = [
                 Task { [housekeeping] in await housekeeping.run() }, Task { [refresh] in await refresh.run() },
                 Task { [certificates] in await certificates?.run() },
                 Task { [metrics, server] in await metrics.loops.run(server) },
-                Task { [board] in await board.run() },
             ]
         }
-        sealing.withLock { $0 = Task { [sealer] in await sealer.run() } }
         return addresses
     }
 
@@ -274,18 +218,16 @@ public final class LatchkeyService: Sendable {
         api.beginDraining()
         let closed = await server.shutdown(within: limit)
         for task in background.withLock({ $0 }) { task.cancel() }
-        let sealing = sealing.withLock { $0 }
-        sealing?.cancel()
-        await telemetry?.shutdown()
+        let recording = recording.withLock { $0 }
+        recording?.cancel()
         await client.shutdown()
         await housekeeping.writeLastSeen()
-        if let sealing {
-            // Its transactions would keep the last seal waiting.
-            await sealing.value
-            sealer.noteStop()
+        if let recording {
+            await recording.value
+            serverEvents.noteStop()
         }
-        await sealer.finish()
-        await settleCapsules()
+        await serverEvents.storeNoted()
+        for feature in features { await feature.shutdown() }
         do {
             try await store.close()
         } catch {
@@ -294,8 +236,27 @@ public final class LatchkeyService: Sendable {
         return closed
     }
 
-    /// Waits until the capsules of all failures so far are stored, or could not be.
-    package func settleCapsules() async { await capsules?.settle() }
+    /// Whether a feature records failed sign-ins.
+    package var recordsFailures: Bool { features.contains { $0.failureObserver != nil } }
+
+    /// What a feature recorded of a failed sign-in, if one did.
+    package func explanation(
+        of failure: SignInReport, at time: Timestamp
+    ) async throws(StorageError) -> FailureExplanation? {
+        for feature in features {
+            if let explanation = try await feature.explanation(of: failure, at: time) { return explanation }
+        }
+        return nil
+    }
+
+    /// How many reads and writes wait for the database.
+    package var waitingForStore: (reads: Int, writes: Int) {
+        let statistics = store.statistics
+        return (statistics.readsWaiting, statistics.writesWaiting)
+    }
+
+    /// A feature of the service, for tests.
+    package func feature<Kind: Feature>(_: Kind.Type) -> Kind? { features.lazy.compactMap { $0 as? Kind }.first }
 
     /// Maintains the signing keys now instead of at the next minute. For tests.
     package func keepSigningKeys() async { await housekeeping.keepSigningKeys() }
@@ -308,13 +269,11 @@ public final class LatchkeyService: Sendable {
         await metrics.read { [registry = metrics.registry] in registry.readings() }
     }
 
-    /// Responds to requests without a socket.
     package var handler: Handler { api.handler() }
 
     /// Waits until all log lines are written. For the end of a process.
     public func flushLog() { LogSink.standardError.flush() }
 
-    /// The current tracer; nil for a no-op.
     private static var currentTracer: (any Tracer)? {
         let tracer = InstrumentationSystem.tracer
         return tracer is NoOpTracer ? nil : tracer
@@ -333,15 +292,13 @@ public final class LatchkeyService: Sendable {
 
     /// Logs why the database was opened, but not as it should be.
     private static func log(_ problem: StorageError, _ logger: Logger) {
-        if problem.code == .full {
-            logger.error(
-                "the database refuses writes until its disk works: sign-ins fail, and sessions can be checked",
-                metadata: ["reason": "\(problem.reason)"])
-        } else {
-            logger.warning(
-                "a loss of power might cost the last sign-ins until other programs stop reading the database",
-                metadata: ["reason": "\(problem.reason)"])
-        }
+        let isFull = problem.code == .full
+        logger.log(
+            level: isFull ? .error : .warning,
+            isFull
+                ? "the database refuses writes until its disk works: sign-ins fail, and sessions can be checked"
+                : "a loss of power might cost the last sign-ins until other programs stop reading the database",
+            metadata: ["reason": "\(problem.reason)"])
     }
 
     static func makeClient(_ configuration: OutboundHTTPConfiguration) throws -> OutboundHTTPClient {
@@ -354,7 +311,6 @@ public final class LatchkeyService: Sendable {
 }
 
 extension Logger {
-    /// A logger to standard error in the configured format.
     init(_ configuration: Configuration.Log, threshold: LogThreshold, clock: WallClock) {
         self.init(label: "latchkey") { label in
             var handler = StructuredLogHandler(

@@ -14,7 +14,7 @@ public struct LatchkeyStartError: Error, Sendable, Hashable, CustomStringConvert
 
     /// What failed.
     public let code: Code
-    /// One line for the operator.
+    /// One line for the administrator.
     public let description: String
 
     package init(_ code: Code, _ description: String) {

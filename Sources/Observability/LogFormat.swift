@@ -3,7 +3,7 @@ package import Primitives
 
 /// How a log line is written.
 public enum LogFormat: String, Sendable, CaseIterable {
-    /// For people: `2026-11-21T01:02:03Z info signed in carrier=310010`.
+    /// For people: `2026-11-21T01:02:03Z info signed in provider=zenkey`.
     case text
     /// For programs: one JSON object per line, with `time`, `level`, `message`, `logger` and the metadata's members.
     /// Numbers are numbers.
@@ -48,7 +48,6 @@ public enum LogFormat: String, Sendable, CaseIterable {
     private static let ownMembers: Set<String> = ["time", "level", "message", "logger"]
 }
 
-/// A value of a log line.
 package enum LogValue: Sendable, Hashable {
     case text(String)
     /// As JSON writes it.

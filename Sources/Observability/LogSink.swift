@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Writes log lines to a file descriptor on a queue of its own, so that logging never waits for the reader.
+/// Writes log lines to a file descriptor on its own queue, so that logging never waits for the reader.
 ///
 /// If the reader is too slow, lines are dropped to bound the memory, and a line reports how many.
 package final class LogSink: Sendable {

@@ -4,7 +4,7 @@ package import Primitives
 ///
 /// The owner of a host name can point it at any address, and at another one a second later. So the policy checks the
 /// resolved address that is about to be used, not the URL (server-side request forgery, DNS rebinding). Private and
-/// special ranges are those of RFC 6890 and its registries.
+/// special ranges are from RFC 6890 and its registries.
 ///
 /// Always refused: link-local addresses (cloud metadata services use them), multicast, unspecified, broadcast and
 /// reserved ones.

@@ -2,7 +2,7 @@ import EventLoops
 public import OpenIDConnect
 import Synchronization
 
-/// Sends requests to carriers, on the loop of the calling task if it runs on one, else on a loop of its own.
+/// Sends requests to providers, on the loop of the calling task if it runs on one, else on its own loop.
 ///
 /// It fulfils the demands of ``HTTPClient``: certificates and host names are verified (TLS 1.2 at least), redirects are
 /// not followed, the deadline counts from the call of ``send(_:)`` and includes waiting, the limit on the body counts
@@ -36,7 +36,7 @@ public final class OutboundHTTPClient: HTTPClient {
     package init(_ configuration: OutboundHTTPConfiguration, resolver: Resolver) throws(OutboundHTTPStartError) {
         shared = try ClientContext(configuration, resolver: resolver)
         do {
-            // Deadlines have a timer of their own.
+            // Deadlines have their own timer.
             ownLoop = try EventLoop(label: "outbound-http", tick: .seconds(3600))
         } catch {
             throw OutboundHTTPStartError(.thread, "\(error)")
@@ -114,17 +114,12 @@ public final class OutboundHTTPClient: HTTPClient {
 
     /// Nil after ``shutdown()``.
     private func pool(on loop: EventLoop) throws(SystemError) -> ConnectionPool? {
-        let key = ObjectIdentifier(loop)
-        let (known, isStopped) = pools.withLock { ($0.byLoop[key], $0.isStopped) }
-        if isStopped { return nil }
-        if let known { return known }
-        let made = try ConnectionPool(loop: loop, shared: shared)
-        let isTooLate = pools.withLock { pools in
-            if !pools.isStopped { pools.byLoop[key] = made }
-            return pools.isStopped
+        try pools.withLock { pools throws(SystemError) -> ConnectionPool? in
+            if pools.isStopped { return nil }
+            if let known = pools.byLoop[ObjectIdentifier(loop)] { return known }
+            let made = try ConnectionPool(loop: loop, shared: shared)
+            pools.byLoop[ObjectIdentifier(loop)] = made
+            return made
         }
-        guard isTooLate else { return made }
-        made.close()
-        return nil
     }
 }

@@ -2,7 +2,7 @@ import Glibc
 
 /// How a ``OutboundHTTPClient`` reaches the network.
 public struct OutboundHTTPConfiguration: Sendable, Hashable {
-    /// How many exchanges of one carrier with one scheme, host and port may be under way at once.
+    /// How many exchanges of one provider with one scheme, host and port may be under way at once.
     public var perHostConnections = 64
     /// How many exchanges may wait for one of those. The next one fails with `overloaded`.
     public var perHostWaiting = 1024
@@ -34,7 +34,6 @@ public struct OutboundHTTPConfiguration: Sendable, Hashable {
     /// Whether to find out when servers' certificates expire.
     public var inspectsCertificates = false
 
-    /// The places of the system's certificate authorities.
     package struct SystemAuthorities: Sendable, Hashable {
         /// Certificates under the hashes of their subjects, each read when it is needed.
         package let directory: String

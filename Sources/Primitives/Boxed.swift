@@ -1,4 +1,4 @@
-/// A value in memory of its own: one word wherever it is passed on.
+/// A value in its own memory: one word wherever it is passed on.
 ///
 /// For errors: each function that may throw one, and waits, keeps room for it while it waits.
 public struct Boxed<Value: Sendable>: Sendable {

@@ -80,8 +80,6 @@ extension UserAttributes: ExpressibleByDictionaryLiteral {
     }
 }
 
-extension UserAttributes: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension UserAttributes: Redacted {
     public var description: String { "UserAttributes(\(present.map(\.rawValue).joined(separator: ", ")))" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -2,14 +2,14 @@ public import OpenIDConnect
 public import Primitives
 public import StorageModel
 
-/// The operator's settings of sign-ins, as plain values. Times are in seconds.
+/// The administrator's settings of sign-ins, as plain values. Times are in seconds.
 public struct SignInConfiguration: Sendable {
     /// When a user is registered, and with which attributes.
     public var registration = RegistrationRules()
     /// How long sessions, tokens and handles are valid.
     public var lifetimes = Lifetimes()
-    /// The rules of transactions and their receipts.
-    public var transactions = Transactions()
+    /// The keys that sign receipts and seals of the audit log.
+    public var signingKeys = SigningKeys()
     /// The limits of backchannel authentications (CIBA).
     public var backchannelAuthentication = BackchannelAuthentication()
     /// How many redirect sign-ins may be under way, started by one process; rows of 600 bytes.
@@ -23,6 +23,7 @@ public struct SignInConfiguration: Sendable {
     public init() {}
 
     /// A client that is registered with a provider.
+    @dynamicMemberLookup
     public struct Client: Sendable, Hashable {
         /// Whether a sign-in must carry the code verifier (RFC 7636).
         public enum PKCE: String, Sendable, CaseIterable { case required, optional }
@@ -39,75 +40,42 @@ public struct SignInConfiguration: Sendable {
         public var id: ClientID
         /// How token requests authenticate the client (RFC 6749 section 2.3).
         public var authentication: ClientAuthentication
-        /// The redirect URIs that a sign-in may name, compared byte by byte. If empty, any is accepted.
-        public var redirectURIs: [String] = []
-        /// The kinds of frontend that a redirect URI is for, by redirect URI. One that is not here is for those that
-        /// its scheme stands for (`AppRedirectURI.usualClientTypes`).
-        package var clientTypes: [String: Set<ClientType>] = [:]
-        /// Whether a redirect sign-in that ends with a `session_id` must begin with a code challenge.
-        public var requiresCodeChallenge = false
-        /// The scopes of authorization requests. With more than `openid`, each sign-in fetches the attributes.
-        public var scopes = ["openid"]
-        /// The other origins whose web frontends may call the API without an API key, for this client only.
-        public var allowedOrigins: [Origin] = []
-        /// Whether a sign-in needs the code verifier.
-        public var pkce = PKCE.required
-        /// Who chooses the nonce.
-        public var nonce = Nonce.client
-        /// The lifetimes of this client's sessions, where they differ from ``SignInConfiguration/lifetimes``.
-        public var sessions = SessionTimes()
-        /// What the provider signs this client's ID tokens and logout tokens with, if the client's registration says so
-        /// (`id_token_signed_response_alg`). By default ``usualSigningAlgorithms``, as the metadata lists them.
-        public var idTokenSigningAlgorithm: SigningAlgorithm?
-        /// What is accepted without ``idTokenSigningAlgorithm``.
-        public var usualSigningAlgorithms = SigningAlgorithm.standard
-        /// How the provider encrypts this client's ID tokens, if the client's registration says so
-        /// (`id_token_encrypted_response_alg`). By default they are not encrypted.
-        public var idTokenDecryption: ResponseDecryption?
-        /// The certificate that it authenticates with, or that its tokens can be bound to (RFC 8705); nil if it has
-        /// none.
-        public var clientTLS: ClientTLS?
-        /// What the provider signs userinfo responses with, if the client's registration says so
-        /// (`userinfo_signed_response_alg`). By default a response need not be signed.
-        public var userInfoSigningAlgorithm: SigningAlgorithm?
-        /// How the provider encrypts userinfo responses for this client, if the client's registration says so
-        /// (`userinfo_encrypted_response_alg`). By default they are not encrypted.
-        public var userInfoDecryption: ResponseDecryption?
-        /// What the provider signs authorization responses with, where the response mode demands that they are signed
-        /// (`authorization_signed_response_alg`).
-        public var responseSigningAlgorithm = SigningAlgorithm.rs256
-        /// The private key, which signs what ``authentication`` does not: backchannel authentication requests.
-        public var signingKey: ClientKey?
-        /// A second key that signs nothing. Its public half is published before it replaces ``signingKey``, and after
-        /// it was replaced.
-        public var otherKey: ClientKey?
+        /// The rest of what is configured of it. A client has all members of its rules.
+        public var rules: ClientRules
 
-        /// A client with the default rules.
-        public init(id: ClientID, authentication: ClientAuthentication) {
+        /// A client, by default with the default rules.
+        public init(id: ClientID, authentication: ClientAuthentication, rules: ClientRules = ClientRules()) {
             self.id = id
             self.authentication = authentication
+            self.rules = rules
+        }
+
+        /// A member of ``rules``, where time does not matter: sign-ins read the rules themselves.
+        public subscript<Value>(dynamicMember member: WritableKeyPath<ClientRules, Value>) -> Value {
+            get { rules[keyPath: member] }
+            set { rules[keyPath: member] = newValue }
         }
 
         /// What the client's ID tokens and logout tokens may be signed with.
         package var signingAlgorithms: Set<SigningAlgorithm> {
-            idTokenSigningAlgorithm.map { [$0] } ?? usualSigningAlgorithms
+            rules.idTokenSigningAlgorithm.map { [$0] } ?? rules.usualSigningAlgorithms
         }
 
         /// What token requests of the client need.
         package var credentials: ClientCredentials {
             ClientCredentials(
-                clientID: id, authentication: authentication, idTokenDecryption: idTokenDecryption,
-                userInfoDecryption: userInfoDecryption, clientTLS: clientTLS)
+                clientID: id, authentication: authentication, idTokenDecryption: rules.idTokenDecryption,
+                userInfoDecryption: rules.userInfoDecryption, clientTLS: rules.clientTLS)
         }
 
         /// The key of encrypted responses whose public half is published; nil if none is encrypted.
-        package var decryptionKey: DecryptionKey? { (idTokenDecryption ?? userInfoDecryption)?.key }
+        package var decryptionKey: DecryptionKey? { (rules.idTokenDecryption ?? rules.userInfoDecryption)?.key }
 
         /// The keys whose public halves are published. A signed secret's key was issued by the provider, which needs no
         /// public half of it.
         package var publishedKeys: [ClientKey] {
             if case .signedClientSecret = authentication { return [] }
-            return [signingKey, otherKey].compactMap(\.self)
+            return [rules.signingKey, rules.otherKey].compactMap(\.self)
         }
 
         /// The certificate to publish, because the provider knows it by the client's key set (RFC 8705 section 2.2).
@@ -122,6 +90,56 @@ public struct SignInConfiguration: Sendable {
         }
     }
 
+    /// What the configuration says of a client, besides its id and how it authenticates.
+    public struct ClientRules: Sendable, Hashable {
+        /// The redirect URIs that a sign-in may name, compared byte by byte. If empty, any is accepted.
+        public var redirectURIs: [String] = []
+        /// The kinds of frontend that a redirect URI is for, by redirect URI. One that is not here is for those that
+        /// its scheme stands for (`AppRedirectURI.usualClientTypes`).
+        package var clientTypes: [String: Set<ClientType>] = [:]
+        /// Whether a redirect sign-in that ends with a `session_id` must begin with a code challenge.
+        public var requiresCodeChallenge = false
+        /// The scopes of authorization requests. With more than `openid`, each sign-in fetches the attributes.
+        public var scopes = ["openid"]
+        /// The other origins whose web frontends may call the API without an API key, for this client only.
+        public var allowedOrigins: [Origin] = []
+        /// Whether a sign-in needs the code verifier.
+        public var pkce = Client.PKCE.required
+        /// Who chooses the nonce.
+        public var nonce = Client.Nonce.client
+        /// The lifetimes of this client's sessions, where they differ from ``SignInConfiguration/lifetimes``.
+        public var sessions = SessionTimes()
+        /// What the provider signs this client's ID tokens and logout tokens with, if the client's registration says so
+        /// (`id_token_signed_response_alg`). By default ``usualSigningAlgorithms``, as the metadata lists them.
+        public var idTokenSigningAlgorithm: SigningAlgorithm?
+        /// What is accepted without ``idTokenSigningAlgorithm``.
+        public var usualSigningAlgorithms = SigningAlgorithm.standard
+        /// How the provider encrypts this client's ID tokens, if the client's registration says so
+        /// (`id_token_encrypted_response_alg`). By default they are not encrypted.
+        public var idTokenDecryption: ResponseDecryption?
+        /// The certificate that the client authenticates with, or that its tokens can be bound to (RFC 8705); nil if
+        /// it has none.
+        public var clientTLS: ClientTLS?
+        /// What the provider signs userinfo responses with, if the client's registration says so
+        /// (`userinfo_signed_response_alg`). By default a response need not be signed.
+        public var userInfoSigningAlgorithm: SigningAlgorithm?
+        /// How the provider encrypts userinfo responses for this client, if the client's registration says so
+        /// (`userinfo_encrypted_response_alg`). By default they are not encrypted.
+        public var userInfoDecryption: ResponseDecryption?
+        /// What the provider signs authorization responses with, where the response mode demands that they are signed
+        /// (`authorization_signed_response_alg`).
+        public var responseSigningAlgorithm = SigningAlgorithm.rs256
+        /// The private key, which signs what ``Client/authentication`` does not: requests for authorization and for
+        /// backchannel authentication.
+        public var signingKey: ClientKey?
+        /// A second key that signs nothing. Its public half is published before it replaces ``signingKey``, and after
+        /// it was replaced.
+        public var otherKey: ClientKey?
+
+        /// The defaults.
+        public init() {}
+    }
+
     /// A client's own session lifetimes; nil where ``Lifetimes`` applies.
     public struct SessionTimes: Sendable, Hashable {
         /// See ``Lifetimes/access``.
@@ -132,24 +150,18 @@ public struct SignInConfiguration: Sendable {
         public var idle: Int64?
         /// See ``Lifetimes/absolute``.
         public var absolute: Int64?
-
-        /// No lifetimes of its own.
-        public init() {}
     }
 
     /// The limits of backchannel authentications.
     public struct BackchannelAuthentication: Sendable, Hashable {
-        /// How many may be pending, by caller, user and carrier.
+        /// How many may be pending, by caller, user and provider.
         public var limits = BackchannelAuthenticationLimits()
-        /// The most requests to a carrier for one handle. Each one asks the user on their phone.
+        /// The most requests to a provider for one handle. Each one asks the user on their phone.
         public var requests: Int64 = 4
         /// How long at least a client can fetch the outcome after the user has approved.
         public var collectionTime: Int64 = 120
         /// How long the outcome of an expired or failed one is kept.
         public var retention: Int64 = 600
-
-        /// The defaults.
-        public init() {}
     }
 
     /// How long sessions, tokens and handles are valid, in seconds.
@@ -177,16 +189,10 @@ public struct SignInConfiguration: Sendable {
         public init() {}
     }
 
-    /// The rules of transactions and their receipts. Times are in seconds.
-    public struct Transactions: Sendable {
-        /// The maximum age of the user's authentication, without the clock skew.
-        public var maximumAuthenticationAge: Int64 = 300
-        /// How long a receipt is valid; at most an hour.
-        public var receiptLifetime: Int64 = 300
-        /// How long a key signs receipts; at least two days.
-        public var keyLifetime: Int64 = 30 * 86_400
-        /// The `iss` of receipts.
-        public var issuer = "latchkey"
+    /// The keys that sign receipts and seals of the audit log.
+    public struct SigningKeys: Sendable {
+        /// How long a key signs, in seconds; at least two days.
+        public var lifetime: Int64 = 30 * 86_400
         /// The keys that encrypt the signing keys in the store: the first encrypts, all decrypt.
         public var encryptionKeys: [EncryptionKey] = []
 

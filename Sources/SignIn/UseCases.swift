@@ -4,22 +4,16 @@ package import Primitives
 package import StorageModel
 
 /// All use cases, over one store.
-///
-/// ```swift
-/// let useCases = UseCases(
-///     providers: providers, configuration: configuration, store: store, logger: logger)
-/// let outcome = try await useCases.signIn(request)
-/// ```
 package struct UseCases: Sendable {
     package let providers: Providers
+    /// For the use cases of features.
+    package let environment: Environment
     package let signIn: SignInWithCode
     package let registration: Registration
     package let nonceIssuer: NonceIssuer
     package let backchannelAuthentication: BackchannelAuthentication
     package let sessions: Sessions
     package let refresh: Refresh
-    package let authorizeTransaction: AuthorizeTransaction
-    package let redeemReceipt: RedeemReceipt
     package let signingKeys: SigningKeys
     package let readiness: Readiness
     package let redirectSignIn: RedirectSignIn
@@ -37,15 +31,14 @@ package struct UseCases: Sendable {
     /// - Parameters:
     ///   - readinessPatience: How long the store may take for its readiness.
     ///   - pause: Waits between two polls of a mobile operator.
-    ///   - capsules: Keeps capsules of failed sign-ins; nil makes none.
-    ///   - observer: Called at the end of every sign-in.
+    ///   - failures: Called with each failed operation. If there are none, no operation is recorded.
+    ///   - observers: Called at the end of every sign-in.
     ///   - verificationObserver: Called for every outcome of a verification of a phone number.
     package init(
         providers: Providers, configuration: SignInConfiguration, store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         readinessPatience: Duration = Readiness.patience,
-        pause: PollPauses = PollPauses(), capsules: CapsuleRecorder? = nil,
-        observer: @escaping SignInObserver = { _ in },
+        pause: PollPauses = PollPauses(), failures: [FailureObserver] = [], observers: [SignInObserver] = [],
         verificationObserver: @escaping PhoneVerificationObserver = { _ in }
     ) {
         self.providers = providers
@@ -53,7 +46,8 @@ package struct UseCases: Sendable {
         self.refusals = refusals
         let environment = Environment(
             providers: providers, pause: pause, clock: clock, random: random, logger: logger, refusals: refusals,
-            observer: observer, capsules: capsules)
+            observers: observers, failures: failures)
+        self.environment = environment
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         let sessions = Sessions(
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
@@ -85,11 +79,7 @@ package struct UseCases: Sendable {
             claimsVault: claimsVault, oneTimeStore: oneTimeStore)
         nonceIssuer = NonceIssuer(
             environment: environment, lifetime: configuration.lifetimes.issuedNonce, store: store)
-        signingKeys = SigningKeys(store: store, configuration: configuration.transactions, clock: clock, logger: logger)
-        authorizeTransaction = AuthorizeTransaction(
-            environment: environment, configuration: configuration.transactions, store: store, keys: signingKeys,
-            onceOnly: OnceOnly())
-        redeemReceipt = RedeemReceipt(environment: environment, keys: signingKeys, store: store)
+        signingKeys = SigningKeys(store: store, configuration: configuration.signingKeys, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
         resources = ProviderResources(
@@ -117,19 +107,35 @@ extension SignInConfiguration {
 }
 
 /// What the use cases share: the providers, the clock, the source of randomness, and the observers of outcomes.
-struct Environment: Sendable {
+///
+/// A class, because each use case has it: a copy of one retains one object.
+package final class Environment: Sendable {
     let providers: Providers
     /// Waits between two requests to a mobile operator.
     let pause: PollPauses
-    let clock: WallClock
-    let random: RandomSource
-    let logger: Logger
+    package let clock: WallClock
+    package let random: RandomSource
+    package let logger: Logger
     /// For callers without an API key: the log lines that anyone can cause.
     let refusals: LogSamplers
-    /// Is told the outcome of every sign-in.
-    let observer: SignInObserver
-    /// Keeps capsules of failures; nil if none are made.
-    let capsules: CapsuleRecorder?
+    /// Called at the end of every sign-in.
+    let observers: [SignInObserver]
+    /// Called with each failed operation.
+    let failures: [FailureObserver]
+
+    init(
+        providers: Providers, pause: PollPauses, clock: WallClock, random: RandomSource, logger: Logger,
+        refusals: LogSamplers, observers: [SignInObserver], failures: [FailureObserver]
+    ) {
+        self.providers = providers
+        self.pause = pause
+        self.clock = clock
+        self.random = random
+        self.logger = logger
+        self.refusals = refusals
+        self.observers = observers
+        self.failures = failures
+    }
 }
 
 /// One thing that this server does for its callers.
@@ -144,5 +150,5 @@ extension UseCase {
     var random: RandomSource { environment.random }
     var logger: Logger { environment.logger }
     var refusals: LogSamplers { environment.refusals }
-    var capsules: CapsuleRecorder? { environment.capsules }
+    var failures: [FailureObserver] { environment.failures }
 }

@@ -4,7 +4,7 @@ import Primitives
 
 /// The SHA-256 of a token or an API key: the only part of a secret that is stored.
 ///
-/// That of a session's tokens begins with their time of issue (``SessionTokenFormat``).
+/// The hash of a session's token begins with their time of issue (``SessionTokenFormat``).
 ///
 /// Four words instead of an array, so that a look-up allocates nothing.
 package struct TokenHash: Sendable {

@@ -1,4 +1,6 @@
 import ArgumentParser
+import CommandLineSupport
+import LatchkeyFeatures
 import LatchkeyService
 
 @main
@@ -10,19 +12,19 @@ struct LatchkeyCommand: AsyncParsableCommand {
             A client posts the authorization code that it received. Latchkey exchanges the code at the right carrier, \
             validates the ID token, stores the user and returns a session of its own.
 
-            New here? `latchkey demo` runs it together with simulated carriers.
+            New here? `latchkey-dev demo` runs it together with simulated carriers.
             """,
         version: LatchkeyVersion.description,
         subcommands: [
-            ServeCommand.self, DemoCommand.self, CheckConfigCommand.self, DoctorCommand.self, ConformanceCommand.self,
-            ClientMetadataCommand.self, ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self,
-            CapsuleCommand.self, ReplayCommand.self, UsersCommand.self, APIKeyCommand.self, VaultCommand.self,
-            MigrateCommand.self, BackupCommand.self, RestoreCommand.self, CopyCommand.self,
-        ])
+            ServeCommand.self, CheckConfigCommand.self, DoctorCommand.self, ClientMetadataCommand.self,
+            ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self, UsersCommand.self, APIKeyCommand.self,
+            VaultCommand.self, MigrateCommand.self, BackupCommand.self,
+            RestoreCommand.self, CopyCommand.self,
+        ] + FeatureList.standard.commands)
 
     static func main() async {
         // The dynamic linker has used as much as the rest of the start.
         ProcessMemory.releaseCode()
-        await main(nil)
+        await FeatureList.$ofProgram.withValue(.standard) { await main(nil) }
     }
 }

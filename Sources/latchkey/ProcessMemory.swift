@@ -1,9 +1,9 @@
 import CLatchkeySystem
 
-/// The memory of the process: the C library's heaps, and the pages of code. For commands that serve; a program that
-/// embeds Latchkey decides for itself.
+/// The memory of the process: the C library's heaps, and the pages of code. For the program of the server; a program
+/// that embeds Latchkey decides for itself.
 enum ProcessMemory {
-    /// By default each thread that allocates concurrently gets a heap of its own, and memory freed in one heap cannot
+    /// By default each thread that allocates concurrently gets its own heap, and memory freed in one heap cannot
     /// be used in another.
     private static let count: Int32 = 2
 
@@ -21,7 +21,7 @@ enum ProcessMemory {
 
     /// Does so every 20 ms for half a second, because each step of the start uses other code; then after pauses that
     /// double, because the first requests use code that no other does; and then every four seconds, because each kind
-    /// of request uses code of its own, until the task is cancelled.
+    /// of request uses its own code, until the task is cancelled.
     static func keepReleasingCode() async {
         var pauses = [Duration](repeating: .milliseconds(20), count: 25)[...]
         var pause = Duration.seconds(1)

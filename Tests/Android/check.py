@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles Clients/Android/Latchkey.kt, and signs in with it at a running demonstration; see scripts/android-client.
 
-    Tests/Android/check.py --latchkey .build/debug/latchkey
+    Tests/Android/check.py --latchkey-dev .build/debug/latchkey-dev
 """
 import argparse
 import html
@@ -62,12 +62,12 @@ def compiled(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--latchkey", required=True)
+    parser.add_argument("--latchkey-dev", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         jar = compiled(folder)
         print("android: Clients/Android/Latchkey.kt compiles", flush=True)
-        with demonstration(options.latchkey) as (base, carriers):
+        with demonstration(options.latchkey_dev) as (base, carriers):
             redirect_uri = base + "/sign-in"
             command = ["java", "-cp", f"{jar}:{JSON}", "com.example.signin.MainKt"]
             app = subprocess.Popen(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the README's picture, an animation of a sign-in at a running demonstration; see scripts/browser.
 
-    Tests/Browser/animation.py --latchkey .build/debug/latchkey --pictures FOLDER
+    Tests/Browser/animation.py --latchkey-dev .build/debug/latchkey-dev --pictures FOLDER
 
 It writes FOLDER/sign-in.gif. Before each click the button that will be clicked has the focus, so that a reader sees it.
 """
@@ -63,14 +63,14 @@ class Animation:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--latchkey", required=True)
+    parser.add_argument("--latchkey-dev", required=True)
     parser.add_argument("--pictures", required=True, type=pathlib.Path)
     arguments = parser.parse_args()
     arguments.pictures.mkdir(parents=True, exist_ok=True)
     driver = shutil.which("chromedriver")
     if not driver:
         raise SystemExit("browser: chromedriver is missing; run scripts/setup --browser")
-    with demonstration(arguments.latchkey) as demo, Browser(driver, free_port(), SIZE) as browser:
+    with demonstration(arguments.latchkey_dev) as demo, Browser(driver, free_port(), SIZE) as browser:
         animation = Animation(browser, arguments.pictures)
         animation.sign_in(demo.base)
         animation.save(arguments.pictures / "sign-in.gif")

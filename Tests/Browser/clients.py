@@ -2,7 +2,7 @@
 """Tests Public/latchkey.js in a real browser, in a page of Latchkey's own origin and of another one; see
 scripts/browser.
 
-Tests/Browser/clients.py --latchkey .build/debug/latchkey
+Tests/Browser/clients.py --latchkey-dev .build/debug/latchkey-dev
 """
 import argparse
 import contextlib
@@ -436,11 +436,11 @@ def check_document():
 
 
 @contextlib.contextmanager
-def stage(latchkey, driver, **environment):
+def stage(latchkey_dev, driver, **environment):
     with Origin().serving() as own, Origin().serving() as other:
         environment.update(
             LATCHKEY_PUBLIC_URL=own.url, LATCHKEY_ALLOWED_ORIGINS=other.url, LATCHKEY_ALLOW_LOOPBACK_HTTP="true")
-        with demonstration(latchkey, **environment) as (base, carriers):
+        with demonstration(latchkey_dev, **environment) as (base, carriers):
             own.latchkey = other.latchkey = own.url
             own.operators = other.operators = carriers
             own.upstream = base
@@ -455,7 +455,7 @@ def stage(latchkey, driver, **environment):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--latchkey", required=True)
+    parser.add_argument("--latchkey-dev", required=True)
     parser.add_argument("--only", default="", help="run only the steps with this in their name")
     options = parser.parse_args()
     check_types()
@@ -472,7 +472,7 @@ def main():
             step(stage)
         print(f"browser: latchkey.js: {name}: ok", flush=True)
 
-    with stage(options.latchkey, driver) as opened:
+    with stage(options.latchkey_dev, driver) as opened:
         for kind in ("own", "other"):
             for name in ("redirect", "failure", "foreign_outcome", "popup", "no_popup", "sign_out", "refresh",
                          "other_places", "number", "number_by_sim", "number_falls_back", "verification"):
@@ -484,7 +484,7 @@ def main():
         walk(opened, "tokens in a storage", lambda on: on.stored())
         # The last one, because it erases the user of the others.
         walk(opened, "linking", lambda on: on.linking(on.own))
-    with stage(options.latchkey, driver, LATCHKEY_REGISTRATION="required") as opened:
+    with stage(options.latchkey_dev, driver, LATCHKEY_REGISTRATION="required") as opened:
         for kind in ("own", "other"):
             walk(opened, f"{kind} origin: registration", lambda on: on.registration(getattr(on, kind)))
             walk(opened, f"{kind} origin: registration by number",

@@ -3,7 +3,8 @@
 in light and dark mode; and the
 sign-in without scripts. See scripts/browser.
 
-    Tests/Browser/console.py --latchkey .build/debug/latchkey --pictures .build/screenshots [--only desktop-light]
+    Tests/Browser/console.py --latchkey .build/debug/latchkey --latchkey-dev .build/debug/latchkey-dev \
+        --pictures .build/screenshots [--only desktop-light]
 
 After every step the browser's console must be empty, and every page must pass checks.py.
 """
@@ -887,7 +888,7 @@ def failures(look, options, driver):
     for steps, environment in ((STEPS, {}), (STEPS_OF_REGISTRATION, {"LATCHKEY_REGISTRATION": "required"})):
         for step in (step for step in steps if options.only in f"{look} {step}"):
             # Each step has its own users and a fresh browser.
-            with demonstration(options.latchkey, **environment) as demo, \
+            with demonstration(options.latchkey_dev, **environment) as demo, \
                     Browser(driver, free_port(), LOOKS[look][0], LOOKS[look][1]) as browser:
                 console = Console(browser, demo, options.pictures, look, options.latchkey)
                 console.number = 100 * (STEPS + STEPS_OF_REGISTRATION).index(step)
@@ -905,12 +906,13 @@ def failures(look, options, driver):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--latchkey", required=True)
+    parser.add_argument("--latchkey-dev", required=True)
     parser.add_argument("--pictures", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="", help="run only the looks and steps with this in their name")
-    parser.add_argument("--short", action="store_true", help="in two looks, which have both sizes and both modes")
+    parser.add_argument("--short", action="store_true", help="in one look")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many looks run at once")
     options = parser.parse_args()
-    chosen = ["phone-dark", "desktop-light"] if options.short else list(LOOKS)
+    chosen = ["phone-dark"] if options.short else list(LOOKS)
     if not any(options.only in f"{look} {step}" for look in chosen for step in STEPS + STEPS_OF_REGISTRATION):
         raise SystemExit(f"browser: no look and step have “{options.only}” in their name")
     check_images()

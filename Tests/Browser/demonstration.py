@@ -1,4 +1,4 @@
-"""A running `latchkey demo`, for all tests in Python."""
+"""A running `latchkey-dev demo`, for all tests in Python."""
 import collections
 import contextlib
 import json
@@ -30,13 +30,13 @@ def free_port():
 
 
 @contextlib.contextmanager
-def demonstration(latchkey, **environment):
-    """A running `latchkey demo`: the base URLs of the server and of its carriers."""
+def demonstration(latchkey_dev, **environment):
+    """A running `latchkey-dev demo`: the base URLs of the server and of its carriers."""
     port, carriers = free_port(), free_port()
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
             [
-                latchkey,
+                latchkey_dev,
                 "demo",
                 "--port",
                 str(port),

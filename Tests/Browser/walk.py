@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the redirect sign-ins of a running demonstration in a real browser; see scripts/browser.
 
-    Tests/Browser/walk.py --latchkey .build/debug/latchkey --pictures FOLDER
+    Tests/Browser/walk.py --latchkey-dev .build/debug/latchkey-dev --pictures FOLDER
 """
 import argparse
 import json
@@ -196,7 +196,7 @@ class Walk:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--latchkey", required=True)
+    parser.add_argument("--latchkey-dev", required=True)
     parser.add_argument("--pictures", type=pathlib.Path, required=True)
     options = parser.parse_args()
     options.pictures.mkdir(parents=True, exist_ok=True)
@@ -205,14 +205,14 @@ def main():
         raise SystemExit("browser: chromedriver is missing; run scripts/setup --browser")
     looks = {"desktop": ((1100, 800), False), "phone-dark": ((390, 844), True)}
     for look, (size, dark) in looks.items():
-        with demonstration(options.latchkey) as (base, _), Browser(driver, free_port(), size, dark) as browser:
+        with demonstration(options.latchkey_dev) as (base, _), Browser(driver, free_port(), size, dark) as browser:
             walk = Walk(browser, base, options.pictures, look)
             for step in (
                 walk.web, walk.denied, walk.secondary_device, walk.popup, walk.form_post, walk.trouble, walk.api
             ):
                 step()
                 print(f"browser: {look}: {step.__name__}: ok", flush=True)
-    with demonstration(options.latchkey, LATCHKEY_REGISTRATION="required") as (base, _), \
+    with demonstration(options.latchkey_dev, LATCHKEY_REGISTRATION="required") as (base, _), \
             Browser(driver, free_port()) as browser:
         Walk(browser, base, options.pictures, "registration").registration()
         print("browser: registration: ok", flush=True)

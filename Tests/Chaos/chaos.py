@@ -29,7 +29,7 @@ from programs import KEY, Line, descriptors, memory  # noqa: E402
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--latchkey", required=True)
-parser.add_argument("--simulator", required=True)
+parser.add_argument("--latchkey-dev", required=True)
 parser.add_argument("--disk", required=True, help="the library made of disk.c")
 parser.add_argument("--seconds", type=int, default=3600, help="half of them for each kind of database")
 parser.add_argument("--databases", nargs="+", choices=["sqlite", "postgres"], default=["sqlite", "postgres"])
@@ -455,7 +455,7 @@ async def judge(server):
 def try_database(kind):
     with tempfile.TemporaryDirectory() as folder:
         programs.certificate(folder)
-        simulator, carriers = programs.start_simulator(options.simulator, folder)
+        simulator, carriers = programs.start_simulator(options.latchkey_dev, folder)
         server = database = None
         try:
             database = {"sqlite": SQLite, "postgres": Postgres}[kind](folder)

@@ -30,7 +30,7 @@ from wire import Wire  # noqa: E402
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--latchkey", required=True)
-parser.add_argument("--simulator", required=True)
+parser.add_argument("--latchkey-dev", required=True)
 parser.add_argument("--seconds", type=float, default=10, help="how long each fault of a connection lasts")
 parser.add_argument("--only", help="the faults whose name contains this")
 options = parser.parse_args()
@@ -69,7 +69,7 @@ def certificate(folder):
 def start_carriers(folder):
     """Simulated carriers behind HTTPS."""
     simulator, _ = programs.start(
-        [options.simulator, "--port", str(SIMULATOR), "--base-url", f"https://{HOST}", "--client",
+        [options.latchkey_dev, "carrier", "--port", str(SIMULATOR), "--base-url", f"https://{HOST}", "--client",
          f"{CLIENT}:{SECRET}:{REDIRECT}"], f"{folder}/simulator.log", r"discovery +(\S+).*a code")
     pathlib.Path(f"{folder}/nginx.conf").write_text(
         f"""

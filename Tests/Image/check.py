@@ -19,7 +19,7 @@ import peers
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--binary", required=True)
-parser.add_argument("--simulator", required=True)
+parser.add_argument("--latchkey-dev", required=True)
 parser.add_argument("--work", default=".build/image")
 options = parser.parse_args()
 work = os.path.abspath(options.work)
@@ -373,7 +373,7 @@ def examine(stage, root, directory):
     root.mount()
     examine_words(stage, root)
     key = "key-of-the-check-0123456789"
-    with peers.Peers(work, options.simulator) as carriers:
+    with peers.Peers(work, options.latchkey_dev) as carriers:
         port = peers.free_port()
         settings = {
             "LATCHKEY_HTTP_PORT": str(port), "LATCHKEY_PUBLIC_URL": f"http://127.0.0.1:{port}",

@@ -20,10 +20,10 @@ BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 class Peers:
     """Listens on loopback addresses. `plain` and `secure` are URLs of discovery, `database` one of PostgreSQL."""
 
-    def __init__(self, work, simulator):
+    def __init__(self, work, latchkey_dev):
         self.folder = tempfile.mkdtemp(dir=work)
         os.chmod(self.folder, 0o755)
-        self.processes, self.postgres, self.simulator = [], None, simulator
+        self.processes, self.postgres, self.latchkey_dev = [], None, latchkey_dev
 
     def __enter__(self):
         folder, port = self.folder, free_port()
@@ -43,7 +43,7 @@ class Peers:
         """The URL of discovery, and the URL on this machine for codes."""
         port = free_port()
         process = subprocess.Popen(
-            [self.simulator, "--port", str(port), "--client", f"{CLIENT}:{SECRET}:{REDIRECT}", *more],
+            [self.latchkey_dev, "carrier", "--port", str(port), "--client", f"{CLIENT}:{SECRET}:{REDIRECT}", *more],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.processes.append(process)
         discovery = ""

@@ -1,4 +1,9 @@
 import LatchkeyConfiguration
+import LatchkeyFeatures
+import LatchkeyService
+
+/// All settings, as the documents list them.
+let settings = FeatureList.standard.settings
 
 /// The settings that serving requires.
 let needed = [
@@ -9,7 +14,7 @@ let needed = [
 
 /// Files in memory.
 func files(_ texts: [String: String], readableByAll: Bool = false) -> FileReader {
-    FileReader { (path, limit) throws(FileReader.Failure) in
+    FileReader { (path, limit) throws(FileReader.ReadError) in
         guard let text = texts[path] else { throw .notFound }
         guard text.utf8.count <= limit else { throw .tooLarge }
         return FileReader.Contents(bytes: Array(text.utf8), isReadableByAll: readableByAll)
@@ -22,7 +27,7 @@ func load(
     readableByAll: Bool = false, purpose: ConfigurationLoader.Purpose = .serve
 ) throws(ConfigurationErrors) -> LoadedConfiguration {
     let all = others.merging(["test.yaml": text]) { $1 }
-    let loader = ConfigurationLoader(files: files(all, readableByAll: readableByAll))
+    let loader = ConfigurationLoader(settings, files: files(all, readableByAll: readableByAll))
     return try loader.load(file: "test.yaml", environment: environment, purpose: purpose)
 }
 

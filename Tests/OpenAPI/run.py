@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests a running demonstration against its OpenAPI document; see scripts/openapi.
 
-    Tests/OpenAPI/run.py --latchkey .build/debug/latchkey [--examples 8] [--seed 1]
+    Tests/OpenAPI/run.py --latchkey-dev .build/debug/latchkey-dev [--examples 8] [--seed 1]
 
 First openapi-spec-validator validates the document. Then openapi-python-client generates a client from it, which must
 import and sign in (client.py). Then schemathesis calls every operation with generated input:
@@ -75,14 +75,14 @@ def fuzz(base, title, options, environment, arguments):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--latchkey", required=True)
+    parser.add_argument("--latchkey-dev", required=True)
     parser.add_argument(
         "--examples", type=int, default=8, help="generated calls of an operation, and as many malformed ones"
     )
     parser.add_argument("--seed", type=int, default=1, help="another seed generates other examples")
     arguments = parser.parse_args()
     with (
-        demonstration(arguments.latchkey, LATCHKEY_RATE_LIMITS="off") as (base, carriers),
+        demonstration(arguments.latchkey_dev, LATCHKEY_RATE_LIMITS="off") as (base, carriers),
         tempfile.TemporaryDirectory() as folder,
     ):
         document = validate(base, folder)

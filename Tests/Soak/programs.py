@@ -48,10 +48,11 @@ def start(words, log, pattern, **environment):
     raise SystemExit(f"{words[0]} did not start:\n{pathlib.Path(log).read_text()[-2000:]}")
 
 
-def start_simulator(program, folder):
+def start_simulator(latchkey_dev, folder):
     """Returns the simulated carriers' process and the URL of their discovery."""
     simulator, (carriers,) = start(
-        [program, "--client", f"{CLIENT}:{SECRET}:{REDIRECT}"], f"{folder}/simulator.log", r"discovery +(\S+).*a code")
+        [latchkey_dev, "carrier", "--client", f"{CLIENT}:{SECRET}:{REDIRECT}"], f"{folder}/simulator.log",
+        r"discovery +(\S+).*a code")
     return simulator, carriers
 
 

@@ -22,7 +22,7 @@ from programs import KEY, Line, descriptors, memory
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--latchkey", required=True)
-parser.add_argument("--simulator", required=True)
+parser.add_argument("--latchkey-dev", required=True)
 parser.add_argument("--seconds", type=int, default=300, help="maximum duration")
 parser.add_argument("--sign-ins", type=int, help="maximum number; default: 120 per second")
 parser.add_argument("--workers", type=int, default=24)
@@ -182,7 +182,7 @@ def main():
     good = False
     with tempfile.TemporaryDirectory() as folder:
         programs.certificate(folder)
-        simulator, carriers = programs.start_simulator(options.simulator, folder)
+        simulator, carriers = programs.start_simulator(options.latchkey_dev, folder)
         server = None
         try:
             server, ports = programs.start_server(

@@ -2,7 +2,7 @@
 """Renews, introspects and revokes sessions of a demonstration with OAuth libraries from other projects (oauthlib and \
 Authlib, from PyPI); see scripts/third-party.
 
-    Tests/ThirdParty/oauth_clients.py --latchkey .build/debug/latchkey
+    Tests/ThirdParty/oauth_clients.py --latchkey-dev .build/debug/latchkey-dev
 """
 import argparse
 import json
@@ -123,8 +123,8 @@ def problem_details(latchkey):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("--latchkey", required=True)
-    path = pathlib.Path(options.parse_args().latchkey).resolve()
+    options.add_argument("--latchkey-dev", required=True)
+    path = pathlib.Path(options.parse_args().latchkey_dev).resolve()
     # Both refuse plain http otherwise; the demonstration is on loopback.
     os.environ.update(OAUTHLIB_INSECURE_TRANSPORT="1", AUTHLIB_INSECURE_TRANSPORT="1")
     with demonstration(str(path)) as latchkey:

@@ -26,7 +26,6 @@ extension CarrierSimulator {
         withState { state in
             state.serverInitiatedRequests.keys { $0.mccmnc == mccmnc }
                 + state.polledRequests.keys { $0.mccmnc == mccmnc }
-                + state.operators.backchannelRequests.keys { $0.mccmnc == mccmnc }
         }
     }
 
@@ -34,20 +33,18 @@ extension CarrierSimulator {
     /// endpoint; a provider in the mode ping posts there that there is one.
     /// - Parameter id: The `auth_req_id`.
     /// - Returns: The status of each response of the relying party; none for requests in the mode poll.
-    /// - Throws: ``Refusal`` for an unknown id; ``NotificationError`` if the endpoint does not respond.
+    /// - Throws: ``OAuthError`` for an unknown id; ``NotificationError`` if the endpoint does not respond.
     @discardableResult
     public func complete(_ id: String, _ decision: Decision) async throws -> [Int] {
         if let request = withState({ $0.serverInitiatedRequests[id] }) { return try await complete(request, decision) }
-        if let request = withState({ $0.polledRequests[id] }) { return try await complete(id, request, decision) }
-        guard withState({ $0.operators.backchannelRequests[id] }) != nil
-        else { throw Refusal("not_found", "There is no such request.", status: .notFound) }
-        withState { $0.operators.backchannelRequests.update(id) { $0.decide(decision) } }
-        return []
+        guard let request = withState({ $0.polledRequests[id] })
+        else { throw OAuthError("not_found", "There is no such request.", status: .notFound) }
+        return try await complete(id, request, decision)
     }
 
     private func complete(_ request: ServerInitiatedRequest, _ decision: Decision) async throws -> [Int] {
         guard let site = withState({ $0.site(request.mccmnc) }), let user = site.carrier.user(request.userID)
-        else { throw Refusal("not_found", "There is no such request.", status: .notFound) }
+        else { throw OAuthError("not_found", "There is no such request.", status: .notFound) }
         var members: JSONMembers = ["auth_req_id": .string(request.id)]
         members["state"] = .string(request.state)
         switch decision {
@@ -63,11 +60,13 @@ extension CarrierSimulator {
 
     /// The result is there before the ping is, because the client may ask for it at once (CIBA Core section 10.2).
     private func complete(
-        _ id: String, _ request: PolledRequest<PolledGrant>, _ decision: Decision
+        _ id: String, _ request: PolledRequest, _ decision: Decision
     ) async throws -> [Int] {
         guard let site = withState({ $0.site(request.mccmnc) }) else { return [] }
-        withState { $0.polledRequests.update(id) { $0.decide(decision) } }
-        guard let notification = request.granted.notification, !site.has(.notificationLost) else { return [] }
+        withState { $0.polledRequests.update(id) { $0.decision = decision } }
+        guard case .byProvider(let granted) = request.granted, let notification = granted.notification,
+            !site.has(.notificationLost)
+        else { return [] }
         var members: JSONMembers = ["auth_req_id": .string(id)]
         if site.has(.notificationWithTokens) {
             members["id_token"] = "e30.e30.e30"
@@ -124,9 +123,7 @@ extension CarrierSimulator {
     }
 
     /// Exactly one hint names a user of the provider.
-    func user(
-        hintedBy parameters: Parameters, at site: CarrierSite, client: Client
-    ) throws(Refusal) -> User {
+    func user(hintedBy parameters: Parameters, at site: CarrierSite, client: Client) throws(OAuthError) -> User {
         let given = Self.hints.filter(parameters.has)
         guard given.count == 1, let name = given.first, let hint = parameters[name]
         else { throw .invalidRequest("There must be exactly one hint.") }
@@ -136,7 +133,7 @@ extension CarrierSimulator {
         case "login_hint_token":
             let known = withState { $0.loginHints[hint] }
             guard let known, known.mccmnc == site.mccmnc
-            else { throw Refusal("expired_login_hint_token", "The login_hint_token is unknown or has expired.") }
+            else { throw OAuthError("expired_login_hint_token", "The login_hint_token is unknown or has expired.") }
             user = site.carrier.user(known.userID)
         default:
             // The provider knows the latest token that it issued.
@@ -147,7 +144,7 @@ extension CarrierSimulator {
                 token["sub"] == Subject.identifier(mccmnc: site.mccmnc, clientID: client.id, userID: user.id)
             }
         }
-        guard let user else { throw Refusal("unknown_user_id", "The hint names no user.") }
+        guard let user else { throw OAuthError("unknown_user_id", "The hint names no user.") }
         return user
     }
 }
@@ -162,31 +159,26 @@ extension CarrierSimulator.Carrier {
 
 /// The decision of a user who is asked on their phone, at a carrier, an operator or a provider.
 struct BackchannelControls: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     let simulator: CarrierSimulator
 
     /// Adds the routes below the endpoint of a request: `POST …/{auth_req_id}/approve` and `…/deny`.
     func add(below endpoint: String, to router: inout Router) {
-        router.post(endpoint + "/{auth_req_id}/approve", CarrierSimulator.shared(approve))
-        router.post(endpoint + "/{auth_req_id}/deny", CarrierSimulator.shared(deny))
+        router.post(
+            endpoint + "/{auth_req_id}/approve", CarrierSimulator.shared { try await decide($0) { _ in .approved } })
+        // With the error code in `error`.
+        router.post(
+            endpoint + "/{auth_req_id}/deny",
+            CarrierSimulator.shared { try await decide($0) { .failed($0["error"] ?? "access_denied") } })
     }
 
     /// The id `latest` names the latest request, because relying parties do not reveal the id.
-    private func approve(_ request: Request) async throws -> Response { try await decide(request) { _ in .approved } }
-
-    /// With the error code in `error`, by default `access_denied`.
-    private func deny(_ request: Request) async throws -> Response {
-        try await decide(request) { .failed($0["error"] ?? "access_denied") }
-    }
-
     private func decide(
         _ request: Request, _ decision: (Parameters) -> CarrierSimulator.Decision
     ) async throws -> Response {
         let known = simulator.backchannelAuthenticationRequests(at: try simulator.site(of: request).mccmnc)
         let named = request.parameters["auth_req_id"] ?? ""
         guard let id = named == "latest" ? known.last : known.first(where: { $0 == named })
-        else { throw Refusal("not_found", "There is no such request.", status: .notFound) }
+        else { throw OAuthError("not_found", "There is no such request.", status: .notFound) }
         let statuses = try await simulator.complete(id, decision(try Parameters(contentOf: request)))
         return .json(["notified": .array(statuses.map { .integer(Int64($0)) })])
     }

@@ -1,22 +1,18 @@
 import Primitives
 
-/// Signed authentication requests (CIBA Core section 7.1.1; CAMARA Security and Interoperability Profile, Signed
-/// Authentication Requests).
+/// Signed requests (CIBA Core section 7.1.1; CAMARA Security and Interoperability Profile).
 extension Parameters {
     /// The parameters that must be outside the request object, too.
     private static let outside = ["scope", "response_type", "client_id", "redirect_uri"]
 
     /// The parameters of an authentication request: those of its request object, if it has one. Outside of it only the
     /// mandatory ones count, with the same values.
-    /// - Parameters:
-    ///   - endpoint: That receives the request.
-    ///   - repeated: The parameters that must be outside, too.
-    ///   - needsStart: Whether the request object must have `nbf`.
+    /// - Parameter needsStart: Whether the request object must have `nbf`.
     /// - Throws: `invalid_request_object`; `invalid_request` if the operator requires an object and there is none.
     func openedByProfile(
         at site: CarrierSite, endpoint: String, client: CarrierSimulator.Client, repeated: [String] = outside,
         needsStart: Bool = false, now: Timestamp
-    ) throws(CarrierSimulator.Refusal) -> Parameters {
+    ) throws(OAuthError) -> Parameters {
         guard has("request") else {
             guard !site.has(.requestObjectRequired)
             else { throw .invalidRequest("Authentication requests must be signed.") }
@@ -49,7 +45,7 @@ extension Parameters {
     /// The same at an OpenID provider: nothing but the client's authentication may be outside the request object.
     func openedAuthenticationRequest(
         at site: CarrierSite, client: CarrierSimulator.Client, now: Timestamp
-    ) throws(CarrierSimulator.Refusal) -> Parameters {
+    ) throws(OAuthError) -> Parameters {
         let beside = ClientAuthenticator.credentials.union(["request", "client_id"])
         guard !has("request") || items.allSatisfy({ beside.contains($0.name) })
         else { throw .invalidRequest("There is a parameter beside the request object.") }

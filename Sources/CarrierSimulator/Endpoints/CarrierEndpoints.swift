@@ -5,7 +5,7 @@ import Primitives
 /// The endpoints of one carrier that a relying party requests directly, and what they share.
 extension CarrierSimulator {
     /// Serves an endpoint of the carrier that the path names: logs the request, applies the endpoint's faults and the
-    /// edits of a test. A ``Refusal`` becomes its JSON response.
+    /// edits of a test. A ``OAuthError`` becomes its JSON response.
     /// - Parameters:
     ///   - faults: What the names of the endpoint's faults begin with.
     ///   - content: The form or JSON object of the request, if the endpoint reads it.
@@ -22,14 +22,13 @@ extension CarrierSimulator {
         }
         do {
             return site.edited(try await respond(site), at: endpoint)
-        } catch let refusal as Refusal {
+        } catch let refusal as OAuthError {
             note(refusal, of: endpoint, at: site)
             return site.edited(refusal.response, at: endpoint)
         }
     }
 
-    /// Adds a refusal to the log.
-    func note(_ refusal: Refusal, of endpoint: RequestLog.Endpoint, at site: CarrierSite) {
+    func note(_ refusal: OAuthError, of endpoint: RequestLog.Endpoint, at site: CarrierSite) {
         withState { $0.log.add(refusal, of: endpoint, at: site.mccmnc) }
     }
 
@@ -53,7 +52,7 @@ extension CarrierSimulator {
     /// `GET {issuer}/userinfo` (OpenID Connect Core section 5.3) with `Authorization: Bearer` or `DPoP`.
     func respondWithUserInfo(_ request: Request) async throws -> Response {
         try await serve(.userInfo, request, faults: "userinfo-") { site in
-            if site.has(.userInfo401) { throw Refusal.invalidToken }
+            if site.has(.userInfo401) { throw OAuthError.invalidToken }
             let key = site.has(.userInfoSigned) ? try await CarrierKeys(site: site, pool: keyPool).signing() : nil
             return try withGrant(of: request, site: site) { grant in
                 let claims = site.edited(UserInfo(grant: grant, site: site).claims, at: .userInfo)
@@ -62,8 +61,7 @@ extension CarrierSimulator {
         }
     }
 
-    /// A userinfo response (OpenID Connect Core section 5.3.2): plain JSON, or a JWT that is signed, with `iss` and
-    /// `aud`, or encrypted for the client, or both.
+    /// A userinfo response (OpenID Connect Core section 5.3.2): JSON, or a JWT that is signed or encrypted or both.
     private func userInfo(
         _ claims: JSONMembers, of grant: Grant, at site: CarrierSite, signedBy key: SigningKey?
     ) throws -> Response {
@@ -71,9 +69,8 @@ extension CarrierSimulator {
         draft?.claims["iss"] = .string(site.issuer)
         draft?.claims["aud"] = .string(grant.terms.clientID)
         let signed = try draft?.serialized()
-        guard let encryption = clients[grant.terms.clientID]?.userInfoEncryption else {
-            return signed.map { Response(status: .ok, contentType: "application/jwt", text: $0) } ?? .json(claims)
-        }
+        guard let encryption = clients[grant.terms.clientID]?.userInfoEncryption
+        else { return signed.map { Response(status: .ok, contentType: "application/jwt", text: $0) } ?? .json(claims) }
         let text = signed ?? String(decoding: claims.serialized, as: UTF8.self)
         return Response(
             status: .ok, contentType: "application/jwt",
@@ -83,11 +80,10 @@ extension CarrierSimulator {
     /// A provider's resource in the form of Zoom's `GET /v2/users/me/token?type=zak`: a credential of the user.
     func respondWithResource(_ request: Request) async throws -> Response {
         try await serve(.resource, request, faults: "resource-") { site in
-            if site.has(.resource401) { throw Refusal.invalidToken }
+            if site.has(.resource401) { throw OAuthError.invalidToken }
             return try withGrant(of: request, site: site) { grant in
-                guard Parameters(queryOf: request)["type"] == "zak" else {
-                    throw Refusal.invalidRequest("The type must be zak.")
-                }
+                guard Parameters(queryOf: request)["type"] == "zak"
+                else { throw OAuthError.invalidRequest("The type must be zak.") }
                 var members: JSONMembers = ["token": .string("zak-of-\(grant.user.id)")]
                 if site.has(.resourceHuge) { members["padding"] = .string(String(repeating: "p", count: 2 << 20)) }
                 var response = Response.json(members)
@@ -104,42 +100,31 @@ extension CarrierSimulator {
         of request: Request, site: CarrierSite, _ respond: (Grant) throws -> Response
     ) throws -> Response {
         guard !Parameters(queryOf: request).has("access_token")
-        else { throw Refusal.invalidRequest("An access token must not be in the query.") }
+        else { throw OAuthError.invalidRequest("An access token must not be in the query.") }
         let words = request.headers[.authorization]?.split(separator: " ") ?? []
         guard words.count == 2, let token = withState({ $0.accessTokens[String(words[1])] }),
             token.grant.mccmnc == site.mccmnc, !token.isRevoked, clock.now() < token.expiresAt,
             words[0].lowercased() == (token.keyThumbprint == nil ? "bearer" : "dpop")
-        else { throw Refusal.invalidToken }
+        else { throw OAuthError.invalidToken }
         // RFC 8705 section 3.
         guard token.certificate == nil || token.certificate == request.clientCertificate?.fingerprint
-        else { throw Refusal.invalidToken }
+        else { throw OAuthError.invalidToken }
         guard let bound = token.keyThumbprint else { return try respond(token.grant) }
         let verifier = DPoPVerifier(simulator: self, site: site, server: .resource)
         let thumbprint = try verifier.thumbprint(
             of: request, to: site.base + request.path, accessToken: String(words[1]))
-        guard thumbprint == bound else { throw Refusal.invalidToken }
+        guard thumbprint == bound else { throw OAuthError.invalidToken }
         return verifier.giving(nonceWith: try respond(token.grant), hasProof: true)
     }
-}
 
-/// What endpoints share that take the form of an authenticated client.
-extension CarrierSimulator {
-    /// Serves such an endpoint, as ``serve(_:_:faults:content:_:)``.
-    /// - Throws: `invalid_request` as a response, if the content is no form.
+    /// As ``serve(_:_:faults:content:_:)``, an endpoint that takes a form.
     func serveForm(
         _ endpoint: RequestLog.Endpoint, _ request: Request, faults prefix: String,
         _ respond: (CarrierSite, Parameters) async throws -> Response
     ) async throws -> Response {
-        let form = Result { () throws(Refusal) in try TokenEndpoint.form(of: request) }
+        let form = Result { () throws(OAuthError) in try TokenEndpoint.form(of: request) }
         return try await serve(endpoint, request, faults: prefix, content: try? form.get()) { site in
             try await respond(site, try form.get())
         }
-    }
-}
-
-extension Parameters {
-    /// - Throws: `invalid_request` if a name occurs more than once (RFC 6749 section 3.1).
-    func requireUniqueNames() throws(CarrierSimulator.Refusal) {
-        guard !hasRepeatedName else { throw .invalidRequest("A parameter occurs more than once.") }
     }
 }

@@ -4,8 +4,6 @@ import Primitives
 
 /// What tests and people control while the simulator runs.
 struct ControlEndpoints: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     let simulator: CarrierSimulator
 
     /// `GET {issuer}/faults`: all faults, and those that are on.
@@ -28,12 +26,12 @@ struct ControlEndpoints: Sendable {
         var faults: Set<CarrierSimulator.Fault> = []
         for name in (parameters["faults"] ?? "").split(whereSeparator: { $0 == "," || $0 == " " }) {
             guard let fault = CarrierSimulator.Fault(named: String(name))
-            else { throw Refusal.invalidRequest("A fault is unknown. GET this address for the names.") }
+            else { throw OAuthError.invalidRequest("A fault is unknown. GET this address for the names.") }
             faults.insert(fault)
         }
         let delay = parameters["delay_seconds"].map { Int($0) ?? -1 }
         guard delay.map((0...3600).contains) ?? true
-        else { throw Refusal.invalidRequest("The delay_seconds must be a whole number from 0 to 3600.") }
+        else { throw OAuthError.invalidRequest("The delay_seconds must be a whole number from 0 to 3600.") }
         simulator.update(site.mccmnc) { carrier in
             carrier.faults = faults
             if let delay { carrier.delay = .seconds(delay) }
@@ -54,10 +52,9 @@ struct ControlEndpoints: Sendable {
         let parameters = try Parameters(contentOf: request)
         guard let from = parameters["from"], from != site.mccmnc,
             let former = simulator.withState({ $0.site(from) })
-        else { throw Refusal.invalidRequest("The from must be the mccmnc of another of this simulator's carriers.") }
-        guard let user = site.carrier.user(parameters["user"]), former.carrier.user(user.id) != nil else {
-            throw Refusal.invalidRequest("The user must be one of both carriers.")
-        }
+        else { throw OAuthError.invalidRequest("The from must be the mccmnc of another of this simulator's carriers.") }
+        guard let user = site.carrier.user(parameters["user"]), former.carrier.user(user.id) != nil
+        else { throw OAuthError.invalidRequest("The user must be one of both carriers.") }
         simulator.port(user: user.id, from: from, to: site.mccmnc)
         return .json(["user": .string(user.id), "from": .string(from), "to": .string(site.mccmnc)])
     }

@@ -4,8 +4,6 @@ import Primitives
 
 /// Returns the OpenID configuration of a network's carrier, as ZenKey's discovery issuer does.
 struct DiscoveryEndpoint: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     let simulator: CarrierSimulator
 
     /// `GET /.well-known/openid_configuration?client_id&mccmnc`.
@@ -16,20 +14,18 @@ struct DiscoveryEndpoint: Sendable {
         let response: Response
         do {
             response = try await self.response(to: parameters, site)
-        } catch let refusal as Refusal {
+        } catch let refusal as OAuthError {
             response = refusal.response
         }
         return site?.edited(response, at: .discovery) ?? response
     }
 
     private func response(to parameters: Parameters, _ site: CarrierSite?) async throws -> Response {
-        guard let clientID = parameters["client_id"], simulator.clients[clientID] != nil else {
-            throw Refusal("unauthorized_client", "The client_id is missing or unknown.", status: .unauthorized)
-        }
+        guard let clientID = parameters["client_id"], simulator.clients[clientID] != nil
+        else { throw OAuthError("unauthorized_client", "The client_id is missing or unknown.", status: .unauthorized) }
         guard let mccmnc = parameters["mccmnc"], parameters["prompt"] != "true" else { return userUnsupported(.ok) }
-        guard (5...6).contains(mccmnc.utf8.count), mccmnc.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            throw Refusal.invalidRequest("The mccmnc is not 5 or 6 digits.")
-        }
+        guard (5...6).contains(mccmnc.utf8.count), mccmnc.utf8.allSatisfy(\.isASCIIDigit)
+        else { throw OAuthError.invalidRequest("The mccmnc is not 5 or 6 digits.") }
         guard let site else { return userUnsupported(.notFound) }
         return try await configuration(of: site, edits: site.carrier.tampering.brokerMetadata)
     }
@@ -38,9 +34,8 @@ struct DiscoveryEndpoint: Sendable {
     func respondWithConfiguration(to request: Request) async throws -> Response {
         let site = try simulator.site(of: request)
         simulator.note(.configuration, request, mccmnc: site.mccmnc)
-        guard site.carrier.hasIDTokens else {
-            throw HTTPError(.notFound, code: "not_found", message: "The provider has no OpenID configuration.")
-        }
+        guard site.carrier.hasIDTokens
+        else { throw HTTPError(.notFound, code: "not_found", message: "The provider has no OpenID configuration.") }
         return site.edited(try await configuration(of: site), at: .configuration)
     }
 
@@ -52,7 +47,7 @@ struct DiscoveryEndpoint: Sendable {
         }
         if site.has(.discoveryErrorRedirectURI) { return userUnsupported(.ok) }
         if site.has(.discoveryErrorDescription) {
-            throw Refusal("temporarily_unavailable", "The carrier is temporarily unavailable.", status: .ok)
+            throw OAuthError("temporarily_unavailable", "The carrier is temporarily unavailable.", status: .ok)
         }
         // The live service allows ten days.
         var document = site.edited(ProviderMetadata.document(of: site), at: .discovery)

@@ -4,38 +4,35 @@ import HTTPTypes
 /// The page where a user chooses their carrier, and what follows the choice: `/ui/discovery-ui` returns to the relying
 /// party; `/v1/auth`, ZenKey's optimized discovery, goes on to the carrier.
 struct DiscoveryUIEndpoint: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     let simulator: CarrierSimulator
 
     /// `GET /ui/discovery-ui?client_id&redirect_uri&state`.
-    func show(_ request: Request) throws(Refusal) -> Response {
+    func show(_ request: Request) throws(OAuthError) -> Response {
         try page(for: request, .discoveryUI, action: "/ui/discovery-ui", codesPath: PhoneCodeEndpoint.path)
     }
 
     /// `GET /v1/auth` with an authorization request. The live service finds the carrier by the browser's network; the
     /// simulator asks the user.
-    func showOptimized(_ request: Request) throws(Refusal) -> Response {
+    func showOptimized(_ request: Request) throws(OAuthError) -> Response {
         try page(for: request, .optimizedDiscovery, action: "/v1/auth")
     }
 
     /// `POST /ui/discovery-ui`: returns to the relying party with `mccmnc` and `state`. The device has the user's SIM.
-    func choose(_ request: Request) throws(Refusal) -> Response {
+    func choose(_ request: Request) throws(OAuthError) -> Response {
         let (parameters, redirectURI, site) = try choice(request)
-        return .redirect(
-            to: FormCoding.url(redirectURI, adding: [("mccmnc", site.mccmnc), ("state", parameters["state"])]))
+        return .redirect(to: redirectURI.adding([("mccmnc", site.mccmnc), ("state", parameters["state"])]))
     }
 
     /// `POST /v1/auth`: goes to the carrier's authorization endpoint with the whole request.
-    func chooseOptimized(_ request: Request) throws(Refusal) -> Response {
+    func chooseOptimized(_ request: Request) throws(OAuthError) -> Response {
         let (parameters, _, site) = try choice(request)
         let items = parameters.items.filter { $0.name != "mccmnc" }.map { (name: $0.name, value: $0.value as String?) }
-        return .redirect(to: FormCoding.url(site.authorizationEndpoint, adding: items))
+        return .redirect(to: site.authorizationEndpoint.adding(items))
     }
 
     private func page(
         for request: Request, _ endpoint: CarrierSimulator.RequestLog.Endpoint, action: String, codesPath: String? = nil
-    ) throws(Refusal) -> Response {
+    ) throws(OAuthError) -> Response {
         simulator.note(endpoint, request, mccmnc: nil)
         let parameters = Parameters(queryOf: request)
         _ = try CarrierSimulator.Client.registered(parameters, in: simulator.clients)
@@ -44,20 +41,17 @@ struct DiscoveryUIEndpoint: Sendable {
                 carriers: simulator.carriers, parameters: parameters, action: action, codesPath: codesPath))
     }
 
-    private func choice(_ request: Request) throws(Refusal) -> (Parameters, redirectURI: String, CarrierSite) {
+    private func choice(_ request: Request) throws(OAuthError) -> (Parameters, redirectURI: String, CarrierSite) {
         let parameters = try Parameters(contentOf: request)
         let redirectURI = try CarrierSimulator.Client.registered(parameters, in: simulator.clients).redirectURI
         guard let site = parameters["mccmnc"].flatMap({ simulator.carrierSite($0) })
-        else { throw Refusal.invalidRequest("Choose one of the carriers.") }
+        else { throw OAuthError.invalidRequest("Choose one of the carriers.") }
         return (parameters, redirectURI, site)
     }
 }
 
-/// The page where a user chooses their carrier.
 enum DiscoveryPage {
-    /// - Parameters:
-    ///   - action: The address of the form.
-    ///   - codesPath: The address that makes a code for a device without the user's SIM; nil for none.
+    /// - Parameter codesPath: The address that makes a code for a device without the user's SIM; nil for none.
     static func html(
         carriers: [CarrierSimulator.Carrier], parameters: Parameters, action: String, codesPath: String? = nil
     ) -> HTML {

@@ -4,8 +4,6 @@ import Primitives
 
 /// A provider's end-session endpoint, and the control that sends logout tokens.
 struct LogoutEndpoints: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     let simulator: CarrierSimulator
 
     /// `GET` or `POST {issuer}/logout` (OpenID Connect RP-Initiated Logout section 2): returns to the relying party
@@ -14,7 +12,7 @@ struct LogoutEndpoints: Sendable {
         let site = try simulator.site(of: request)
         let parameters = try Parameters(of: request)
         simulator.note(.endSession, request, mccmnc: site.mccmnc, content: request.method == .post ? parameters : nil)
-        do throws(Refusal) {
+        do throws(OAuthError) {
             return try endedSession(parameters, site)
         } catch {
             simulator.note(error, of: .endSession, at: site)
@@ -22,20 +20,20 @@ struct LogoutEndpoints: Sendable {
         }
     }
 
-    private func endedSession(_ parameters: Parameters, _ site: CarrierSite) throws(Refusal) -> Response {
+    private func endedSession(_ parameters: Parameters, _ site: CarrierSite) throws(OAuthError) -> Response {
         guard let client = parameters["client_id"].flatMap({ simulator.clients[$0] })
-        else { throw Refusal.invalidRequest("The client_id is missing or unknown.") }
+        else { throw OAuthError.invalidRequest("The client_id is missing or unknown.") }
         if let hint = parameters["id_token_hint"] {
             guard let claims = ReceivedJWS(hint, maximumBytes: 16_384)?.claims,
                 claims["iss"]?.string == site.issuer, claims["aud"]?.string == client.id
-            else { throw Refusal.invalidRequest("The id_token_hint is not of this provider and client.") }
+            else { throw OAuthError.invalidRequest("The id_token_hint is not of this provider and client.") }
         }
         guard let uri = parameters["post_logout_redirect_uri"], client.allowsAfterLogout(uri)
-        else { throw Refusal.invalidRequest("The post_logout_redirect_uri is missing or not registered.") }
+        else { throw OAuthError.invalidRequest("The post_logout_redirect_uri is missing or not registered.") }
         var state = parameters["state"]
         if site.has(.logoutOtherState) { state = "another-state" }
         if site.has(.logoutMissingState) { state = nil }
-        return .redirect(to: FormCoding.url(uri, adding: [("state", state)]))
+        return .redirect(to: uri.adding([("state", state)]))
     }
 
     /// `POST {issuer}/end-sessions` with `url`, `client_id`, `user` or `sid` or both, and optionally `defect`: posts a
@@ -44,9 +42,8 @@ struct LogoutEndpoints: Sendable {
         let site = try simulator.site(of: request)
         let parameters = try Parameters(contentOf: request)
         let defect = parameters["defect"].flatMap(CarrierSimulator.LogoutDefect.init(rawValue:))
-        guard (defect == nil) == (parameters["defect"] == nil) else {
-            throw Refusal.invalidRequest("The defect is unknown.")
-        }
+        guard (defect == nil) == (parameters["defect"] == nil)
+        else { throw OAuthError.invalidRequest("The defect is unknown.") }
         let token = try await simulator.logoutToken(
             of: site.mccmnc, clientID: parameters["client_id"] ?? "", user: parameters["user"],
             sessionID: parameters["sid"], defect: defect)
@@ -54,7 +51,7 @@ struct LogoutEndpoints: Sendable {
             let status = try await simulator.sendLogout(token, to: parameters["url"] ?? "")
             return .json(["status": .integer(Int64(status))])
         } catch let failure as NotificationError {
-            throw Refusal("no_answer", "The url does not respond: \(failure.rawValue).")
+            throw OAuthError("no_answer", "The url does not respond: \(failure.rawValue).")
         }
     }
 }

@@ -5,15 +5,13 @@ import Primitives
 /// The discovery UI for devices without the user's SIM: the device shows a code and waits; the user types the code on
 /// the phone, where `/phone` simulates the carrier's app, and the phone identifies the user.
 struct PhoneCodeEndpoint: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     static let path = "/ui/discovery-ui/codes"
     static let phonePath = "/phone"
 
     let simulator: CarrierSimulator
 
     /// `POST /ui/discovery-ui/codes`: makes a code and sends the browser to the page that waits.
-    func start(_ request: Request) throws(Refusal) -> Response {
+    func start(_ request: Request) throws(OAuthError) -> Response {
         let parameters = try Parameters(contentOf: request)
         _ = try CarrierSimulator.Client.registered(parameters, in: simulator.clients)
         let handle = simulator.random.token()
@@ -24,47 +22,44 @@ struct PhoneCodeEndpoint: Sendable {
 
     /// `GET /ui/discovery-ui/codes/{handle}`: shows the code until the phone responds, then returns to the relying
     /// party once: with `mccmnc`, `state` and `login_hint_token`, or with `access_denied`.
-    func wait(_ request: Request) throws(Refusal) -> Response {
+    func wait(_ request: Request) throws(OAuthError) -> Response {
         guard let handle = request.parameters["handle"], let code = simulator.withState({ $0.phoneCodes[handle] })
-        else { throw Refusal.invalidRequest("There is no such code.", status: .notFound) }
+        else { throw OAuthError.invalidRequest("There is no such code.", status: .notFound) }
         let parameters: [(name: String, value: String?)]
         switch code.status {
         case .pending where simulator.clock.now() < code.expiresAt: return .page(PhoneCodePage.waiting(code))
         case .pending: return .page(PhoneCodePage.expired(code), status: .gone)
-        case .returned: throw Refusal.invalidRequest("This code was used.", status: .gone)
+        case .returned: throw OAuthError.invalidRequest("This code was used.", status: .gone)
         case .approved(let mccmnc, let userID):
             guard let site = simulator.carrierSite(mccmnc)
-            else { throw Refusal.invalidRequest("The carrier no longer exists.") }
+            else { throw OAuthError.invalidRequest("The carrier no longer exists.") }
             let hint = simulator.makeLoginHint(site, userID: userID)
             parameters = [("mccmnc", mccmnc), ("login_hint_token", hint)]
         case .denied:
             parameters = [("error", "access_denied"), ("error_description", "The user refused on the phone.")]
         }
         simulator.withState { $0.phoneCodes.update(handle) { $0.status = .returned } }
-        return .redirect(
-            to: FormCoding.url(
-                code.parameters["redirect_uri"] ?? "", adding: parameters + [("state", code.parameters["state"])]))
+        let redirectURI = code.parameters["redirect_uri"] ?? ""
+        return .redirect(to: redirectURI.adding(parameters + [("state", code.parameters["state"])]))
     }
 
     /// `GET /ui/discovery-ui/codes/{handle}/state`: whether the page that waits has to wait on, as `pending` or `done`.
-    func state(_ request: Request) throws(Refusal) -> Response {
+    func state(_ request: Request) throws(OAuthError) -> Response {
         let code = request.parameters["handle"].flatMap { handle in simulator.withState { $0.phoneCodes[handle] } }
-        var isPending = false
-        if let code, case .pending = code.status { isPending = simulator.clock.now() < code.expiresAt }
+        let isPending = code?.isPending(at: simulator.clock.now()) ?? false
         return .json(["state": .string(isPending ? "pending" : "done")])
     }
 
     /// `GET /phone`: asks for the number; with a number that waits, asks the user to decide.
     func showPhone(_ request: Request) -> Response {
-        guard let typed = Parameters(queryOf: request)["number"] else {
-            return .page(PhoneCodePage.phone(problem: nil))
-        }
+        guard let typed = Parameters(queryOf: request)["number"]
+        else { return .page(PhoneCodePage.phone(problem: nil)) }
         guard let (_, code) = waiting(typed) else { return unknownNumber }
         return .page(PhoneCodePage.question(code, carriers: simulator.carriers))
     }
 
     /// `POST /phone` with `number`, `subscriber` (mccmnc, a dash, a user's id) and `decision`: `approve` or `deny`.
-    func decide(_ request: Request) throws(Refusal) -> Response {
+    func decide(_ request: Request) throws(OAuthError) -> Response {
         let parameters = try Parameters(contentOf: request)
         guard let handle = parameters["number"].flatMap({ waiting($0)?.handle }) else { return unknownNumber }
         let status: PhoneCode.Status
@@ -77,7 +72,7 @@ struct PhoneCodeEndpoint: Sendable {
         return .page(PhoneCodePage.done(isApproved: status != .denied))
     }
 
-    private func approval(by subscriber: String) throws(Refusal) -> PhoneCode.Status {
+    private func approval(by subscriber: String) throws(OAuthError) -> PhoneCode.Status {
         let parts = subscriber.split(separator: "-", maxSplits: 1).map { String($0) }
         guard parts.count == 2, let site = simulator.carrierSite(parts[0]), site.carrier.user(parts[1]) != nil
         else { throw .invalidRequest("Choose the owner of the phone.") }

@@ -4,16 +4,13 @@ import Primitives
 
 /// A carrier's pushed authorization request endpoint (RFC 9126 section 2).
 struct PushedAuthorizationEndpoint: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     let simulator: CarrierSimulator
 
-    /// `POST {issuer}/par`: the parameters of an authorization request, in a form, with the client's authentication.
-    /// The response has `request_uri` and `expires_in`.
+    /// `POST {issuer}/par`: a form with the parameters of an authorization request and the client's authentication.
     func respond(to request: Request) async throws -> Response {
         try await simulator.serveForm(.pushedAuthorization, request, faults: "par-") { site, form in
-            if site.has(.parInvalidClient) { throw Refusal.invalidClient("The client is unknown.") }
-            if site.has(.parInvalidRequest) { throw Refusal.invalidRequest("The simulator is set to refuse.") }
+            if site.has(.parInvalidClient) { throw OAuthError.invalidClient("The client is unknown.") }
+            if site.has(.parInvalidRequest) { throw OAuthError.invalidRequest("The simulator is set to refuse.") }
             let verifier = DPoPVerifier(simulator: simulator, site: site, server: .authorization)
             let thumbprint = try verifier.thumbprint(of: request, to: site.pushedAuthorizationEndpoint)
             let pushed = try accepted(request, form, site, keyThumbprint: thumbprint)
@@ -26,11 +23,10 @@ struct PushedAuthorizationEndpoint: Sendable {
         }
     }
 
-    /// - Parameter keyThumbprint: Of the request's proof, which binds the code as `dpop_jkt` does (RFC 9449 section
-    ///   10.1).
+    /// - Parameter keyThumbprint: Of the request's proof, which binds the code (RFC 9449 section 10.1).
     private func accepted(
         _ request: Request, _ form: Parameters, _ site: CarrierSite, keyThumbprint: String?
-    ) throws(Refusal) -> PushedRequest {
+    ) throws(OAuthError) -> PushedRequest {
         let authenticator = ClientAuthenticator(
             simulator: simulator, site: site, endpoint: site.pushedAuthorizationEndpoint, namesClientBesideBasic: true)
         let client = try authenticator.client(of: request, form: form)
@@ -45,12 +41,8 @@ struct PushedAuthorizationEndpoint: Sendable {
             parameters.items.append(.init(name: "dpop_jkt", value: keyThumbprint))
         }
         guard keyThumbprint == nil || parameters["dpop_jkt"] == keyThumbprint
-        else { throw Refusal("invalid_dpop_proof", "The proof is of another key than dpop_jkt.") }
-        do throws(AuthorizationError) {
-            _ = try simulator.authorizationRequest(parameters, site: site)
-        } catch {
-            throw error.refusal
-        }
+        else { throw OAuthError("invalid_dpop_proof", "The proof is of another key than dpop_jkt.") }
+        _ = try simulator.checkedRequest(parameters, site: site)
         return PushedRequest(
             mccmnc: site.mccmnc, clientID: client.id, parameters: parameters,
             expiresAt: simulator.clock.now().advanced(bySeconds: PushedRequest.lifetime))
@@ -74,33 +66,21 @@ struct PushedRequest: Sendable {
 }
 
 extension SimulatorState {
-    /// The request of a `request_uri` for the page, which is shown once.
+    /// The request of a `request_uri`: for its page, which is shown once; or for the user's decision, which spends it.
     /// - Throws: `invalid_request_uri` if it is unknown, another client's or carrier's, expired, or was shown.
-    mutating func show(
-        requestURI: String, clientID: String, mccmnc: String, now: Timestamp
-    ) throws(CarrierSimulator.Refusal) -> Parameters {
-        let pushed = try pushed(requestURI, clientID, mccmnc)
-        guard !pushed.isShown else { throw .invalidRequestURI("The request_uri was used before.") }
-        guard now < pushed.expiresAt else { throw .invalidRequestURI("The request_uri has expired.") }
-        pushedRequests.update(requestURI) { $0.isShown = true }
-        return pushed.parameters
-    }
-
-    /// The request of a `request_uri` whose page the user has answered. It is spent.
-    mutating func decide(
-        requestURI: String, clientID: String, mccmnc: String
-    ) throws(CarrierSimulator.Refusal) -> Parameters {
-        let pushed = try pushed(requestURI, clientID, mccmnc)
-        guard pushed.isShown else { throw .invalidRequestURI("The page of the request_uri was not shown.") }
-        pushedRequests.remove(requestURI)
-        return pushed.parameters
-    }
-
-    private func pushed(
-        _ requestURI: String, _ clientID: String, _ mccmnc: String
-    ) throws(CarrierSimulator.Refusal) -> PushedRequest {
+    mutating func use(
+        _ requestURI: String, clientID: String, mccmnc: String, isDecision: Bool, now: Timestamp
+    ) throws(OAuthError) -> Parameters {
         guard let pushed = pushedRequests[requestURI], pushed.mccmnc == mccmnc, pushed.clientID == clientID
         else { throw .invalidRequestURI("The request_uri is unknown, or another client's.") }
-        return pushed
+        if isDecision {
+            guard pushed.isShown else { throw .invalidRequestURI("The page of the request_uri was not shown.") }
+            pushedRequests.remove(requestURI)
+        } else {
+            guard !pushed.isShown else { throw .invalidRequestURI("The request_uri was used before.") }
+            guard now < pushed.expiresAt else { throw .invalidRequestURI("The request_uri has expired.") }
+            pushedRequests.update(requestURI) { $0.isShown = true }
+        }
+        return pushed.parameters
     }
 }

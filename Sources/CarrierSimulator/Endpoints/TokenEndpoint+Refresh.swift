@@ -10,11 +10,11 @@ extension TokenEndpoint {
     ) async throws -> Response {
         let client = try ClientAuthenticator(simulator: simulator, site: site).client(of: request, form: form)
         try form.requireUniqueNames()
-        guard let presented = form["refresh_token"] else { throw Refusal.invalidRequest("There is no refresh_token.") }
-        guard !site.has(.refreshInvalidGrant) else { throw Refusal("invalid_grant", "The grant is over.") }
+        guard let presented = form["refresh_token"]
+        else { throw OAuthError.invalidRequest("There is no refresh_token.") }
         let (accessToken, next) = (simulator.random.token(), simulator.random.token())
         let now = simulator.clock.now()
-        let grant = try simulator.withState { state throws(Refusal) in
+        let grant = try simulator.withState { state throws(OAuthError) in
             try state.refresh(
                 presented, to: accessToken, next: site.carrier.rotatesRefreshTokens ? next : nil, clientID: client.id,
                 keyThumbprint: keyThumbprint, certificate: site.certificate(toBind: request), site.carrier, now: now)
@@ -40,7 +40,7 @@ extension SimulatorState {
     fileprivate mutating func refresh(
         _ presented: String, to accessToken: String, next: String?, clientID: String, keyThumbprint: String?,
         certificate: String?, _ carrier: CarrierSimulator.Carrier, now: Timestamp
-    ) throws(CarrierSimulator.Refusal) -> Grant {
+    ) throws(OAuthError) -> Grant {
         guard let token = refreshTokens[presented], token.grant.mccmnc == carrier.mccmnc,
             token.grant.terms.clientID == clientID, !token.isRevoked
         else { throw .init("invalid_grant", "The refresh token is unknown or revoked.") }

@@ -2,13 +2,30 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 
-/// A carrier's token endpoint.
 struct TokenEndpoint: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     let simulator: CarrierSimulator
 
     func respond(to request: Request) async throws -> Response {
+        try await serve(request) { site, form, thumbprint in
+            guard request.clientCertificate != nil || !site.carrier.bindsTokensToCertificates
+            else { throw OAuthError.invalidRequest("There is no client certificate to bind the tokens to.") }
+            if !site.carrier.isCarrier, form["grant_type"] == "refresh_token" {
+                let response = try await refresh(request, form, site, keyThumbprint: thumbprint)
+                if site.has(.refreshLate) { try await simulator.pause(site.carrier.delay) }
+                return response
+            }
+            let granted = try granted(request, form, site, keyThumbprint: thumbprint)
+            return try await tokens(
+                granted, site: site, correlationID: form["correlation_id"],
+                keyThumbprint: site.has(.dpopBearer) ? nil : thumbprint,
+                certificate: site.certificate(toBind: request))
+        }
+    }
+
+    /// Serves the token endpoint of a carrier, operator or provider, which knows the key of the request's proof.
+    func serve(
+        _ request: Request, _ respond: (CarrierSite, Parameters, _ keyThumbprint: String?) async throws -> Response
+    ) async throws -> Response {
         try await simulator.serveForm(.token, request, faults: "token-") { site, form in
             if site.has(.token503) {
                 var response = Response.brokenPage(.serviceUnavailable)
@@ -19,27 +36,13 @@ struct TokenEndpoint: Sendable {
             let verifier = DPoPVerifier(simulator: simulator, site: site, server: .authorization)
             // Before the code or the refresh token is used, so that it is good after a demand for a nonce.
             let thumbprint = try verifier.thumbprint(of: request, to: site.tokenEndpoint)
-            guard thumbprint != nil || !site.has(.dpopRequired)
-            else { throw Refusal("invalid_dpop_proof", "There is no DPoP proof.") }
-            guard request.clientCertificate != nil || !site.carrier.bindsTokensToCertificates
-            else { throw Refusal.invalidRequest("There is no client certificate to bind the tokens to.") }
-            if !site.carrier.isCarrier, form["grant_type"] == "refresh_token" {
-                let response = verifier.giving(
-                    nonceWith: try await refresh(request, form, site, keyThumbprint: thumbprint),
-                    hasProof: thumbprint != nil)
-                if site.has(.refreshLate) { try await simulator.pause(site.carrier.delay) }
-                return response
-            }
-            let granted = try granted(request, form, site, keyThumbprint: thumbprint)
-            let response = try await tokens(
-                granted, site: site, correlationID: form["correlation_id"],
-                keyThumbprint: site.has(.dpopBearer) ? nil : thumbprint,
-                certificate: site.certificate(toBind: request))
-            return verifier.giving(nonceWith: response, hasProof: thumbprint != nil)
+            guard thumbprint != nil || !site.requiresDPoP
+            else { throw OAuthError("invalid_dpop_proof", "There is no DPoP proof.") }
+            return verifier.giving(
+                nonceWith: try await respond(site, form, thumbprint), hasProof: thumbprint != nil)
         }
     }
 
-    /// What a request is granted.
     private struct Granted {
         let grant: Grant
         let client: CarrierSimulator.Client
@@ -51,7 +54,7 @@ struct TokenEndpoint: Sendable {
 
     private func granted(
         _ request: Request, _ form: Parameters, _ site: CarrierSite, keyThumbprint: String?
-    ) throws(Refusal) -> Granted {
+    ) throws(OAuthError) -> Granted {
         if site.hasBackchannelAuthentication, form["grant_type"] == Self.ciba {
             let (grant, client) = try grantOfPoll(request, form, site)
             return Granted(
@@ -64,7 +67,7 @@ struct TokenEndpoint: Sendable {
             code: tokenRequest.code)
     }
 
-    static func form(of request: Request) throws(Refusal) -> Parameters {
+    static func form(of request: Request) throws(OAuthError) -> Parameters {
         guard request.headers[.contentType]?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
         else { throw .invalidRequest("Content-Type must be application/x-www-form-urlencoded.") }
         return try Parameters(contentOf: request)
@@ -72,18 +75,18 @@ struct TokenEndpoint: Sendable {
 
     /// Redeems the code and checks the redirect URI and the code verifier. A wrong one spends the code, because the
     /// sender is not the client that requested it.
-    func redeem(
-        _ request: TokenRequest, site: CarrierSite, keyThumbprint: String?
-    ) throws(Refusal) -> Grant {
+    func redeem(_ request: TokenRequest, site: CarrierSite, keyThumbprint: String?) throws(OAuthError) -> Grant {
         let now = simulator.clock.now()
-        let grant = try simulator.withState { state throws(Refusal) in
+        let grant = try simulator.withState { state throws(OAuthError) in
             try state.redeem(
                 code: request.code, clientID: request.client.id, mccmnc: site.mccmnc, now: now,
                 acceptsUsedCodes: site.has(.tokenReusableCode))
         }
         guard grant.terms.redirectURI.hasSameBytes(as: request.redirectURI)
         else { throw .init("invalid_grant", "The redirect_uri is not that of the authorization request.") }
-        guard !site.carrier.checksCodeVerifier || request.matches(codeChallenge: grant.terms.codeChallenge)
+        guard
+            !site.carrier.checksCodeVerifier
+                || request.codeVerifier.map(Digest.codeChallenge) == grant.terms.codeChallenge
         else { throw .init(site.carrier.wrongVerifierError.rawValue, "The code_verifier is wrong.") }
         // RFC 9449 section 10.
         guard !site.supportsDPoP || grant.terms.keyThumbprint.map({ $0 == keyThumbprint }) ?? true
@@ -99,9 +102,11 @@ struct TokenEndpoint: Sendable {
         let (accessToken, refreshToken) = (simulator.random.token(), simulator.random.token())
         let lifetime = site.carrier.accessTokenLifetime
         simulator.withState { state in
-            state.keep(
-                accessToken: accessToken, of: grant, code: granted.code, lifetime: lifetime, family: refreshToken,
-                keyThumbprint: keyThumbprint, certificate: certificate, now: now)
+            state.accessTokens.put(
+                .init(
+                    grant: grant, expiresAt: now.advanced(bySeconds: lifetime), family: refreshToken,
+                    keyThumbprint: keyThumbprint, certificate: certificate), for: accessToken)
+            if let code = granted.code { state.grants.update(code) { $0.accessToken = accessToken } }
             guard !site.carrier.isCarrier else { return }
             state.refreshTokens.put(
                 .init(grant: grant, family: refreshToken, keyThumbprint: keyThumbprint), for: refreshToken)
@@ -115,20 +120,19 @@ struct TokenEndpoint: Sendable {
         if site.carrier.hasIDTokens {
             let issuer = IDTokenIssuer(simulator: simulator, site: site, client: granted.client)
             members["id_token"] = .string(
-                try await issuer.issue(
-                    for: grant, accessToken: accessToken, requestID: granted.requestID, now: now))
+                try await issuer.issue(for: grant, accessToken: accessToken, requestID: granted.requestID, now: now))
         }
         members["correlation_id"] = .string(correlationID)
         return site.tokenResponse(members)
     }
 
     /// The faults that refuse every request.
-    func refusal(at site: CarrierSite) -> Refusal? {
-        if let code = site.carrier.tokenRefusal { return Refusal(code, "The simulator is set to refuse.") }
+    private func refusal(at site: CarrierSite) -> OAuthError? {
+        if let code = site.carrier.tokenRefusal { return OAuthError(code, "The simulator is set to refuse.") }
         if site.has(.tokenInvalidClient) { return .invalidClient("The client is unknown.") }
-        if site.has(.tokenInvalidGrant) { return Refusal("invalid_grant", "The code is unknown.") }
+        if site.has(.tokenInvalidGrant) { return OAuthError("invalid_grant", "The code is unknown.") }
         if site.has(.tokenTemporarilyUnavailable) {
-            return Refusal("temporarily_unavailable", "The carrier is too busy.")
+            return OAuthError("temporarily_unavailable", "The carrier is too busy.")
         }
         return nil
     }
@@ -143,19 +147,17 @@ extension CarrierSite {
 
 /// A valid token request (RFC 6749 section 4.1.3, RFC 7636 section 4.5) of an authenticated client.
 struct TokenRequest: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     let client: CarrierSimulator.Client
     let code: String
     let redirectURI: String
     /// Nil only where the carrier does not check it.
     let codeVerifier: String?
 
-    init(_ request: Request, form: Parameters, authenticator: ClientAuthenticator) throws(Refusal) {
+    init(_ request: Request, form: Parameters, authenticator: ClientAuthenticator) throws(OAuthError) {
         client = try authenticator.client(of: request, form: form)
         try form.requireUniqueNames()
         guard form["grant_type"] == "authorization_code"
-        else { throw Refusal("unsupported_grant_type", "The grant_type must be authorization_code.") }
+        else { throw OAuthError("unsupported_grant_type", "The grant_type must be authorization_code.") }
         guard let code = form["code"] else { throw .invalidRequest("There is no code.") }
         guard let redirectURI = form["redirect_uri"] else { throw .invalidRequest("There is no redirect_uri.") }
         let verifier = form["code_verifier"]
@@ -167,10 +169,5 @@ struct TokenRequest: Sendable {
         self.code = code
         self.redirectURI = redirectURI
         self.codeVerifier = verifier
-    }
-
-    /// Whether the code verifier matches a code challenge (RFC 7636 section 4.6).
-    func matches(codeChallenge: String) -> Bool {
-        codeVerifier.map(Digest.codeChallenge) == codeChallenge
     }
 }

@@ -38,8 +38,7 @@ extension CarrierSite {
         return response
     }
 
-    /// The response to a pushed authorization request that was accepted, with the carrier's faults and the edits of a
-    /// test.
+    /// The response to a pushed authorization request that was accepted, with the faults and the edits of a test.
     func pushedResponse(_ members: JSONMembers) -> Response {
         var members = edited(members, at: .pushedAuthorization)
         if has(.parMissingRequestURI) { members["request_uri"] = nil }

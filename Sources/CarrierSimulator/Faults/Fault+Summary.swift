@@ -33,9 +33,8 @@ extension CarrierSimulator.Fault {
         ("server-initiated-", "The backchannel authentication endpoint"), ("resource-", "The resource endpoint"),
         ("discovery-", "The discovery endpoint"), ("jwks-", "The key set endpoint"),
         ("par-", "The pushed authorization request endpoint"), ("operator-number-", "Number Verification"),
-        ("operator-sim-swap-", "SIM Swap"), ("operator-finder-", "Telco Finder"),
+        ("operator-finder-", "Telco Finder"),
         ("ciba-", "The provider's backchannel authentication endpoint"),
-        ("operator-ciba-", "The operator's backchannel authentication endpoint"),
     ]
 
     private static let endpointDefects = [

@@ -254,8 +254,6 @@ extension CarrierSimulator {
         case userInfoSigned = "userinfo-signed: The userinfo response is a signed JWT: correct."
 
         // Refreshes and resources.
-        case refreshInvalidGrant =
-            "refresh-invalid-grant: The token endpoint refuses every refresh token with invalid_grant."
         case refreshLate =
             "refresh-late: The token endpoint replaces the refresh token, and then waits for the carrier's delay."
         case resource401 = "resource-401: The resource endpoint responds with 401 to every access token."
@@ -285,8 +283,6 @@ extension CarrierSimulator {
             "discovery-bare-grant-type: grant_types_supported is a string and not an array, as some providers send it."
 
         // Operators with CAMARA's APIs: the subscriber and the connection.
-        case operatorNotOnNetwork =
-            "operator-not-on-network: The operator cannot authenticate the device by its network: login_required."
         case operatorConsentRequired =
             "operator-consent-required: The operator wants the user's consent: consent_required, or invalid_grant."
         case operatorNumberRecycled =
@@ -294,23 +290,15 @@ extension CarrierSimulator {
         case operatorNeighbourIssuer =
             "operator-neighbour-issuer: The authorization response's iss is another operator of the simulator."
         // Backchannel authentication requests at operators.
-        case operatorBackchannelPending =
-            "operator-ciba-pending: Backchannel authentication requests stay pending until they expire."
-        case operatorBackchannelSlowDown =
-            "operator-ciba-slow-down: The first poll of a backchannel authentication request ends with slow_down."
         case operatorBackchannelExpired =
             "operator-ciba-expired: Every poll of a backchannel authentication request ends with expired_token."
         case operatorBackchannelDenied =
             "operator-ciba-denied: Every poll of a backchannel authentication request ends with access_denied."
-        case operatorBackchannel500 = "operator-ciba-500"
-        case operatorBackchannelSlow = "operator-ciba-slow"
         // All APIs of operators.
         case operatorWrongAudience =
             "operator-api-wrong-audience: The operator's APIs refuse access tokens as those of another audience."
         case operatorQuotaExceeded =
             "operator-api-quota-exceeded: The operator's APIs respond with 429 and QUOTA_EXCEEDED."
-        case operatorOtherCorrelator =
-            "operator-api-other-correlator: The operator's APIs respond with another x-correlator."
         // Number Verification.
         case operatorWrongNumber = "operator-number-wrong: Number Verification knows another number, and verifies none."
         case operatorNumberMalformed =
@@ -322,19 +310,12 @@ extension CarrierSimulator {
             authenticate the user.
             """
         case operatorNumber500 = "operator-number-500"
-        case operatorNumberSlow = "operator-number-slow"
         case operatorNumberNotJSON = "operator-number-not-json"
         case operatorNumberRedirect = "operator-number-redirect"
         // SIM Swap.
         case operatorSIMSwapped = "operator-sim-swap-swapped: SIM Swap says that the SIM was changed an hour ago."
         case operatorSIMSwapUnknown =
             "operator-sim-swap-unknown: SIM Swap does not serve the number: SERVICE_NOT_APPLICABLE."
-        case operatorSIMSwapOutOfRange =
-            "operator-sim-swap-out-of-range: SIM Swap does not know as long a period: OUT_OF_RANGE."
-        case operatorSIMSwap500 = "operator-sim-swap-500"
-        case operatorSIMSwapSlow = "operator-sim-swap-slow"
-        case operatorSIMSwapNotJSON = "operator-sim-swap-not-json"
-        case operatorSIMSwapRedirect = "operator-sim-swap-redirect"
         // Telco Finder.
         case operatorFinderUnknown = "operator-finder-unknown: Telco Finder knows no operator of the number."
         case operatorFinderNeighbour =
@@ -344,7 +325,6 @@ extension CarrierSimulator {
         case operatorFinderOtherIssuer =
             "operator-finder-other-issuer: Telco Finder names another authProviderConfiguration than the operator's."
         case operatorFinder500 = "operator-finder-500"
-        case operatorFinderSlow = "operator-finder-slow"
         case operatorFinderNotJSON = "operator-finder-not-json"
 
         // The end-session endpoint.

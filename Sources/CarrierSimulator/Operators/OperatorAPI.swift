@@ -9,7 +9,7 @@ struct OperatorAPIError: Error, Sendable {
     let code: String
     let message: String
     /// What is wrong with the request's DPoP proof; nil for other errors.
-    var refusal: CarrierSimulator.Refusal?
+    var refusal: OAuthError?
 
     static func invalidArgument(_ message: String) -> Self {
         Self(status: .badRequest, code: "INVALID_ARGUMENT", message: message)
@@ -24,7 +24,7 @@ struct OperatorAPIError: Error, Sendable {
     }
 
     /// A proof that is missing or wrong, or has not the nonce of the operator (RFC 9449 section 7.1).
-    static func proof(_ refusal: CarrierSimulator.Refusal) -> Self {
+    static func proof(_ refusal: OAuthError) -> Self {
         Self(status: .unauthorized, code: "UNAUTHENTICATED", message: refusal.reason, refusal: refusal)
     }
 
@@ -71,7 +71,6 @@ struct OperatorAPI: Sendable {
         let site: CarrierSite
         let profile: CarrierSimulator.OperatorProfile
         let grant: OperatorGrant
-        /// The access token.
         let token: String
     }
 
@@ -91,18 +90,16 @@ struct OperatorAPI: Sendable {
                 else { throw .invalidArgument("The x-correlator does not have the form of one.") }
                 guard let profile = site.carrier.operatorProfile else { throw .notFound }
                 let (token, grant, proofs) = try grant(of: request, at: site)
-                guard grant.scopes.contains(where: scopes.contains) else { throw .permissionDenied }
+                guard grant.terms.scopes.contains(where: scopes.contains) else { throw .permissionDenied }
                 if site.has(.operatorQuotaExceeded) { throw .quotaExceeded }
-                response = try respond(
-                    Call(request: request, site: site, profile: profile, grant: grant, token: token))
+                response = try respond(Call(request: request, site: site, profile: profile, grant: grant, token: token))
                 response = proofs?.giving(nonceWith: response, hasProof: true) ?? response
             } catch {
                 response = error.response
                 if let refusal = error.refusal { simulator.note(refusal, of: endpoint, at: site) }
             }
             if let correlator = request.headers[Self.correlatorField], Self.isCorrelator(correlator) {
-                response.headers[Self.correlatorField] =
-                    site.has(.operatorOtherCorrelator) ? "another-correlator" : correlator
+                response.headers[Self.correlatorField] = correlator
             }
             return response
         }
@@ -111,10 +108,7 @@ struct OperatorAPI: Sendable {
     /// The schema `XCorrelator`: up to 256 letters, digits and `-_:;./<>{}`.
     private static func isCorrelator(_ text: String) -> Bool {
         text.utf8.count <= 256
-            && text.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                    || "-_:;./<>{}".utf8.contains(byte)
-            }
+            && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_:;./<>{}".utf8.contains($0) }
     }
 
     /// What a call's access token is for, and what has verified the proof of a token that is bound to a key.
@@ -130,7 +124,7 @@ struct OperatorAPI: Sendable {
         guard let bound = token.keyThumbprint else { return (String(words[1]), token.grant, nil) }
         let verifier = DPoPVerifier(simulator: simulator, site: site, server: .resource)
         let thumbprint: String?
-        do throws(CarrierSimulator.Refusal) {
+        do throws(OAuthError) {
             thumbprint = try verifier.thumbprint(
                 of: request, to: site.base + request.path, accessToken: String(words[1]))
         } catch {
@@ -142,7 +136,6 @@ struct OperatorAPI: Sendable {
         return (String(words[1]), token.grant, verifier)
     }
 
-    /// The JSON object of a call.
     static func object(of request: Request) throws(OperatorAPIError) -> JSONObject {
         guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") ?? false,
             let object = (try? JSONValue(parsing: request.body))?.object
@@ -161,6 +154,6 @@ struct OperatorAPI: Sendable {
     private static func isPhoneNumber(_ text: String) -> Bool {
         let digits = text.utf8.dropFirst()
         return text.hasPrefix("+") && (5...15).contains(digits.count) && digits.first != UInt8(ascii: "0")
-            && digits.allSatisfy { (0x30...0x39).contains($0) }
+            && digits.allSatisfy(\.isASCIIDigit)
     }
 }

@@ -2,29 +2,22 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 
-/// An operator's backchannel authentication endpoint, in poll mode (CIBA Core section 7; CAMARA Security and
-/// Interoperability Profile, Client-Initiated Backchannel Authentication Flow).
+/// An operator's backchannel authentication endpoint, in poll mode (CIBA Core section 7).
 struct OperatorBackchannelEndpoint: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     /// What the names of its faults begin with.
     static let faults = "operator-ciba-"
 
     let simulator: CarrierSimulator
 
-    /// `POST {issuer}/bc-authorize`. A request with an operator token is approved without the user; one with a phone
-    /// number waits for a decision.
+    /// `POST {issuer}/bc-authorize`. An operator token is approved without the user; a phone number waits for them.
     func start(_ request: Request) async throws -> Response {
         try await simulator.serveForm(.backchannelAuthentication, request, faults: Self.faults) { site, form in
-            guard let profile = site.carrier.operatorProfile, profile.acceptsBackchannel
-            else { throw Refusal("unauthorized_client", "The operator has no backchannel authentication.") }
             try form.requireUniqueNames()
-            let authenticator = ClientAuthenticator(simulator, operator: site, endpoint: site.backchannelEndpoint)
-            try authenticator.checkLifetime(form)
-            let client = try authenticator.client(of: request, form: form)
+            let client = try ClientAuthenticator(simulator, operator: site, endpoint: site.backchannelEndpoint)
+                .client(of: request, form: form)
             let id = simulator.random.token(bytes: 24)
-            let started = try started(form, client, site, profile)
-            simulator.withState { $0.operators.backchannelRequests.put(started, for: id) }
+            let started = try started(form, client, site)
+            simulator.withState { $0.polledRequests.put(started, for: id) }
             return .json([
                 "auth_req_id": .string(id), "expires_in": .integer(started.lifetime),
                 "interval": .integer(started.interval),
@@ -33,9 +26,8 @@ struct OperatorBackchannelEndpoint: Sendable {
     }
 
     private func started(
-        _ form: Parameters, _ client: CarrierSimulator.Client, _ site: CarrierSite,
-        _ profile: CarrierSimulator.OperatorProfile
-    ) throws(Refusal) -> PolledRequest<OperatorGrant> {
+        _ form: Parameters, _ client: CarrierSimulator.Client, _ site: CarrierSite
+    ) throws(OAuthError) -> PolledRequest {
         let now = simulator.clock.now()
         let parameters = try form.openedByProfile(
             at: site, endpoint: site.backchannelEndpoint, client: client, repeated: [], now: now)
@@ -45,15 +37,15 @@ struct OperatorBackchannelEndpoint: Sendable {
         let scopes = try OperatorScopes(parameters["scope"])
         guard scopes.names.contains("openid") else { throw .invalidRequest("The scope must contain openid.") }
         let (user, authentication) = try simulator.subscriber(
-            hintedBy: hint, at: site, or: Refusal("unknown_user_id", "The login_hint names no subscriber."))
+            hintedBy: hint, at: site, or: OAuthError("unknown_user_id", "The login_hint names no subscriber."))
         if site.has(.operatorConsentRequired) {
-            throw Refusal("access_denied", "The user has not consented.", status: .forbidden)
+            throw OAuthError("access_denied", "The user has not consented.", status: .forbidden)
         }
         let grant = OperatorGrant(
-            operatorName: site.mccmnc, clientID: client.id, scopes: scopes.names, subscriber: user,
+            operatorName: site.mccmnc, terms: scopes.terms(for: client), subscriber: user,
             authentication: authentication, approvedAt: now)
-        var started = PolledRequest(grant, mccmnc: site.mccmnc, clientID: client.id, at: now)
-        if authentication == .sim { started.decide(.approved, pendingPolls: profile.pendingPolls) }
+        var started = PolledRequest(.byOperator(grant), mccmnc: site.mccmnc, clientID: client.id, at: now)
+        if authentication == .sim { started.decision = .approved }
         return started
     }
 }

@@ -4,8 +4,6 @@ import Primitives
 
 /// What tests and people control at operators while the simulator runs.
 struct OperatorControls: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     let simulator: CarrierSimulator
 
     /// `GET /demo/device`: how the simulated phone is connected, and the operators with their subscribers.
@@ -22,9 +20,8 @@ struct OperatorControls: Sendable {
 
     /// `POST /demo/device` with `device`: `wifi`, `cellular`, or `cellular:operator:user`.
     func setDevice(_ request: Request) throws -> Response {
-        guard let device = try Parameters(contentOf: request)["device"].flatMap(CarrierSimulator.Device.init) else {
-            throw Refusal.invalidRequest("The device must be wifi, cellular, or cellular:operator:user.")
-        }
+        guard let device = try Parameters(contentOf: request)["device"].flatMap(CarrierSimulator.Device.init)
+        else { throw OAuthError.invalidRequest("The device must be wifi, cellular, or cellular:operator:user.") }
         simulator.device = device
         return showDevice(request)
     }
@@ -35,9 +32,8 @@ struct OperatorControls: Sendable {
     }
 
     func choose(_ request: Request) throws -> Response {
-        guard let device = try Parameters(contentOf: request)["device"].flatMap(CarrierSimulator.Device.init) else {
-            throw Refusal.invalidRequest("The device is unknown.")
-        }
+        guard let device = try Parameters(contentOf: request)["device"].flatMap(CarrierSimulator.Device.init)
+        else { throw OAuthError.invalidRequest("The device is unknown.") }
         var response = page(device)
         // Cookies are of the host, not of the port (RFC 6265 section 8.5): the demonstration's page may change it, too.
         response.headers[.setCookie] = "\(CarrierSimulator.Device.cookieName)=\(device.text); Path=/; SameSite=Lax"
@@ -53,7 +49,7 @@ struct OperatorControls: Sendable {
         let site = try simulator.site(of: request)
         let user = try Parameters(contentOf: request)["user"]
         guard let token = simulator.makeOperatorToken(at: site.mccmnc, user: user)
-        else { throw Refusal("user_not_found", "The operator has no such user.", status: .notFound) }
+        else { throw OAuthError("user_not_found", "The operator has no such user.", status: .notFound) }
         return .json([
             "operator_token": .string(token), "operator": .string(site.mccmnc),
             "expires_in": .integer(OperatorState.OperatorToken.lifetime),
@@ -66,15 +62,14 @@ struct OperatorControls: Sendable {
         let parameters = try Parameters(contentOf: request)
         guard let user = site.carrier.user(parameters["user"]),
             let hours = Int64(parameters["hours_ago"] ?? "0"), (0...100_000).contains(hours)
-        else { throw Refusal.invalidRequest("The user is unknown, or hours_ago is not 0 to 100000.") }
+        else { throw OAuthError.invalidRequest("The user is unknown, or hours_ago is not 0 to 100000.") }
         let time = simulator.clock.now().advanced(bySeconds: -hours * 3600)
-        simulator.setSIMHistory(.changed(at: time), of: user.id, at: site.mccmnc)
+        simulator.setSIMChange(at: time, of: user.id, at: site.mccmnc)
         return .json(["user": .string(user.id), "changed_at": .string(UTCTime.text(time))])
     }
 }
 
 extension CarrierSimulator {
-    /// The routes of operators with CAMARA's APIs.
     func addOperators(to router: inout Router) {
         let root = "/operators/{mccmnc}"
         router.get(root + "/.well-known/openid-configuration", Self.json(respondWithOperatorMetadata))
@@ -93,10 +88,6 @@ extension CarrierSimulator {
         router.post(root + "/api/sim-swap/v2/retrieve-date", swaps.retrieveDate)
         router.post(root + "/api/telco-finder/v1/search", TelcoFinderEndpoint(simulator: self).search)
         addFaults(below: root, to: &router)
-        addOperatorControls(below: root, to: &router)
-    }
-
-    private func addOperatorControls(below root: String, to router: inout Router) {
         let controls = OperatorControls(simulator: self)
         router.post(root + "/operator-tokens", Self.shared(controls.makeToken))
         router.post(root + "/sim-changes", Self.json(controls.changeSIM))
@@ -111,7 +102,7 @@ extension CarrierSimulator {
     private func respondWithOperatorMetadata(_ request: Request) async throws -> Response {
         try await serve(.configuration, request, faults: "discovery-") { site in
             guard let profile = site.carrier.operatorProfile
-            else { throw Refusal("not_found", "It is no operator.", status: .notFound) }
+            else { throw OAuthError("not_found", "It is no operator.", status: .notFound) }
             let document = site.edited(OperatorMetadata.document(of: site, profile), at: .discovery)
             return .json(document, cacheControl: "max-age=3600")
         }

@@ -4,34 +4,10 @@ extension CarrierSimulator {
     /// What a mobile operator with CAMARA's APIs has beyond an OpenID provider: subscribers' SIMs, and the choices that
     /// the CAMARA Security and Interoperability Profile leaves to operators.
     public struct OperatorProfile: Sendable {
-        /// What an assertion's `aud` may be.
-        public enum AssertionAudience: Sendable, Hashable, CaseIterable {
-            /// The URL of the endpoint that receives the request, as the profile recommends.
-            case endpoint
-            /// The issuer.
-            case issuer
-            /// The token endpoint, also at other endpoints.
-            case tokenEndpoint
-        }
-
-        /// When the SIM of a number last changed.
-        public enum SIMHistory: Sendable, Hashable {
-            /// It was activated, or replaced another one.
-            case changed(at: Timestamp)
-            /// The number has never had a SIM.
-            case never
-        }
-
         /// The network codes of its subscribers, 5 or 6 digits each.
         public var mccmncs: [String]
-        /// The audiences of assertions that it accepts.
-        public var assertionAudiences: Set<AssertionAudience> = [.endpoint]
         /// Whether it accepts JWTs as authorization grants (RFC 7523 section 2.1).
         public var acceptsJWTBearer = true
-        /// Whether it has backchannel authentication in poll mode.
-        public var acceptsBackchannel = true
-        /// Whether clients may have tokens without a user (RFC 6749 section 4.4).
-        public var acceptsClientCredentials = true
         /// Whether it demands DPoP, as a client's registration may say (`dpop_bound_access_tokens`). The metadata lists
         /// the algorithms only.
         public var demandsDPoP = false
@@ -48,18 +24,14 @@ extension CarrierSimulator {
         public var acceptsHashedNumbers = true
         /// For how many days it keeps SIM changes; nil for ever.
         public var monitoredDays: Int64?
-        /// How many polls find a backchannel authentication request pending before it is approved.
-        public var pendingPolls = 0
-        /// The SIMs of subscribers, by the user's id. Others have had theirs since ``activation``.
-        public var simHistories: [String: SIMHistory] = [:]
+        /// When the SIMs of subscribers last changed, by the user's id. Others have had theirs since ``activation``.
+        public var simChanges: [String: Timestamp] = [:]
 
-        /// When the SIMs were activated that have no history: 2024-01-01.
+        /// When the other SIMs were activated: 2024-01-01.
         public static let activation = Timestamp(secondsSinceEpoch: 1_704_067_200)
 
         /// An operator that follows the profile's recommendations.
         public init(mccmncs: [String]) { self.mccmncs = mccmncs }
-
-        func history(of user: User) -> SIMHistory { simHistories[user.id] ?? .changed(at: Self.activation) }
     }
 }
 
@@ -110,8 +82,8 @@ extension CarrierSimulator {
     }
 
     /// Sets when the SIM of a subscriber last changed.
-    public func setSIMHistory(_ history: OperatorProfile.SIMHistory, of user: String, at name: String) {
-        update(name) { $0.operatorProfile?.simHistories[user] = history }
+    public func setSIMChange(at time: Timestamp, of user: String, at name: String) {
+        update(name) { $0.operatorProfile?.simChanges[user] = time }
     }
 
     func otherOperator(than site: CarrierSite) -> CarrierSite? {
@@ -121,17 +93,6 @@ extension CarrierSimulator {
 
 extension CarrierSite {
     var apiRoot: String { issuer + "/api" }
-
-    /// What the `aud` of an assertion at an endpoint may be.
-    func assertionAudiences(at endpoint: String) -> [String] {
-        (carrier.operatorProfile?.assertionAudiences ?? []).map { audience in
-            switch audience {
-            case .endpoint: endpoint
-            case .issuer: issuer
-            case .tokenEndpoint: tokenEndpoint
-            }
-        }
-    }
 
     /// A subscriber as the operator knows them now. After a number was recycled it is somebody else with that number.
     func subscriber(_ user: CarrierSimulator.User) -> CarrierSimulator.User {
@@ -149,10 +110,8 @@ extension CarrierSite {
 /// An operator's OpenID configuration (OpenID Connect Discovery section 3, CIBA Core section 4).
 enum OperatorMetadata {
     static func document(of site: CarrierSite, _ profile: CarrierSimulator.OperatorProfile) -> JSONMembers {
-        var grantTypes = ["authorization_code"]
-        if profile.acceptsJWTBearer { grantTypes.append(OperatorTokenEndpoint.jwtBearer) }
-        if profile.acceptsBackchannel { grantTypes.append(TokenEndpoint.ciba) }
-        if profile.acceptsClientCredentials { grantTypes.append("client_credentials") }
+        let assertions = profile.acceptsJWTBearer ? [OperatorTokenEndpoint.jwtBearer] : []
+        let grantTypes = ["authorization_code"] + assertions + [TokenEndpoint.ciba, "client_credentials"]
         var document = ProviderMetadata.document(of: site)
         for name in ["userinfo_endpoint", "pushed_authorization_request_endpoint", "end_session_endpoint"]
             + ["require_pushed_authorization_requests", "backchannel_logout_supported"]
@@ -164,12 +123,10 @@ enum OperatorMetadata {
         if !profile.demandedProofClaims.isEmpty {
             document["camara_dpop_claims_required"] = .texts(profile.demandedProofClaims)
         }
-        if profile.acceptsBackchannel {
-            document["backchannel_authentication_endpoint"] = .string(site.backchannelEndpoint)
-            document["backchannel_token_delivery_modes_supported"] = ["poll"]
-            document["backchannel_authentication_request_signing_alg_values_supported"] = ["RS256", "ES256"]
-            document["backchannel_user_code_parameter_supported"] = false
-        }
+        document["backchannel_authentication_endpoint"] = .string(site.backchannelEndpoint)
+        document["backchannel_token_delivery_modes_supported"] = ["poll"]
+        document["backchannel_authentication_request_signing_alg_values_supported"] = ["RS256", "ES256"]
+        document["backchannel_user_code_parameter_supported"] = false
         return document
     }
 }

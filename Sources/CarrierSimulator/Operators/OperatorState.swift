@@ -13,34 +13,21 @@ struct OperatorGrant: Sendable {
     }
 
     let operatorName: String
-    let clientID: String
-    var scopes: [String]
+    var terms: GrantTerms
     /// Nil for a token without a user.
     let subscriber: CarrierSimulator.User?
     let authentication: Authentication
     let approvedAt: Timestamp
-    var nonce: String?
+    /// The `auth_req_id` that the tokens answer.
+    var requestID: String?
 }
 
-/// What operators have issued and keep.
 struct OperatorState: Sendable {
     /// The device of requests that name none.
     var device = CarrierSimulator.Device.cellular()
-    var accessTokens = BoundedCache<String, AccessToken>(capacity: 10_000, age: .insertion)
+    var accessTokens = BoundedCache<String, AccessToken<OperatorGrant>>(capacity: 10_000, age: .insertion)
     /// TS.43 operator tokens, each valid once.
     var operatorTokens = BoundedCache<String, OperatorToken>(capacity: 1000, age: .insertion)
-    /// Backchannel authentication requests by `auth_req_id`.
-    var backchannelRequests = BoundedCache<String, PolledRequest<OperatorGrant>>(capacity: 1000, age: .insertion)
-
-    struct AccessToken: Sendable {
-        let grant: OperatorGrant
-        var expiresAt: Timestamp
-        /// The thumbprint of the key that it is bound to; nil for a Bearer token.
-        let keyThumbprint: String?
-        /// Whether Number Verification was called with it.
-        var isSpent = false
-        var isRevoked = false
-    }
 
     struct OperatorToken: Sendable {
         let operatorName: String
@@ -73,8 +60,8 @@ extension CarrierSimulator {
     /// operator knows them. An operator token is used up.
     /// - Throws: `refusal` if the hint names no subscriber.
     func subscriber(
-        hintedBy hint: String, at site: CarrierSite, or refusal: Refusal
-    ) throws(Refusal) -> (user: User, authentication: OperatorGrant.Authentication) {
+        hintedBy hint: String, at site: CarrierSite, or refusal: OAuthError
+    ) throws(OAuthError) -> (user: User, authentication: OperatorGrant.Authentication) {
         if hint.hasPrefix("operatortoken:") {
             let text = String(hint.dropFirst(14))
             let now = clock.now()
@@ -87,9 +74,8 @@ extension CarrierSimulator {
             guard let token, now < token.expiresAt, let user = site.carrier.user(token.userID) else { throw refusal }
             return (site.subscriber(user), .sim)
         }
-        guard hint.hasPrefix("tel:"), let user = site.subscriber(ofNumber: String(hint.dropFirst(4))) else {
-            throw refusal
-        }
+        guard hint.hasPrefix("tel:"), let user = site.subscriber(ofNumber: String(hint.dropFirst(4)))
+        else { throw refusal }
         return (user, .none)
     }
 

@@ -18,7 +18,7 @@ struct SIMSwapEndpoints: Sendable {
             let hours = try maximumAge(object, call)
             let change = try lastChange(object, call)
             let limit = simulator.clock.now().advanced(bySeconds: -hours * 3600)
-            return .json(["swapped": .bool(change.map { $0 >= limit } ?? false)])
+            return .json(["swapped": .bool(change >= limit)])
         }
     }
 
@@ -29,12 +29,12 @@ struct SIMSwapEndpoints: Sendable {
             scopes: [OperatorScopes.simSwapDate, OperatorScopes.simSwap]
         ) { (call) throws(OperatorAPIError) in
             let change = try lastChange(try OperatorAPI.object(of: call.request), call)
-            var members: JSONMembers = ["latestSimChange": change.map { .string(UTCTime.text($0)) } ?? .null]
-            guard let days = call.profile.monitoredDays, let change else { return .json(members) }
-            if change < simulator.clock.now().advanced(bySeconds: -days * 86_400) {
-                members = ["latestSimChange": .null, "monitoredPeriod": .integer(days)]
+            if let days = call.profile.monitoredDays,
+                change < simulator.clock.now().advanced(bySeconds: -days * 86_400)
+            {
+                return .json(["latestSimChange": .null, "monitoredPeriod": .integer(days)])
             }
-            return .json(members)
+            return .json(["latestSimChange": .string(UTCTime.text(change))])
         }
     }
 
@@ -44,13 +44,12 @@ struct SIMSwapEndpoints: Sendable {
         guard let value = object["maxAge"] else { return min(240, limit) }
         guard let hours = value.integer, hours >= 1
         else { throw .invalidArgument("The maxAge is not a number of hours of 1 or more.") }
-        guard hours <= limit, !call.site.has(.operatorSIMSwapOutOfRange)
-        else { throw .outOfRange("The maxAge is more than the operator monitors.") }
+        guard hours <= limit else { throw .outOfRange("The maxAge is more than the operator monitors.") }
         return hours
     }
 
-    /// When the SIM of the call's number last changed; nil if it has never had one.
-    private func lastChange(_ object: JSONObject, _ call: OperatorAPI.Call) throws(OperatorAPIError) -> Timestamp? {
+    /// When the SIM of the call's number last changed.
+    private func lastChange(_ object: JSONObject, _ call: OperatorAPI.Call) throws(OperatorAPIError) -> Timestamp {
         let named = try OperatorAPI.phoneNumber(in: object)
         let user: CarrierSimulator.User
         switch (call.grant.subscriber, named) {
@@ -63,7 +62,6 @@ struct SIMSwapEndpoints: Sendable {
         }
         if call.site.has(.operatorSIMSwapUnknown) { throw .notApplicable }
         if call.site.has(.operatorSIMSwapped) { return simulator.clock.now().advanced(bySeconds: -3600) }
-        guard case .changed(let time) = call.profile.history(of: user) else { return nil }
-        return time
+        return call.profile.simChanges[user.id] ?? CarrierSimulator.OperatorProfile.activation
     }
 }

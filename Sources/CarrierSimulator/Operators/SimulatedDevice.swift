@@ -54,8 +54,8 @@ extension CarrierSimulator {
 
     /// The subscriber whom an operator's network knows to be behind a request; nil if it is not of its network.
     func subscriber(behind request: Request, at site: CarrierSite) -> User? {
-        guard !site.has(.operatorNotOnNetwork),
-            case .cellular(let name, let user) = Device.named(by: request) ?? device, name ?? site.mccmnc == site.mccmnc
+        guard case .cellular(let name, let user) = Device.named(by: request) ?? device,
+            name ?? site.mccmnc == site.mccmnc
         else { return nil }
         return site.carrier.user(user).map(site.subscriber)
     }
@@ -66,8 +66,7 @@ enum DevicePage {
     static func html(operators: [CarrierSimulator.Carrier], present: CarrierSimulator.Device) -> HTML {
         let subscribers = operators.flatMap { carrier in carrier.users.map { (carrier: carrier, user: $0) } }
         let choices = subscribers.map { subscriber in
-            let device = CarrierSimulator.Device.cellular(
-                operator: subscriber.carrier.mccmnc, user: subscriber.user.id)
+            let device = CarrierSimulator.Device.cellular(operator: subscriber.carrier.mccmnc, user: subscriber.user.id)
             return Page.choice(
                 "device", device.text, isChecked: present == device, "\(subscriber.user.name)'s SIM",
                 "\(subscriber.carrier.name), \(subscriber.user.phoneNumber)")

@@ -27,8 +27,7 @@ struct TelcoFinderEndpoint: Sendable {
             guard !call.site.has(.operatorFinderUnknown), let found = simulator.operators.first(where: isKnown),
                 let site = simulator.withState({ $0.site(found.mccmnc) })
             else { throw .notFound }
-            return .json(
-                try members(of: site, found, object, call.site), cacheControl: call.profile.finderCacheControl)
+            return .json(try members(of: site, found, object, call.site), cacheControl: call.profile.finderCacheControl)
         }
     }
 

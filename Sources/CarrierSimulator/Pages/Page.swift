@@ -50,14 +50,12 @@ enum Page {
         """
     }
 
-    /// Hidden fields of a form.
     static func hiddenFields(_ parameters: Parameters, except names: Set<String> = []) -> [HTML] {
         parameters.items.filter { !names.contains($0.name) }.map { item in
             "<input type=\"hidden\" name=\"\(item.name)\" value=\"\(item.value)\">\n"
         }
     }
 
-    /// A radio button of a form.
     static func choice(_ name: String, _ value: String, isChecked: Bool, _ title: String, _ detail: String) -> HTML {
         """
         <label class="choice">
@@ -71,7 +69,7 @@ enum Page {
 
 /// The page of an error that no redirect can carry to the relying party.
 enum RefusalPage {
-    static func html(_ refusal: CarrierSimulator.Refusal) -> HTML {
+    static func html(_ refusal: OAuthError) -> HTML {
         Page.html(
             title: "This request failed", of: .simulator,
             """

@@ -1,6 +1,5 @@
 import HTTPServer
 
-/// The style sheet of the pages, light and dark.
 enum StyleSheet {
     static var response: Response { .asset(text, type: "text/css") }
 

@@ -5,7 +5,6 @@ extension CarrierSimulator {
     public struct Client: Sendable, Hashable {
         /// The `client_id`.
         public var id: String
-        /// The client secret.
         public var secret: Secret
         /// The one method by which the client may authenticate at token endpoints.
         public var authentication = Authentication.clientSecretBasic
@@ -64,9 +63,9 @@ extension CarrierSimulator {
         /// The client of a request, and its redirect URI if it is registered.
         static func registered(
             _ parameters: Parameters, in clients: [String: Client]
-        ) throws(Refusal) -> (client: Client, redirectURI: String) {
+        ) throws(OAuthError) -> (client: Client, redirectURI: String) {
             guard let client = parameters["client_id"].flatMap({ clients[$0] })
-            else { throw Refusal("unauthorized_client", "The client_id is missing or unknown.") }
+            else { throw OAuthError("unauthorized_client", "The client_id is missing or unknown.") }
             guard let redirectURI = parameters["redirect_uri"], client.allows(redirectURI)
             else { throw .invalidRequest("The redirect_uri is missing or not registered for this client.") }
             return (client, redirectURI)

@@ -3,12 +3,12 @@ import Primitives
 /// What a relying party asked for in an authorization request.
 struct GrantTerms: Sendable {
     let clientID: String
-    let redirectURI: String
-    let codeChallenge: String
-    let nonce: String?
-    let scopes: [String]
+    var redirectURI = ""
+    var codeChallenge = ""
+    var nonce: String?
+    var scopes: [String]
     let acr: String
-    let context: String?
+    var context: String?
     /// The thumbprint of the key that the code is bound to (`dpop_jkt`, RFC 9449 section 10); nil for none.
     var keyThumbprint: String?
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Primitives
 
 /// Why a notification has no response.
 public enum NotificationError: String, Error, Sendable {
@@ -89,7 +90,7 @@ struct NotificationURL: Sendable, Hashable {
 
     init?(_ text: String) {
         let prefix = "http://127.0.0.1:"
-        guard text.hasPrefix(prefix), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        guard text.hasPrefix(prefix), text.utf8.allSatisfy(\.isVisibleASCII) else { return nil }
         let rest = text.dropFirst(prefix.count)
         let digits = rest.prefix { $0.isNumber }
         let path = rest.dropFirst(digits.count)

@@ -18,7 +18,6 @@ struct PhoneCode: Sendable {
 
     let number: String
     let picture: Picture
-    /// The parameters of the discovery UI request.
     let parameters: Parameters
     let expiresAt: Timestamp
     var status = Status.pending

@@ -14,9 +14,7 @@ extension CarrierSimulator {
 
         /// A decoded parameter of a query, a form or a JSON object.
         public struct Parameter: Sendable, Hashable {
-            /// The decoded name.
             public let name: String
-            /// The decoded value.
             public let value: String
         }
 
@@ -26,17 +24,14 @@ extension CarrierSimulator {
             public let endpoint: Endpoint
             /// The carrier; nil if the request names no carrier of this simulator.
             public let mccmnc: String?
-            /// The HTTP method.
             public let method: String
             /// The parameters of the query, then those of the form, in order. Long values are truncated.
             public let parameters: [Parameter]
-            /// The `Authorization` field.
             public let authorization: String?
             /// The `DPoP` field.
             public let proof: String?
             /// The `x-correlator` field.
             public let correlator: String?
-            /// The `Host` field.
             public let host: String?
             /// The subject of the client's certificate; nil without one.
             public let certificate: String?
@@ -57,7 +52,6 @@ extension CarrierSimulator {
         public struct Refused: Sendable, CustomStringConvertible {
             /// The endpoint that received it.
             public let endpoint: Endpoint
-            /// The carrier.
             public let mccmnc: String
             /// The `error` of the response.
             public let code: String
@@ -101,11 +95,10 @@ extension CarrierSimulator {
             entries.last { $0.endpoint == endpoint && (mccmnc == nil || $0.mccmnc == mccmnc) }
         }
 
-        mutating func add(_ refusal: CarrierSimulator.Refusal, of endpoint: Endpoint, at mccmnc: String) {
+        mutating func add(_ refusal: OAuthError, of endpoint: Endpoint, at mccmnc: String) {
             guard refusal.code != "use_dpop_nonce" else { return }
             if refused.count == 2 * Self.keptEntries { refused.removeFirst(Self.keptEntries) }
-            refused.append(
-                Refused(endpoint: endpoint, mccmnc: mccmnc, code: refusal.code, reason: refusal.reason))
+            refused.append(Refused(endpoint: endpoint, mccmnc: mccmnc, code: refusal.code, reason: refusal.reason))
         }
 
         mutating func add(_ entry: Entry) {

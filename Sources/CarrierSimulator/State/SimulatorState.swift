@@ -12,7 +12,7 @@ struct SimulatorState: Sendable {
     /// Grants by authorization code. Redeemed ones stay, so that a second use is recognised.
     var grants = BoundedCache<String, Grant>(capacity: 10_000, age: .insertion)
     /// Grants by access token.
-    var accessTokens = BoundedCache<String, AccessToken>(capacity: 10_000, age: .insertion)
+    var accessTokens = BoundedCache<String, AccessToken<Grant>>(capacity: 10_000, age: .insertion)
     /// Grants by refresh token. Spent ones stay, so that a second use is recognised.
     var refreshTokens = BoundedCache<String, RefreshToken>(capacity: 10_000, age: .insertion)
     /// Users by `login_hint_token`.
@@ -25,8 +25,8 @@ struct SimulatorState: Sendable {
     var dpopNonces = BoundedCache<String, String>(capacity: 10_000, age: .insertion)
     /// Server-initiated requests of carriers by `auth_req_id`.
     var serverInitiatedRequests = BoundedCache<String, ServerInitiatedRequest>(capacity: 1000, age: .insertion)
-    /// Backchannel authentication requests of providers by `auth_req_id`.
-    var polledRequests = BoundedCache<String, PolledRequest<PolledGrant>>(capacity: 1000, age: .insertion)
+    /// Backchannel authentication requests of providers and operators by `auth_req_id`.
+    var polledRequests = BoundedCache<String, PolledRequest>(capacity: 1000, age: .insertion)
     /// Where clients are notified, by provider and client.
     var notificationURLs: [String: NotificationURL] = [:]
     /// Pushed authorization requests by `request_uri`.
@@ -38,18 +38,6 @@ struct SimulatorState: Sendable {
     /// The ID token of the latest sign-in at each provider that is not a carrier.
     var latestIDTokens: [String: String] = [:]
     var log = CarrierSimulator.RequestLog()
-
-    struct AccessToken: Sendable {
-        let grant: Grant
-        var expiresAt: Timestamp
-        var isRevoked = false
-        /// The family of the refresh token issued with it; nil if there is none.
-        var family: String?
-        /// The thumbprint of the key that it is bound to; nil for a Bearer token.
-        var keyThumbprint: String?
-        /// The fingerprint of the certificate that it is bound to (RFC 8705 section 3); nil for none.
-        var certificate: String?
-    }
 
     /// A refresh token. All refresh tokens of one sign-in are a family.
     struct RefreshToken: Sendable {
@@ -72,7 +60,7 @@ struct SimulatorState: Sendable {
     ///   use also revokes the access token of the first (RFC 6749 section 4.1.2).
     mutating func redeem(
         code: String, clientID: String, mccmnc: String, now: Timestamp, acceptsUsedCodes: Bool
-    ) throws(CarrierSimulator.Refusal) -> Grant {
+    ) throws(OAuthError) -> Grant {
         guard let grant = grants[code], grant.mccmnc == mccmnc, grant.terms.clientID == clientID
         else { throw .init("invalid_grant", "The code is unknown.") }
         if grant.isRedeemed, !acceptsUsedCodes {
@@ -87,17 +75,28 @@ struct SimulatorState: Sendable {
         return grant
     }
 
-    /// Keeps an access token and links it to its code, if it came for one.
-    mutating func keep(
-        accessToken: String, of grant: Grant, code: String?, lifetime: Int64, family: String?,
-        keyThumbprint: String?, certificate: String?, now: Timestamp
-    ) {
-        accessTokens.put(
-            AccessToken(
-                grant: grant, expiresAt: now.advanced(bySeconds: lifetime), family: family,
-                keyThumbprint: keyThumbprint, certificate: certificate), for: accessToken)
-        if let code { grants.update(code) { $0.accessToken = accessToken } }
+    /// Notes the `jti` of an assertion or a proof. False if its owner used it before.
+    mutating func isFirstUse(of id: String, by owner: String) -> Bool {
+        let key = "\(owner) \(id)"
+        guard assertionIDs[key] == nil else { return false }
+        assertionIDs.put((), for: key)
+        return true
     }
+}
+
+/// An access token, and what it is good for.
+struct AccessToken<Granted: Sendable>: Sendable {
+    let grant: Granted
+    var expiresAt: Timestamp
+    var isRevoked = false
+    /// The family of the refresh token issued with it; nil if there is none.
+    var family: String?
+    /// The thumbprint of the key that it is bound to; nil for a Bearer token.
+    var keyThumbprint: String?
+    /// The fingerprint of the certificate that it is bound to (RFC 8705 section 3); nil for none.
+    var certificate: String?
+    /// Whether Number Verification was called with it.
+    var isSpent = false
 }
 
 extension SimulatorState {

@@ -6,21 +6,14 @@ extension CarrierSimulator {
     public struct User: Sendable, Hashable {
         /// Names the user in calls and forms. The `sub` is derived from it and differs for each client.
         public var id: String
-        /// The `given_name` claim.
         public var givenName: String
-        /// The `family_name` claim.
         public var familyName: String
-        /// The `email` claim.
         public var email: String
         /// In E.164 form, such as `+12025550123`.
         public var phoneNumber: String
-        /// The `street_address` of the `address` claim.
         public var streetAddress: String
-        /// The `locality` of the `address` claim.
         public var locality: String
-        /// The `region` of the `address` claim.
         public var region: String
-        /// The `postal_code` claim.
         public var postalCode: String
         /// The `birthdate` claim, `YYYY-MM-DD`.
         public var birthdate: String

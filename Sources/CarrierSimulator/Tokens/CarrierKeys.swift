@@ -15,7 +15,6 @@ struct CarrierKeys: Sendable {
         try await pool.key(site.slot(site.has(.idTokenWeakKey) ? .weak : .signing(algorithm)))
     }
 
-    /// A key that is not in the key set.
     func unpublished() async throws -> SigningKey { try await pool.key(site.slot(.unpublished)) }
 
     /// The key set (RFC 7517 section 5) with the carrier's present faults.
@@ -76,7 +75,6 @@ struct CarrierKeys: Sendable {
 /// Making an RSA key is slow, and tests start many simulators. All simulators share their keys; two carriers, or two
 /// generations of one carrier's keys, never share one.
 final class KeyPool: Sendable {
-    /// The use of a key.
     struct Slot: Hashable, Sendable {
         enum Purpose: Hashable, Sendable {
             case signing(CarrierSimulator.Carrier.SigningAlgorithm)
@@ -84,7 +82,6 @@ final class KeyPool: Sendable {
             case decoy(CarrierSimulator.Carrier.SigningAlgorithm, Int)
             /// An RSA key of 1024 bits.
             case weak
-            /// A key that the carrier does not publish.
             case unpublished
         }
 

@@ -7,10 +7,8 @@ struct IDTokenIssuer: Sendable {
     let client: CarrierSimulator.Client
 
     /// - Parameters:
-    ///   - requestID: The `auth_req_id` of the backchannel authentication request that the token answers (CIBA Core
-    ///     section 10.3.1).
-    ///   - isRefreshed: Whether the token comes with a refresh, without `nonce` and `sid` (OpenID Connect Core section
-    ///     12.2).
+    ///   - requestID: The `auth_req_id` that the token answers (CIBA Core section 10.3.1).
+    ///   - isRefreshed: Leaves out `nonce` and `sid` (OpenID Connect Core section 12.2).
     func issue(
         for grant: Grant, accessToken: String, requestID: String? = nil, isRefreshed: Bool = false, now: Timestamp
     ) async throws -> String {

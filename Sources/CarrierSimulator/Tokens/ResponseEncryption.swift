@@ -35,9 +35,7 @@ extension CarrierSimulator.Client {
         public var keyID: String?
 
         /// All but the `kid` are needed.
-        public init(
-            _ keyManagement: KeyManagement, _ content: Content, publicKeyPEM: String, keyID: String? = nil
-        ) {
+        public init(_ keyManagement: KeyManagement, _ content: Content, publicKeyPEM: String, keyID: String? = nil) {
             self.keyManagement = keyManagement
             self.content = content
             self.publicKeyPEM = publicKeyPEM

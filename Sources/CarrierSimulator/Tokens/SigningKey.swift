@@ -81,7 +81,6 @@ struct SigningKey: Sendable {
     }
 }
 
-/// SHA-256.
 enum Digest {
     static func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 

@@ -1,21 +1,17 @@
 import Primitives
 
 extension TokenDraft {
-    /// What the defects of a token need to know.
     struct DefectContext: Sendable {
         let site: CarrierSite
         /// The issuer of another carrier of the simulator.
         var otherIssuer = ""
-        /// A key that the carrier does not publish.
         let unpublishedKey: SigningKey
         /// The key of the carrier that shows a port token.
         var presentKey: SigningKey?
-        /// The client's secret.
         let secret: Secret
     }
 
-    /// Applies the carrier's faults whose names begin with `prefix`, ordered by name so that the result does not depend
-    /// on the order of a set.
+    /// Applies the carrier's faults whose names begin with `prefix`, in the order of their names.
     mutating func apply(_ faults: Set<CarrierSimulator.Fault>, prefix: String, _ context: DefectContext) {
         for name in faults.map(\.name).filter({ $0.hasPrefix(prefix) }).sorted() {
             apply(String(name.dropFirst(prefix.count)), context)

@@ -26,9 +26,7 @@ package struct TokenDraft: Sendable {
     package let now: Timestamp
     package var signature = Signature.genuine
 
-    /// - Parameters:
-    ///   - type: The `typ` header.
-    ///   - claims: The claims of a token without defects.
+    /// - Parameter claims: The claims of a token without defects.
     init(_ kind: Kind, type: String, claims: JSONMembers, key: SigningKey, now: Timestamp) {
         self.kind = kind
         header = ["typ": .string(type), "alg": .string(key.algorithm), "kid": .string(key.keyID)]

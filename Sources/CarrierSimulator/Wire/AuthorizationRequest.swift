@@ -1,10 +1,7 @@
 import Primitives
 
-/// A valid authorization request of the code flow (OpenID Connect Core section 3.1.2.1) with PKCE (RFC 7636) required
-/// and ZenKey's parameters.
+/// A valid authorization request of the code flow (OpenID Connect Core section 3.1.2.1), with PKCE (RFC 7636).
 struct AuthorizationRequest: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     let terms: GrantTerms
     let returning: ReturnAddress
     let prompt: Set<String>
@@ -13,16 +10,14 @@ struct AuthorizationRequest: Sendable {
 
     static let maximumTextBytes = 2048
 
-    /// - Parameter hint: Finds the user of a `login_hint_token`.
     /// - Throws: ``AuthorizationError``, which says whether a redirect carries the error to the relying party.
     static func parse(
-        _ parameters: Parameters, clients: [String: CarrierSimulator.Client], hasIDTokens: Bool,
-        hint: (String) -> String?
+        _ parameters: Parameters, at site: CarrierSite, of simulator: CarrierSimulator
     ) throws(AuthorizationError) -> AuthorizationRequest {
         let client: CarrierSimulator.Client
         let redirectURI: String
         do {
-            (client, redirectURI) = try CarrierSimulator.Client.registered(parameters, in: clients)
+            (client, redirectURI) = try CarrierSimulator.Client.registered(parameters, in: simulator.clients)
         } catch {
             throw .shown(error)
         }
@@ -32,39 +27,41 @@ struct AuthorizationRequest: Sendable {
             clientID: client.id, isSigned: ["jwt", "query.jwt", "form_post.jwt"].contains(mode),
             isForm: ["form_post", "form_post.jwt"].contains(mode))
         do {
-            return try parse(
-                parameters, client: client, returning: returning, hasIDTokens: hasIDTokens, hint: hint)
+            return try parse(parameters, returning: returning, at: site, of: simulator)
         } catch {
             throw .returned(error, returning)
         }
     }
 
     private static func parse(
-        _ parameters: Parameters, client: CarrierSimulator.Client, returning: ReturnAddress, hasIDTokens: Bool,
-        hint: (String) -> String?
-    ) throws(Refusal) -> AuthorizationRequest {
-        guard !parameters.hasRepeatedName else { throw .invalidRequest("A parameter occurs more than once.") }
+        _ parameters: Parameters, returning: ReturnAddress, at site: CarrierSite, of simulator: CarrierSimulator
+    ) throws(OAuthError) -> AuthorizationRequest {
+        try parameters.requireUniqueNames()
         guard parameters.items.allSatisfy({ $0.value.utf8.count <= maximumTextBytes })
         else { throw .invalidRequest("A parameter is too long.") }
         guard parameters["response_type"] == "code"
-        else { throw Refusal("unsupported_response_type", "The response_type must be code.") }
+        else { throw OAuthError("unsupported_response_type", "The response_type must be code.") }
         // RFC 9449 section 10.
         guard !parameters.has("dpop_jkt") || parameters["dpop_jkt"].flatMap({ Base64URL.decode($0) })?.count == 32
         else { throw .invalidRequest("The dpop_jkt is not a thumbprint.") }
         guard parameters["max_age"].map({ Int64($0).map { $0 >= 0 } ?? false }) ?? true
         else { throw .invalidRequest("The max_age is not a number of seconds.") }
-        let hintedUserID = try hintedUser(parameters, hint)
+        let hint = parameters["login_hint_token"].map { token in simulator.withState { $0.loginHints[token] } }
+        guard hint.map({ $0?.mccmnc == site.mccmnc }) ?? true
+        else { throw OAuthError("invalid_login_hint_token", "The login_hint_token is not one of this carrier's.") }
         let terms = GrantTerms(
-            clientID: client.id, redirectURI: returning.redirectURI, codeChallenge: try codeChallenge(parameters),
-            nonce: parameters["nonce"], scopes: try Scopes.parse(parameters["scope"] ?? "", ofOpenID: hasIDTokens),
+            clientID: returning.clientID, redirectURI: returning.redirectURI,
+            codeChallenge: try codeChallenge(parameters),
+            nonce: parameters["nonce"],
+            scopes: try Scopes.parse(parameters["scope"] ?? "", ofOpenID: site.carrier.hasIDTokens),
             acr: try acr(parameters["acr_values"]), context: try context(parameters["context"]),
             keyThumbprint: parameters["dpop_jkt"])
         return AuthorizationRequest(
-            terms: terms, returning: returning, prompt: try prompt(parameters), hintedUserID: hintedUserID)
+            terms: terms, returning: returning, prompt: try prompt(parameters), hintedUserID: hint??.userID)
     }
 
     /// RFC 7636 sections 4.2 and 4.3; `plain` is not accepted.
-    private static func codeChallenge(_ parameters: Parameters) throws(Refusal) -> String {
+    private static func codeChallenge(_ parameters: Parameters) throws(OAuthError) -> String {
         guard let challenge = parameters["code_challenge"] else { throw .invalidRequest("PKCE is required.") }
         guard parameters["code_challenge_method"] == "S256"
         else { throw .invalidRequest("The code_challenge_method must be S256.") }
@@ -74,7 +71,7 @@ struct AuthorizationRequest: Sendable {
     }
 
     /// The first supported level of `acr_values`; a3 if the parameter is missing.
-    static func acr(_ values: String?) throws(Refusal) -> String {
+    static func acr(_ values: String?) throws(OAuthError) -> String {
         let levels = values?.split(separator: " ").map(String.init) ?? ["a3"]
         guard let level = levels.first(where: ProviderMetadata.acrValues.contains)
         else { throw .invalidRequest("None of the acr_values is supported.") }
@@ -82,12 +79,12 @@ struct AuthorizationRequest: Sendable {
     }
 
     /// - Throws: `invalid_request` for a `context` of more than 280 characters.
-    static func context(_ context: String?) throws(Refusal) -> String? {
+    static func context(_ context: String?) throws(OAuthError) -> String? {
         guard (context?.count ?? 0) <= 280 else { throw .invalidRequest("The context has more than 280 characters.") }
         return context
     }
 
-    private static func prompt(_ parameters: Parameters) throws(Refusal) -> Set<String> {
+    private static func prompt(_ parameters: Parameters) throws(OAuthError) -> Set<String> {
         let prompt = Set((parameters["prompt"] ?? "").split(separator: " ").map(String.init))
         guard prompt.isSubset(of: ["none", "login", "consent", "select_account"])
         else { throw .invalidRequest("The prompt is unknown.") }
@@ -95,21 +92,14 @@ struct AuthorizationRequest: Sendable {
         else { throw .invalidRequest("A prompt of none excludes other values.") }
         return prompt
     }
-
-    private static func hintedUser(_ parameters: Parameters, _ hint: (String) -> String?) throws(Refusal) -> String? {
-        guard let token = parameters["login_hint_token"] else { return nil }
-        guard let user = hint(token)
-        else { throw Refusal("invalid_login_hint_token", "The login_hint_token is not one of this carrier's.") }
-        return user
-    }
 }
 
 /// Where the authorization response goes, and the request's values that it repeats.
 struct ReturnAddress: Sendable {
     let redirectURI: String
-    let state: String?
-    let correlationID: String?
-    var clientID = ""
+    var state: String?
+    var correlationID: String?
+    let clientID: String
     /// Whether the response is a signed JWT (JARM).
     var isSigned = false
     /// Whether the browser posts it with a form (OAuth 2.0 Form Post Response Mode).
@@ -119,18 +109,17 @@ struct ReturnAddress: Sendable {
 /// Why an authorization request was refused, and where the error goes.
 enum AuthorizationError: Error, Sendable {
     /// The client or its redirect URI is not trusted: the browser shows the error (RFC 6749 section 4.1.2.1).
-    case shown(CarrierSimulator.Refusal)
+    case shown(OAuthError)
     /// A redirect carries the error to the relying party.
-    case returned(CarrierSimulator.Refusal, ReturnAddress)
+    case returned(OAuthError, ReturnAddress)
 
-    var refusal: CarrierSimulator.Refusal {
+    var refusal: OAuthError {
         switch self {
         case .shown(let refusal), .returned(let refusal, _): refusal
         }
     }
 }
 
-/// The scopes of carriers.
 enum Scopes {
     /// ZenKey's names, each with the text of the consent page.
     static let known: [(name: String, meaning: String)] = [
@@ -157,15 +146,14 @@ enum Scopes {
     /// The scopes of a space-separated list, each once.
     /// - Parameter ofOpenID: Whether only the known scopes are allowed; a provider without ID tokens allows any.
     /// - Throws: `invalid_scope` if `openid` is missing or a scope is unknown.
-    static func parse(_ text: String, ofOpenID: Bool) throws(CarrierSimulator.Refusal) -> [String] {
+    static func parse(_ text: String, ofOpenID: Bool) throws(OAuthError) -> [String] {
         var scopes: [String] = []
         for scope in text.split(separator: " ").map(String.init) where !scopes.contains(scope) {
             guard !ofOpenID || names.contains(scope) else { throw .init("invalid_scope", "A scope is unknown.") }
             scopes.append(scope)
         }
-        guard !ofOpenID || scopes.contains("openid") else {
-            throw .init("invalid_scope", "The scope must contain openid.")
-        }
+        guard !ofOpenID || scopes.contains("openid")
+        else { throw .init("invalid_scope", "The scope must contain openid.") }
         return scopes
     }
 }

@@ -7,7 +7,7 @@ import Primitives
 struct AuthorizationResponse: Sendable {
     enum Outcome: Sendable {
         case code(String)
-        case refusal(CarrierSimulator.Refusal)
+        case refusal(OAuthError)
     }
 
     let returning: ReturnAddress
@@ -20,9 +20,7 @@ struct AuthorizationResponse: Sendable {
     /// - Parameter status: Of a redirect.
     func response(status: HTTPResponse.Status = .seeOther) async throws -> Response {
         let parameters = try await sentParameters()
-        guard returning.isForm else {
-            return .redirect(to: FormCoding.url(returning.redirectURI, adding: parameters), status: status)
-        }
+        guard returning.isForm else { return .redirect(to: returning.redirectURI.adding(parameters), status: status) }
         return .page(FormPostPage.html(Parameters(parameters), to: returning.redirectURI, site: site))
     }
 
@@ -32,7 +30,7 @@ struct AuthorizationResponse: Sendable {
         let parameters = try await sentParameters()
         for parameter in parameters { object[parameter.name] = .string(parameter.value) }
         object["redirect_uri"] = .string(returning.redirectURI)
-        object["location"] = .string(FormCoding.url(returning.redirectURI, adding: parameters))
+        object["location"] = .string(returning.redirectURI.adding(parameters))
         return object
     }
 
@@ -56,8 +54,7 @@ struct AuthorizationResponse: Sendable {
                 "iss": .string(site.issuer), "aud": .string(returning.clientID),
                 "exp": .time(now.advanced(bySeconds: Self.lifetime)),
             ], key: key, now: now)
-        draft.apply(
-            site.carrier.faults, prefix: "jarm-", .init(site: site, unpublishedKey: key, secret: Secret("")))
+        draft.apply(site.carrier.faults, prefix: "jarm-", .init(site: site, unpublishedKey: key, secret: Secret("")))
         for parameter in parameters where parameter.name != "iss" {
             draft.claims[parameter.name] = .string(parameter.value)
         }

@@ -12,21 +12,22 @@ import Primitives
 /// registered for (RFC 6749 section 2.3, OpenID Connect Core section 9).
 struct ClientAuthenticator: Sendable {
     typealias Client = CarrierSimulator.Client
-    typealias Refusal = CarrierSimulator.Refusal
-
     let simulator: CarrierSimulator
     let site: CarrierSite
     /// The endpoint, if it is not the token endpoint: an assertion may name it, too (RFC 9126 section 2).
     var endpoint: String?
     /// What an assertion's `aud` may be; nil for the endpoint and the issuer.
     var audiences: [String]?
+    /// Whether the `exp` of an assertion may be at most 300 seconds after its `iat` (CAMARA Security and
+    /// Interoperability Profile, Client Authentication).
+    var limitsLifetime = false
     /// Whether the form has a `client_id` beside HTTP Basic, as an authorization request must.
     var namesClientBesideBasic = false
 
     /// The parameters that authenticate the client.
     static let credentials: Set<String> = ["client_secret", "client_assertion", "client_assertion_type"]
 
-    func client(of request: Request, form: Parameters) throws(Refusal) -> Client {
+    func client(of request: Request, form: Parameters) throws(OAuthError) -> Client {
         let hasField = request.headers[.authorization] != nil
         let hasSecret = form.has("client_secret")
         let hasAssertion = form.has("client_assertion") || form.has("client_assertion_type")
@@ -40,7 +41,7 @@ struct ClientAuthenticator: Sendable {
     }
 
     /// HTTP Basic with a form-encoded id and secret (RFC 6749 section 2.3.1).
-    private func clientOfBasic(_ field: String, _ form: Parameters) throws(Refusal) -> Client {
+    private func clientOfBasic(_ field: String, _ form: Parameters) throws(OAuthError) -> Client {
         // One of ZenKey's carriers refuses a client_id beside HTTP Basic, so every simulated carrier does.
         guard namesClientBesideBasic || !form.has("client_id")
         else { throw .invalidRequest("With HTTP Basic the form must not contain client_id.") }
@@ -60,7 +61,7 @@ struct ClientAuthenticator: Sendable {
     /// authenticates otherwise must do so.
     private func clientOfConnection(
         _ certificate: ClientCertificate?, _ form: Parameters
-    ) throws(Refusal) -> Client {
+    ) throws(OAuthError) -> Client {
         guard let client = form["client_id"].flatMap({ simulator.clients[$0] }), isKnown(certificate, of: client)
         else { throw .invalidClient("The client does not authenticate, or by a certificate that is not its own.") }
         return client
@@ -76,44 +77,50 @@ struct ClientAuthenticator: Sendable {
         }
     }
 
-    private func clientOfPost(_ form: Parameters) throws(Refusal) -> Client {
+    private func clientOfPost(_ form: Parameters) throws(OAuthError) -> Client {
         guard let id = form["client_id"], let secret = form["client_secret"]
         else { throw .invalidClient("The form lacks client_id or client_secret.") }
         return try registered(id, secret: secret, for: .clientSecretPost)
     }
 
     /// RFC 7523 section 2.2.
-    private func clientOfAssertion(_ form: Parameters) throws(Refusal) -> Client {
+    private func clientOfAssertion(_ form: Parameters) throws(OAuthError) -> Client {
         guard form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
         else { throw .invalidClient("The client_assertion_type is not jwt-bearer.") }
         guard let text = form["client_assertion"],
             let assertion = ReceivedJWS(text, maximumBytes: ReceivedJWS.maximumAssertionBytes)
         else { throw .invalidClient("The client_assertion is not a signed JWT.") }
+        if limitsLifetime, let issuedAt = assertion.claims["iat"]?.integer,
+            let expiry = assertion.claims["exp"]?.integer,
+            expiry.subtractingReportingOverflow(issuedAt).partialValue > 300
+        {
+            throw .invalidClient("The client_assertion's exp is more than 300 seconds after its iat.")
+        }
         guard let id = assertion.claims["sub"]?.string, let client = simulator.clients[id],
             form["client_id"].map({ $0.hasSameBytes(as: id) }) ?? true,
             case .privateKeyJWT(let pem, let keyID) = client.authentication, isAccepted(client.authentication)
         else { throw .invalidClient("The client is unknown or not registered for private_key_jwt.") }
         guard keyID == nil || keyID == assertion.keyID else { throw .invalidClient("The kid is not the client's.") }
-        guard assertion.isSigned(byKeyInPEM: pem) else {
-            throw .invalidClient("The client_assertion's signature is wrong.")
-        }
+        guard assertion.isSigned(byKeyInPEM: pem)
+        else { throw .invalidClient("The client_assertion's signature is wrong.") }
         let isStrict = site.has(.clientAssertionStrict)
-        guard !isStrict || ["PS256", "ES256", "EdDSA"].contains(assertion.header["alg"]?.string) else {
-            throw .invalidClient("The client_assertion's alg is not one of FAPI 2.0.")
-        }
+        guard !isStrict || ["PS256", "ES256", "EdDSA"].contains(assertion.header["alg"]?.string)
+        else { throw .invalidClient("The client_assertion's alg is not one of FAPI 2.0.") }
         let endpoints = isStrict ? [] : [site.tokenEndpoint] + [endpoint].compactMap(\.self)
         if let fault = assertion.assertionFault(
             audiences: audiences ?? [site.issuer] + endpoints, now: simulator.clock.now())
         {
             throw .invalidClient("The client_assertion's \(fault) is missing or invalid.")
         }
-        guard recordID(of: assertion, client) else {
-            throw .invalidClient("The client_assertion's jti was used before.")
-        }
+        guard let id = assertion.assertionID,
+            simulator.withState({ $0.isFirstUse(of: id, by: "\(site.mccmnc) \(client.id)") })
+        else { throw .invalidClient("The client_assertion's jti was used before.") }
         return client
     }
 
-    private func registered(_ id: String, secret: String, for method: Client.Authentication) throws(Refusal) -> Client {
+    private func registered(_ id: String, secret: String, for method: Client.Authentication) throws(OAuthError)
+        -> Client
+    {
         guard let client = simulator.clients[id], client.secret.exposed.hasSameBytesInConstantTime(as: secret),
             client.authentication == method, isAccepted(method)
         else {
@@ -125,16 +132,5 @@ struct ClientAuthenticator: Sendable {
 
     private func isAccepted(_ method: Client.Authentication) -> Bool {
         site.carrier.authenticationMethods.contains(method.name)
-    }
-
-    /// Notes an assertion's `jti`. False if the client used it before.
-    func recordID(of assertion: ReceivedJWS, _ client: Client) -> Bool {
-        guard let id = assertion.assertionID else { return false }
-        let key = "\(site.mccmnc) \(client.id) \(id)"
-        return simulator.withState { state in
-            guard state.assertionIDs[key] == nil else { return false }
-            state.assertionIDs.put((), for: key)
-            return true
-        }
     }
 }

@@ -5,8 +5,6 @@ import Primitives
 
 /// Verifies the DPoP proofs of requests to one carrier (RFC 9449 section 4.3).
 struct DPoPVerifier: Sendable {
-    typealias Refusal = CarrierSimulator.Refusal
-
     /// Whose nonces a proof must have: RFC 9449 sections 8 and 9 let each server give its own.
     enum Server: String, Sendable {
         case authorization, resource
@@ -21,36 +19,31 @@ struct DPoPVerifier: Sendable {
     let server: Server
 
     /// The thumbprint of the key of a request's proof; nil if the request has none, or the carrier has no DPoP.
-    /// - Parameters:
-    ///   - url: Of the endpoint, without query.
-    ///   - accessToken: The access token in the request, if it has one.
+    /// - Parameter url: Of the endpoint, without query.
     /// - Throws: `invalid_dpop_proof` or `use_dpop_nonce`.
-    func thumbprint(of request: Request, to url: String, accessToken: String? = nil) throws(Refusal) -> String? {
+    func thumbprint(of request: Request, to url: String, accessToken: String? = nil) throws(OAuthError) -> String? {
         let fields = request.headers.values(of: Self.field)
         guard site.supportsDPoP, let text = fields.first else { return nil }
-        guard fields.count == 1, let proof = ReceivedJWS(text, maximumBytes: Self.maximumBytes) else {
-            throw refusal("is not one signed JWT")
-        }
+        guard fields.count == 1, let proof = ReceivedJWS(text, maximumBytes: Self.maximumBytes)
+        else { throw refusal("is not one signed JWT") }
         let key = try key(of: proof)
         guard proof.isSigned(by: key.material) else { throw refusal("has a wrong signature") }
         guard proof.claims["htm"]?.string == request.method.rawValue else { throw refusal("has another htm") }
         guard proof.claims["htu"]?.string == Self.address(of: request) ?? url else { throw refusal("has another htu") }
         let now = simulator.clock.now().secondsSinceEpoch
         let times = now - ReceivedJWS.clockSkew...now + ReceivedJWS.clockSkew
-        guard let issuedAt = proof.claims["iat"]?.integer, times.contains(issuedAt) else {
-            throw refusal("has no iat, or is too old or of the future")
-        }
+        guard let issuedAt = proof.claims["iat"]?.integer, times.contains(issuedAt)
+        else { throw refusal("has no iat, or is too old or of the future") }
         let hash = accessToken.map { Base64URL.encode(Digest.sha256(Array($0.utf8))) }
         guard proof.claims["ath"]?.string == hash else { throw refusal("has another ath") }
         for (name, content) in contents(of: request) {
-            guard proof.claims[name]?.string == Base64URL.encode(Digest.sha256(content)) else {
-                throw refusal("has another \(name)")
-            }
+            guard proof.claims[name]?.string == Base64URL.encode(Digest.sha256(content))
+            else { throw refusal("has another \(name)") }
         }
         try checkNonce(proof.claims["nonce"]?.string)
-        guard let id = proof.assertionID, isFirst(id, key.thumbprint) else {
-            throw refusal("has no jti, or one that was used before")
-        }
+        guard let id = proof.assertionID,
+            simulator.withState({ $0.isFirstUse(of: id, by: "\(site.mccmnc) proof \(key.thumbprint)") })
+        else { throw refusal("has no jti, or one that was used before") }
         return key.thumbprint
     }
 
@@ -79,7 +72,8 @@ struct DPoPVerifier: Sendable {
         return response
     }
 
-    private func key(of proof: ReceivedJWS) throws(Refusal) -> (material: P256.Signing.PublicKey, thumbprint: String) {
+    private func key(of proof: ReceivedJWS) throws(OAuthError) -> (material: P256.Signing.PublicKey, thumbprint: String)
+    {
         guard proof.type == "dpop+jwt" else { throw refusal("has another typ") }
         guard proof.header["alg"]?.string == "ES256" else { throw refusal("has another alg") }
         guard let jwk = proof.header["jwk"]?.object, jwk["d"] == nil, jwk["kty"]?.string == "EC",
@@ -92,7 +86,7 @@ struct DPoPVerifier: Sendable {
         return (key, Base64URL.encode(Digest.sha256(members.serialized)))
     }
 
-    private func checkNonce(_ nonce: String?) throws(Refusal) {
+    private func checkNonce(_ nonce: String?) throws(OAuthError) {
         if site.has(.dpopEndlessNonces) { throw demand(newNonce()) }
         if site.has(.dpopLongNonce) { throw demand(String(repeating: "n", count: 513)) }
         if site.has(.dpopInvalidNonce) { throw demand("no nonce") }
@@ -114,23 +108,14 @@ struct DPoPVerifier: Sendable {
         return nonce
     }
 
-    private func isFirst(_ id: String, _ thumbprint: String) -> Bool {
-        let key = "\(site.mccmnc) proof \(thumbprint) \(id)"
-        return simulator.withState { state in
-            guard state.assertionIDs[key] == nil else { return false }
-            state.assertionIDs.put((), for: key)
-            return true
-        }
-    }
-
-    private func demand(_ nonce: String) -> Refusal {
-        var refusal = Refusal("use_dpop_nonce", "The proof must have the server's nonce.", status: status)
+    private func demand(_ nonce: String) -> OAuthError {
+        var refusal = OAuthError("use_dpop_nonce", "The proof must have the server's nonce.", status: status)
         refusal.nonce = nonce
         return refusal
     }
 
-    private func refusal(_ fault: String) -> Refusal {
-        Refusal("invalid_dpop_proof", "The DPoP proof \(fault).", status: status)
+    private func refusal(_ fault: String) -> OAuthError {
+        OAuthError("invalid_dpop_proof", "The DPoP proof \(fault).", status: status)
     }
 
     private var status: HTTPResponse.Status { server == .resource ? .unauthorized : .badRequest }

@@ -23,7 +23,7 @@ struct Parameters: Sendable {
     /// The parameters in a request's content; none if it is empty.
     /// - Throws: `invalid_request` if the content is malformed, or neither a form nor a JSON object of strings,
     ///   integers, booleans and lists of strings.
-    init(contentOf request: Request) throws(CarrierSimulator.Refusal) {
+    init(contentOf request: Request) throws(OAuthError) {
         if request.body.isEmpty { return }
         let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
         switch type {
@@ -35,9 +35,8 @@ struct Parameters: Sendable {
             guard let object = (try? JSONValue(parsing: request.body))?.object
             else { throw .invalidRequest("The content is not a JSON object.") }
             for member in object.members {
-                guard let text = member.value.parameter else {
-                    throw .invalidRequest("A member is not a string, an integer, a boolean or a list of strings.")
-                }
+                guard let text = member.value.parameter
+                else { throw .invalidRequest("A member is not a string, an integer, a boolean or a list of strings.") }
                 items.append(Item(name: member.name, value: text))
             }
         default: throw .invalidRequest("Content-Type must be application/x-www-form-urlencoded or application/json.")
@@ -45,7 +44,7 @@ struct Parameters: Sendable {
     }
 
     /// The parameters of a request: the form's for POST, otherwise the query's.
-    init(of request: Request) throws(CarrierSimulator.Refusal) {
+    init(of request: Request) throws(OAuthError) {
         if request.method == .post { try self.init(contentOf: request) } else { self.init(queryOf: request) }
     }
 
@@ -63,24 +62,21 @@ struct Parameters: Sendable {
     /// - Throws: `invalid_request_object`; `invalid_request` for parameters beside it, or if the carrier requires one.
     func opened(
         at site: CarrierSite, clients: [String: CarrierSimulator.Client], now: Timestamp
-    ) throws(CarrierSimulator.Refusal) -> Parameters {
+    ) throws(OAuthError) -> Parameters {
         guard has("request") else {
-            guard !site.has(.requestObjectRequired) else {
-                throw .invalidRequest("Authorization requests must be signed.")
-            }
+            guard !site.has(.requestObjectRequired)
+            else { throw .invalidRequest("Authorization requests must be signed.") }
             return self
         }
-        guard let client = self["client_id"].flatMap({ clients[$0] }) else {
-            throw CarrierSimulator.Refusal("unauthorized_client", "The client_id is missing or unknown.")
-        }
+        guard let client = self["client_id"].flatMap({ clients[$0] })
+        else { throw OAuthError("unauthorized_client", "The client_id is missing or unknown.") }
         guard let text = self["request"],
             let object = ReceivedJWS(text, maximumBytes: ReceivedJWS.maximumRequestObjectBytes)
         else { throw .invalidObject("The request is not a signed JWT.") }
         let inside = try object.authorizationParameters(client: client, issuer: site.issuer, now: now)
         for item in items where item.name != "request" {
-            guard ["client_id", "response_type", "scope"].contains(item.name), inside[item.name] == item.value else {
-                throw .invalidRequest("A parameter beside the request object is not allowed, or differs from it.")
-            }
+            guard ["client_id", "response_type", "scope"].contains(item.name), inside[item.name] == item.value
+            else { throw .invalidRequest("A parameter beside the request object is not allowed, or differs from it.") }
         }
         return inside
     }
@@ -88,8 +84,11 @@ struct Parameters: Sendable {
     /// Whether a name occurs, with a value or without.
     func has(_ name: String) -> Bool { items.contains { $0.name == name } }
 
-    /// Whether a name occurs more than once, which RFC 6749 section 3.1 forbids.
-    var hasRepeatedName: Bool { Set(items.map(\.name)).count != items.count }
+    /// - Throws: `invalid_request` if a name occurs more than once (RFC 6749 section 3.1).
+    func requireUniqueNames() throws(OAuthError) {
+        guard Set(items.map(\.name)).count == items.count
+        else { throw .invalidRequest("A parameter occurs more than once.") }
+    }
 }
 
 extension JSONValue {
@@ -105,20 +104,12 @@ extension JSONValue {
     }
 }
 
-/// Names and values of `application/x-www-form-urlencoded`.
-enum FormCoding {
-    static func encode(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        PercentEncoding.append(text, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// A URL with parameters added to its query. The URL has no fragment.
-    static func url(_ url: String, adding parameters: [(name: String, value: String?)]) -> String {
-        let pairs = parameters.compactMap { parameter in
-            parameter.value.map { "\(encode(parameter.name))=\(encode($0))" }
-        }
-        guard !pairs.isEmpty else { return url }
-        return url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + pairs.joined(separator: "&")
+extension String {
+    /// The URL with parameters added to its query. It has no fragment.
+    func adding(_ parameters: [(name: String, value: String?)]) -> String {
+        let given = parameters.compactMap { name, value in value.map { (name: name, value: $0) } }
+        guard !given.isEmpty else { return self }
+        let query = String(decoding: PercentEncoding.form(given), as: UTF8.self)
+        return self + (utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query
     }
 }

@@ -1,7 +1,6 @@
 import Primitives
 
-/// A carrier's OpenID configuration (OpenID Connect Discovery section 3, RFC 8414 section 2), in ZenKey's form for
-/// carriers.
+/// A carrier's OpenID configuration (OpenID Connect Discovery section 3, RFC 8414 section 2).
 enum ProviderMetadata {
     static let acrValues = ["a1", "a3"]
 

@@ -56,9 +56,11 @@ extension Response {
     }
 }
 
+typealias OAuthError = CarrierSimulator.OAuthError
+
 extension CarrierSimulator {
     /// An OAuth error of the simulator (RFC 6749 sections 4.1.2.1 and 5.2).
-    public struct Refusal: Error, Sendable {
+    public struct OAuthError: Error, Sendable {
         /// The `error`, such as `invalid_request` or `invalid_grant`.
         public let code: String
         /// The `error_description`. Repeats nothing of the request.
@@ -74,21 +76,20 @@ extension CarrierSimulator {
             self.status = status
         }
 
-        static func invalidRequest(_ reason: String, status: HTTPResponse.Status = .badRequest) -> Refusal {
-            Refusal("invalid_request", reason, status: status)
+        static func invalidRequest(_ reason: String, status: HTTPResponse.Status = .badRequest) -> OAuthError {
+            OAuthError("invalid_request", reason, status: status)
         }
 
-        static func invalidRequestURI(_ reason: String) -> Refusal { Refusal("invalid_request_uri", reason) }
+        static func invalidRequestURI(_ reason: String) -> OAuthError { OAuthError("invalid_request_uri", reason) }
 
-        static func invalidClient(_ reason: String) -> Refusal {
-            Refusal("invalid_client", reason, status: .unauthorized)
+        static func invalidClient(_ reason: String) -> OAuthError {
+            OAuthError("invalid_client", reason, status: .unauthorized)
         }
 
-        static let invalidToken = Refusal(
+        static let invalidToken = OAuthError(
             "invalid_token", "The access token is missing, unknown, expired or revoked.", status: .unauthorized)
 
-        /// An object of `error` and `error_description`, with the challenge of RFC 6749 section 5.2 or RFC 6750
-        /// section 3.
+        /// The JSON response, with the challenge of RFC 6749 section 5.2 or RFC 6750 section 3.
         var response: Response {
             var response = Response.json(
                 ["error": .string(code), "error_description": .string(reason)], status: status)

@@ -33,9 +33,7 @@ package struct KitCase: Sendable {
     package let demand: Demand
     /// What is sent, in sentences.
     package let sent: String
-    /// The rule, in one sentence.
     package let rule: String
-    /// Where the rule is.
     package let source: String
     var flow = Flow.code
     var twist = ClientDeviation.none
@@ -49,9 +47,7 @@ package struct KitCase: Sendable {
     /// Why the case does not apply; nil if it does.
     var excludedBy: Explanation = { _ in nil }
 
-    private init(
-        _ id: String, _ area: Area, _ demand: Demand, _ changes: [Change], _ rule: String, _ source: String
-    ) {
+    private init(_ id: String, _ area: Area, _ demand: Demand, _ changes: [Change], _ rule: String, _ source: String) {
         self.id = id
         self.area = area
         self.demand = demand
@@ -168,7 +164,6 @@ enum ClientDeviation: Sendable {
     }
 }
 
-/// All cases.
 package enum KitCases {
     package static let all: [KitCase] = [
         baseline, claims, times, headers, signatures, keys, discovery, token, userInfo, redirects, signedResponses,

@@ -1,7 +1,6 @@
 import CarrierSimulator
 import Primitives
 
-/// Claims of the ID token.
 extension KitCases {
     private static let issuerRule = "iss must be exactly the provider's issuer."
     private static let audienceRule = "aud must name this client, and no audience that is not trusted."
@@ -64,7 +63,6 @@ extension KitCases {
     private static let expiryRule =
         "exp must be in the future; a small leeway, of no more than a few minutes, is allowed."
 
-    /// The times of the ID token.
     static let times: [KitCase] = [
         .refused(
             "expiry-missing", .claims, .fault(.idTokenMissingExpiry), rule: "exp is required.",

@@ -2,7 +2,6 @@ import CarrierSimulator
 import OpenIDConnect
 import Primitives
 
-/// Responses of the provider's endpoints.
 extension KitCases {
     private static let discoveryCore = "OpenID Connect Discovery 1.0"
     private static let noRedirect = "Redirects to other addresses are not followed."

@@ -99,13 +99,11 @@ extension KitCases {
         .accepted(
             "keys-with-unknown-entries", .keys, .fault(.keysJunkEntries),
             rule: "Keys that are not understood should be ignored.", source: "RFC 7517 section 5"),
-        .refused(
-            "keys-empty", .keys, .fault(.keysEmpty), rule: signatureRule, source: validation),
+        .refused("keys-empty", .keys, .fault(.keysEmpty), rule: signatureRule, source: validation),
         .refused("keys-failing", .keys, .fault(.keys500), rule: signatureRule, source: validation),
         .discouraged(
             "keys-redirect", .keys, .fault(.keysRedirect), rule: "Redirects to other addresses are not followed.",
             source: "RFC 9700 section 4.12"),
-        .discouraged(
-            "keys-2-mib", .keys, .fault(.keysHuge), rule: "Input has limits.", source: "RFC 8725 section 2.3"),
+        .discouraged("keys-2-mib", .keys, .fault(.keysHuge), rule: "Input has limits.", source: "RFC 8725 section 2.3"),
     ]
 }

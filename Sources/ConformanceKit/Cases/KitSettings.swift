@@ -2,22 +2,17 @@ import LatchkeyConfiguration
 import OpenIDConnect
 import SignIn
 
-/// The settings that decide about a case, as the operator has them.
+/// The settings that decide about a case, as the administrator has them.
 package struct KitSettings: Sendable {
     let configuration: Configuration
     /// The mobile carriers, or another provider.
     let provider: Configuration.Provider
     let client: Configuration.Client
 
-    var clockSkew: Int64 { configuration.idToken.clockSkewSeconds }
-    var maximumAge: Int64 { configuration.idToken.maximumAgeSeconds }
+    private var clockSkew: Int64 { configuration.idToken.clockSkewSeconds }
     var isOfCarriers: Bool { provider.kind == .zenkey }
-    var idTokenTypes: [IDTokenType] { provider.relyingParty.idTokenRules.types }
-    var algorithms: Set<SigningAlgorithm> { client.signingAlgorithms }
     var responseMode: AuthorizationResponseMode { provider.rules.responseMode }
-    var isSignedResponse: Bool { responseMode.isSigned }
-    var dpop: FeatureUse { provider.relyingParty.dpop }
-    var requiresIssuer: Bool? { provider.rules.requiresIssuer }
+    var dpop: ExtensionUse { provider.extensions.dpop }
 
     // The words of reports.
 
@@ -30,21 +25,22 @@ package struct KitSettings: Sendable {
     }
 
     func age(over seconds: Int64) -> String? {
+        let maximumAge = configuration.idToken.maximumAgeSeconds
         guard maximumAge + clockSkew >= seconds else { return nil }
         return "id_token.max_age_of_issue is \(maximumAge), and id_token.clock_skew \(clockSkew)"
     }
 
     func allows(_ algorithm: SigningAlgorithm) -> String? {
-        guard algorithms.contains(algorithm) else { return nil }
+        guard client.signingAlgorithms.contains(algorithm) else { return nil }
         guard let registered = client.idTokenSigningAlgorithm else {
-            let names = algorithms.map(\.rawValue).sorted().joined(separator: " and ")
+            let names = client.signingAlgorithms.map(\.rawValue).sorted().joined(separator: " and ")
             return "\(clientKey).id_token_signed_response_alg is not set, so \(names) are accepted"
         }
         return "\(clientKey).id_token_signed_response_alg is \(registered.rawValue)"
     }
 
     func allows(_ type: IDTokenType) -> String? {
-        idTokenTypes.contains(type) ? "\(providerKey).id_token_types has \(type.rawValue)" : nil
+        provider.idTokenTypes.contains(type) ? "\(providerKey).id_token_types has \(type.rawValue)" : nil
     }
 
     var withoutRedirectURIs: String? {
@@ -55,12 +51,14 @@ package struct KitSettings: Sendable {
         client.requiresCodeChallenge ? nil : "\(clientKey).require_code_challenge is false"
     }
     var optionalIssuer: String? {
-        guard requiresIssuer == nil else { return ignoredIssuer }
+        guard provider.rules.requiresIssuer == nil else { return ignoredIssuer }
         return isOfCarriers
             ? "no setting: for carriers, the metadata alone tells whether iss must be there"
             : "\(providerKey).require_iss is not set"
     }
-    var ignoredIssuer: String? { requiresIssuer == false ? "\(providerKey).require_iss is false" : nil }
+    var ignoredIssuer: String? {
+        provider.rules.requiresIssuer == false ? "\(providerKey).require_iss is false" : nil
+    }
     var optionalPKCE: String? { client.pkce == .optional ? "\(clientKey).pkce is optional" : nil }
 
     /// Why no sign-in by redirects can be examined.
@@ -68,8 +66,8 @@ package struct KitSettings: Sendable {
         client.redirectURIs.isEmpty ? "the client has no redirect_uris, so no sign-in by redirects can start" : nil
     }
 
-    var withoutSignedResponse: String? { isSignedResponse ? nil : "response_mode is not jwt" }
+    var withoutSignedResponse: String? { responseMode.isSigned ? nil : "response_mode is not jwt" }
     var withSignedResponse: String? {
-        isSignedResponse ? "response_mode is jwt: the signed response names the issuer" : nil
+        responseMode.isSigned ? "response_mode is jwt: the signed response names the issuer" : nil
     }
 }

@@ -45,9 +45,8 @@ package struct KitReport: Sendable {
 
         /// Why a case is accepted that is refused by default; nil for every other case.
         package var because: String? {
-            guard [.violation, .loosened].contains(verdict), case .observed(_, let setting) = outcome else {
-                return nil
-            }
+            guard [.violation, .loosened].contains(verdict), case .observed(_, let setting) = outcome
+            else { return nil }
             return setting ?? "no setting explains it: report a bug"
         }
     }
@@ -78,7 +77,7 @@ package struct KitReport: Sendable {
 }
 
 extension KitReport {
-    /// For people: the summary, what is accepted that should not be, and then every other case in a block of its own.
+    /// For people: the summary, what is accepted that should not be, and then every other case in its own block.
     package var text: String {
         var lines = [
             "Latchkey \(LatchkeyVersion.text): conformance of the configuration of \(provider) (\(kind)), "

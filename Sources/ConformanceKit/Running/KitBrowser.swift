@@ -13,7 +13,6 @@ import SignIn
 struct KitBrowser: Sendable {
     let target: KitTarget
     let simulator: CarrierSimulator
-    /// The server's handler.
     let server: Handler
 
     /// The response to an app or browser.
@@ -100,7 +99,9 @@ struct KitBrowser: Sendable {
         let headers: HTTPFields = [
             .contentType: "application/x-www-form-urlencoded", .accept: "application/json",
         ]
-        let endpoint = Self.path(of: started.location)
+        // The simulator's router takes paths.
+        let endpoint = String(
+            started.location.dropFirst((simulator.baseURL ?? "").utf8.count).prefix { $0 != "?" })
         if items.contains(where: { $0.name == "request_uri" }) {
             // A pushed request must be shown before it is decided.
             _ = try await simulator.router.respond(to: Request(.get, endpoint + "?" + Self.form(items)))
@@ -117,9 +118,8 @@ struct KitBrowser: Sendable {
     /// Brings an authorization response to the server, as a redirect or by a form.
     func comeBack(_ items: [(name: String, value: String)], cookies: [String]) async throws -> Answer {
         let path = "/auth/\(target.provider)/callback"
-        guard [.formPost, .formPostJWT].contains(target.settings.responseMode) else {
-            return try await get(path + "?" + Self.form(items), cookies: cookies)
-        }
+        guard [.formPost, .formPostJWT].contains(target.settings.responseMode)
+        else { return try await get(path + "?" + Self.form(items), cookies: cookies) }
         var headers: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
         if !cookies.isEmpty { headers[.cookie] = cookies.joined(separator: "; ") }
         // As the page sends it that the server shows to a form without cookies.
@@ -135,11 +135,5 @@ struct KitBrowser: Sendable {
 
     private static func form(_ items: [(name: String, value: String)]) -> String {
         String(decoding: PercentEncoding.form(items), as: UTF8.self)
-    }
-
-    /// The path of a URL of the simulator.
-    private static func path(of url: String) -> String {
-        let rest = url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last ?? ""
-        return String(rest.drop { $0 != "/" }.prefix { $0 != "?" })
     }
 }

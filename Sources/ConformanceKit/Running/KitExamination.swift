@@ -11,7 +11,7 @@ import Synchronization
 
 /// Examines what a configuration accepts and refuses of one provider.
 package enum KitExamination {
-    /// Runs the cases, each on a server of its own with a database of its own in a temporary folder, which is removed.
+    /// Runs the cases, each on its own server with its own database in a temporary folder, which is removed.
     ///
     /// Neither the configured database nor any address but the simulator's is touched.
     /// - Parameters:
@@ -27,28 +27,21 @@ package enum KitExamination {
         let target = try KitTarget(configuration, provider: provider, client: client)
         let simulator = CarrierSimulator(
             carriers: [target.carrier(of: KitCases.baseline[0])], clients: [target.registration()])
+        let folder = try scratchFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
         let running: CarrierSimulator.Running
         do {
             running = try simulator.start()
         } catch {
             throw KitError(.failed, "the simulator cannot start: \(error)")
         }
-        let folder: String
-        do throws(KitError) {
-            folder = try scratchFolder()
-        } catch {
-            await running.shutdown()
-            throw error
-        }
         let result: Result<KitReport, any Error>
         do {
             result = .success(
-                try await report(
-                    target, simulator, port: running.addresses.first?.port ?? 0, folder, cases, at: time))
+                try await report(target, simulator, port: running.addresses.first?.port ?? 0, folder, cases, at: time))
         } catch {
             result = .failure(error)
         }
-        try? FileManager.default.removeItem(atPath: folder)
         await running.shutdown()
         return try result.get()
     }
@@ -65,10 +58,10 @@ package enum KitExamination {
                 continue
             }
             simulator.add(target.carrier(of: row))
-            let configuration = try target.configuration(simulator, database: "\(folder)/\(number).db")
-            let service = try LatchkeyService(configuration: configuration) {
-                SimulatorOnlyClient($0, port: port, refusals: refusals)
-            }
+            var configuration = try target.configuration(simulator, database: "\(folder)/\(number).db")
+            configuration[SimulatorOnly.Settings.self] = .init(port: port, refusals: refusals)
+            let service = try LatchkeyService(
+                configuration: configuration, features: FeatureList.none.adding(SimulatorOnly.self))
             let browser = KitBrowser(target: target, simulator: simulator, server: service.handler)
             let observation: Result<KitObservation, any Error>
             do {

@@ -9,9 +9,7 @@ package struct KitObservation: Sendable, Hashable {
     package let isAccepted: Bool
     /// The status of the last response.
     package let status: Int
-    /// The `error` of the response; nil if there is none.
     package let error: String?
-    /// The `error_description` of the response; nil if there is none.
     package let description: String?
 
     /// - Parameter issuer: For a start, which is accepted if it sends the browser to this provider; otherwise nil.
@@ -30,7 +28,6 @@ package struct KitObservation: Sendable, Hashable {
     }
 }
 
-/// Runs one case with one browser.
 struct KitRun: Sendable {
     let row: KitCase
     let browser: KitBrowser
@@ -98,7 +95,7 @@ extension [(name: String, value: String)] {
     }
 }
 
-/// Why a configuration cannot be examined. One line for the operator.
+/// Why a configuration cannot be examined. One line for the administrator.
 package struct KitError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Reason: Sendable, Hashable {
         /// The command line names something that does not exist or cannot be examined.

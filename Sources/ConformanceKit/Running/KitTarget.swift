@@ -2,13 +2,14 @@ import CarrierSimulator
 import Crypto
 import CryptoExtras
 import LatchkeyConfiguration
+import LatchkeyService
 package import OpenIDConnect
 import Primitives
 import SignIn
 package import Synchronization
 
-/// The operator's configuration with the simulator in the place of one provider, and with nothing else that a run could
-/// reach: no database, no other provider, no receiver of telemetry.
+/// The administrator's configuration with the simulator in the place of one provider, and with nothing else that a run
+/// could reach: no database, no other provider, no receiver of telemetry.
 struct KitTarget: Sendable {
     /// The network of the simulated carrier.
     static let network = "310010"
@@ -22,7 +23,7 @@ struct KitTarget: Sendable {
     let settings: KitSettings
     /// The provider's name in paths.
     let provider: String
-    /// Made for the run; the operator's are not given to the simulator.
+    /// Made for the run; the administrator's are not given to the simulator.
     private let secret = Secret(RandomSource.system.token())
     private let key = P256.Signing.PrivateKey()
     private let decryption: KitDecryption?
@@ -47,7 +48,7 @@ struct KitTarget: Sendable {
                 "the simulator signs ID tokens with RS256, ES256 and PS256, and the client \(client.id.text) "
                     + "accepts none of them; name another client with --client")
         }
-        guard provider.relyingParty.mutualTLS != .always else {
+        guard provider.extensions.mutualTLS != .always else {
             throw KitError(
                 .usage,
                 "mtls is always, and the simulator of this command has no TLS; examine the configuration "
@@ -94,7 +95,6 @@ struct KitTarget: Sendable {
 
     // MARK: The provider
 
-    /// The simulator's client.
     func registration() -> CarrierSimulator.Client {
         var client = CarrierSimulator.Client(
             id: settings.client.id.text, secret: secret,
@@ -105,7 +105,6 @@ struct KitTarget: Sendable {
         return client
     }
 
-    /// The simulated provider of a case.
     func carrier(of row: KitCase) -> CarrierSimulator.Carrier {
         let isCarrier = settings.isOfCarriers
         var carrier = CarrierSimulator.Carrier(
@@ -160,7 +159,6 @@ struct KitTarget: Sendable {
         configuration.publicURL = EndpointURL(publicURL, policy: .allowLoopbackHTTP)
         configuration.apiKeys = [.plain(apiKey)]
         configuration.metrics = .init()
-        configuration.telemetry = .init()
         configuration.log.level = .off
         configuration.filesDirectory = nil
         configuration.hasConsole = false
@@ -210,15 +208,14 @@ struct KitTarget: Sendable {
     private static func move(
         _ zenkey: inout Configuration.ZenKey, to simulator: CarrierSimulator, _ client: Configuration.Client
     ) throws(KitError) {
-        guard let discovery = url(simulator.discoveryURL), let issuer = url(simulator.issuer(of: network)) else {
-            throw unserved
-        }
+        guard let discovery = url(simulator.discoveryURL), let issuer = url(simulator.issuer(of: network))
+        else { throw unserved }
         zenkey.discoveryURL = discovery
         zenkey.discoveryUIURL = url(simulator.discoveryUIURL)
         zenkey.authorizationURL = zenkey.authorizationURL == nil ? nil : url(simulator.optimizedDiscoveryURL)
         zenkey.clients = [client]
         zenkey.trustedIssuers.append("127.0.0.1")
-        // Pinned as the operator's networks are.
+        // Pinned as the administrator's networks are.
         if !zenkey.issuers.isEmpty, let network = MCCMNC(network) { zenkey.issuers = [network: issuer] }
     }
 
@@ -277,10 +274,25 @@ package final class SimulatorOnlyClient: HTTPClient {
     package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         guard request.url.host == "127.0.0.1", request.url.port == port else {
             refusals.count.withLock { $0 += 1 }
-            throw OutboundError(
-                .addressRefused, mayHaveBeenSent: false, reason: "only the simulator may be requested")
+            throw OutboundError(.addressRefused, mayHaveBeenSent: false, reason: "only the simulator may be requested")
         }
         return try await client.send(request)
+    }
+}
+
+/// Has a service request the simulator alone.
+struct SimulatorOnly: Feature {
+    struct Settings: FeatureSettings {
+        var port: UInt16 = 0
+        var refusals = RefusalCounter()
+    }
+
+    let settings: Settings
+
+    init(_ settings: Settings, in context: FeatureContext) { self.settings = settings }
+
+    func client(_ client: any HTTPClient) -> any HTTPClient {
+        SimulatorOnlyClient(client, port: settings.port, refusals: settings.refusals)
     }
 }
 

@@ -31,7 +31,7 @@ extension Connection {
     func close() {
         guard isOpen else { return }
         machine.closed()
-        releaseInput()
+        heldInput.release(to: service.input)
         endStream()
         // What the peer gets is incomplete anyway: the system need not keep it.
         let isCut = !isFlushed
@@ -78,7 +78,7 @@ extension Connection {
         if case .discarded = unreceived, SystemCalls.unsentBytes(descriptor) > 0 {
             SystemCalls.resetAtClose(descriptor)
         }
-        releaseOutput()
+        heldOutput.release(to: service.output)
         if let registration { loop.unregister(registration, descriptor: descriptor) }
         transport.close()
         transport = .plain

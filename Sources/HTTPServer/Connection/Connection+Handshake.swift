@@ -1,11 +1,8 @@
-import CLatchkeySystem
 import EventLoops
 import Glibc
 import HTTPCore
 
-/// The TLS handshake of a connection.
 extension Connection {
-    /// A handshake in progress.
     struct Handshake {
         /// In ``HandshakeLimit``.
         let slot: Slot

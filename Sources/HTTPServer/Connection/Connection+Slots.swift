@@ -1,5 +1,4 @@
 import EventLoops
-import Primitives
 
 /// What the slots of a connection refer to, and what refers to the connection until it is closed.
 ///
@@ -42,7 +41,7 @@ extension Connection {
 
     fileprivate func lost(_ lost: Slot) {
         if case .closed = lifetime { return }
-        if lost === unsent.slot {
+        if lost === heldOutput.slot {
             service.limited(.unsentOutput)
             return cut()
         }

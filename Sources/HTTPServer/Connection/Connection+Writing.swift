@@ -1,8 +1,6 @@
 import EventLoops
 import Glibc
-import HTTPTypes
 
-/// The output of a connection.
 extension Connection {
     /// Larger contents are not copied into the buffer for responses, but sent from where they are.
     private static let copiedBytes = 16 * 1024

@@ -1,4 +1,3 @@
-import CLatchkeySystem
 import EventLoops
 import Glibc
 import HTTPCore
@@ -6,10 +5,6 @@ import HTTPTypes
 import Primitives
 
 /// A connection's socket: performs the actions of its ``ConnectionMachine``.
-///
-/// `Connection+Handshake.swift` has the TLS handshake, `Connection+Slots.swift` what limits its slot among others,
-/// `Connection+HeldInput.swift` the memory for what it has received, `Connection+Writing.swift` the output,
-/// `Connection+Streaming.swift` the responses written in pieces, and `Connection+Closing.swift` its end.
 ///
 /// Sendable without the compiler's check: touched on its loop's thread only; the tasks of its handlers run there too.
 ///
@@ -39,7 +34,6 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// Nil on a plain connection and after the handshake. Until then no request is read.
     @exclusivity(unchecked) var handshake: Handshake?
     @exclusivity(unchecked) var machine: ConnectionMachine
-    /// What the connection's slots refer to.
     let slotHolder: ConnectionSlotHolder
     /// Among all connections, or among those beyond the limits.
     let slot: Slot
@@ -49,7 +43,8 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// What the socket has not taken yet.
     @exclusivity(unchecked) var output = UnsentOutput()
     @exclusivity(unchecked) var unsent = UnsentAccounting()
-    @exclusivity(unchecked) var heldInput = HeldInput()
+    @exclusivity(unchecked) var heldOutput = BudgetShare()
+    @exclusivity(unchecked) var heldInput = BudgetShare()
     @exclusivity(unchecked) var progress = ResponseProgress.none
     /// Whether the connection closes after the current response.
     @exclusivity(unchecked) var closesAfterResponse = false

@@ -107,7 +107,6 @@ package struct ConnectionMachine {
         }
     }
 
-    /// Whether a handler has a request.
     var isHandling: Bool {
         if case .handling = phase { return true }
         return false
@@ -119,7 +118,6 @@ package struct ConnectionMachine {
             || requestCount >= limits.requestsPerConnection
     }
 
-    /// Takes bytes from the socket.
     package mutating func receive(_ bytes: Span<UInt8>, at now: MonotonicTime) -> Action {
         if case .lingering = phase { return linger(bytes.count) }
         guard unusedStart < unused.count else {
@@ -180,7 +178,6 @@ package struct ConnectionMachine {
         }
     }
 
-    /// Time has passed.
     package mutating func tick(at now: MonotonicTime) -> Action {
         guard now >= deadline else { return .wait }
         switch phase {
@@ -207,7 +204,6 @@ package struct ConnectionMachine {
         return isIdle ? close() : .wait
     }
 
-    /// The socket is gone.
     package mutating func closed() {
         phase = .closed
         unused = []

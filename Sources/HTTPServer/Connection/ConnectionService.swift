@@ -14,7 +14,6 @@ final class ConnectionService: Sendable {
     let probePaths: Set<String>
     /// Nil for plain HTTP.
     let tls: ServerTLS?
-    /// Makes the response of an error.
     let render: ErrorRenderer
     /// Refuses requests while their loop is overloaded; nil to serve all.
     let shed: LoadShedder?
@@ -62,17 +61,16 @@ final class ConnectionService: Sendable {
     }
 
     var statistics: ServerStatistics {
-        var statistics = ServerStatistics()
+        var statistics = counts.statistics
         connections.write(to: &statistics)
         statistics.handshakes = handshakes.count
         statistics.streams = streams.count
         statistics.unsentBytes = output.bytes
         statistics.incompleteBytes = input.bytes
-        counts.write(to: &statistics)
         return statistics
     }
 
-    /// The handler's response, or that of its error; or what ``run(_:for:)`` has to run for it.
+    /// The handler's response, or its error's; or what ``run(_:for:)`` has to run for it.
     func respond(to request: Request) -> ValueOrTask<Response> {
         do {
             switch try handler(request) {
@@ -84,7 +82,7 @@ final class ConnectionService: Sendable {
         }
     }
 
-    /// The response of a handler that waits, or that of its error.
+    /// The response of a handler that waits, or its error's.
     func run(_ work: @Sendable () async throws -> Response, for request: Request) async -> Response {
         do {
             return compressed(try await work(), for: request)
@@ -108,7 +106,6 @@ final class ConnectionService: Sendable {
     /// Records a connection that was refused or closed because of a limit.
     func limited(_ limit: ConnectionLimit) { counts.count(limit) }
 
-    /// Records a failed handshake.
     func handshakeFailed(_ reason: String) {
         counts.countFailedHandshake()
         logger.debug("a TLS handshake failed", metadata: ["reason": "\(reason)"])

@@ -17,7 +17,7 @@ final class ServerLoop: @unchecked Sendable {
     private static let mostWaiting = 32
     /// The requests that handlers have, for ``isBusy``.
     @exclusivity(unchecked) var requestsInProgress = 0
-    /// So few requests are no overload: then the machine is slow, and a refusal would make nothing faster.
+    /// So few requests are not an overload: then the machine is slow, and a refusal would make nothing faster.
     private static let minimumRequestsForOverload = 8
 
     /// Whether enough requests are in progress to refuse others.

@@ -1,4 +1,3 @@
-import CLatchkeySystem
 import EventLoops
 import Glibc
 import HTTPCore
@@ -36,6 +35,5 @@ enum Transport {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// The socket is about to be closed.
     func close() { if case .tls(let session) = self { session.end() } }
 }

@@ -44,17 +44,13 @@ struct UnsentOutput {
     }
 }
 
-/// What a connection's unread output costs: bytes kept here, and bytes in the send buffer of the socket.
+/// How much of a connection's output is in the send buffer of its socket.
 struct UnsentAccounting {
     /// Fewer bytes in the system's buffer do not count.
     private static let least = 4096
     /// The system is asked at once after so many bytes, and not only at the next tick.
     private static let most = 32 * 1024
 
-    /// In the ``MemoryBudget``; nil while nothing counts.
-    var slot: Slot?
-    /// What counts there.
-    var bytes = 0
     /// What the system had for the peer when it was asked last.
     private(set) var inSystem = 0
     /// Sent since the system was asked.
@@ -82,12 +78,7 @@ extension Connection {
     func holdOutput(at now: MonotonicTime) {
         if case .closed = lifetime { return }
         let bytes = isFlushed ? min(2 * unsent.inSystem, systemBytes) : output.ownBytes + systemBytes
-        guard bytes != unsent.bytes else { return }
-        guard bytes > 0 else { return releaseOutput() }
-        let slot = unsent.slot ?? Slot(of: slot.network, at: now, holder: slotHolder)
-        unsent.slot = slot
-        unsent.bytes = bytes
-        service.output.hold(bytes, for: slot, at: now)
+        heldOutput.hold(bytes, of: service.output, for: self, at: now)
     }
 
     /// Asks the system how many bytes it still has for the peer. Without effect while others wait here.
@@ -98,12 +89,5 @@ extension Connection {
         unsent.update(inSystem: bytes)
         holdOutput(at: now)
         return bytes
-    }
-
-    func releaseOutput() {
-        guard let slot = unsent.slot else { return }
-        unsent.slot = nil
-        unsent.bytes = 0
-        service.output.release(slot)
     }
 }

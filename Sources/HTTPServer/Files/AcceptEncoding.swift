@@ -1,5 +1,6 @@
 import HTTPCore
 import HTTPTypes
+import Primitives
 
 /// The content codings that a client accepts (RFC 9110 section 12.5.3).
 package struct AcceptEncoding {
@@ -53,9 +54,9 @@ package struct AcceptEncoding {
 
     private static func element(_ text: Substring.UTF8View) -> (coding: String, weight: Int)? {
         let parts = text.split(separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)
-        let coding = FieldLine.trimmed(parts[0])
+        let coding = parts[0].trimmed
         guard !coding.isEmpty, coding.allSatisfy(ASCII.isToken) else { return nil }
-        let name = String(decoding: coding.map(ASCII.lowercased), as: UTF8.self)
+        let name = String(decoding: coding.map(\.lowercasedASCII), as: UTF8.self)
         guard parts.count == 2 else { return (name, 1000) }
         guard let weight = QualityValue.read(parts[1]) else { return nil }
         return (name, weight)
@@ -66,8 +67,8 @@ package struct AcceptEncoding {
 package enum QualityValue {
     /// The weight of a parameter such as `q=0.5`, with blanks around it or not; nil if it is none, or malformed.
     package static func read(_ parameter: Substring.UTF8View) -> Int? {
-        let bytes = Array(FieldLine.trimmed(parameter))
-        guard bytes.count > 2, ASCII.lowercased(bytes[0]) == UInt8(ascii: "q"), bytes[1] == UInt8(ascii: "=") else {
+        let bytes = Array(parameter.trimmed)
+        guard bytes.count > 2, bytes[0].lowercasedASCII == UInt8(ascii: "q"), bytes[1] == UInt8(ascii: "=") else {
             return nil
         }
         return weight(bytes[2...])
@@ -79,12 +80,21 @@ package enum QualityValue {
         guard let first = rest.popFirst(), first == UInt8(ascii: "0") || first == UInt8(ascii: "1") else { return nil }
         var weight = Int(first - UInt8(ascii: "0")) * 1000
         guard let point = rest.popFirst() else { return weight }
-        guard point == UInt8(ascii: "."), rest.count <= 3, rest.allSatisfy(ASCII.isDigit) else { return nil }
+        guard point == UInt8(ascii: "."), rest.count <= 3, rest.allSatisfy(\.isASCIIDigit) else { return nil }
         var unit = 100
         for digit in rest {
             weight += Int(digit - UInt8(ascii: "0")) * unit
             unit /= 10
         }
         return weight <= 1000 ? weight : nil
+    }
+}
+
+extension Substring.UTF8View {
+    /// The text without white space at its ends.
+    var trimmed: Substring.UTF8View {
+        var text = drop(while: ASCII.isWhitespace)
+        while let last = text.last, ASCII.isWhitespace(last) { text.removeLast() }
+        return text
     }
 }

@@ -1,27 +1,24 @@
-import HTTPCore
+import Primitives
 
 /// A request for a single range of bytes (RFC 9110 section 14).
 enum ByteRange {
-    /// The effect of a Range field.
     enum Outcome: Equatable {
         /// Malformed, of another unit, or several ranges: the field is ignored.
         case ignored
-        /// This range.
         case part(Range<Int>)
         /// Beyond the end.
         case unsatisfiable
     }
 
-    /// Evaluates a field for content of `length` bytes.
     static func read(_ field: String, of length: Int) -> Outcome {
         let prefix = "bytes="
         guard field.utf8.count > prefix.utf8.count,
-            zip(field.utf8, prefix.utf8).allSatisfy({ ASCII.lowercased($0) == $1 })
+            zip(field.utf8, prefix.utf8).allSatisfy({ $0.lowercasedASCII == $1 })
         else { return .ignored }
-        let spec = FieldLine.trimmed(field.utf8.dropFirst(prefix.utf8.count))
+        let spec = field.utf8.dropFirst(prefix.utf8.count).trimmed
         guard let hyphen = spec.firstIndex(of: UInt8(ascii: "-")) else { return .ignored }
         let (first, last) = (spec[..<hyphen], spec[spec.index(after: hyphen)...])
-        guard first.allSatisfy(ASCII.isDigit), last.allSatisfy(ASCII.isDigit) else { return .ignored }
+        guard first.allSatisfy(\.isASCIIDigit), last.allSatisfy(\.isASCIIDigit) else { return .ignored }
         switch (number(first), number(last)) {
         case (nil, nil): return .ignored
         case (nil, let suffix?):

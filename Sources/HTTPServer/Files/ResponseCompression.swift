@@ -1,6 +1,7 @@
 import CLatchkeyZlib
 import HTTPCore
 import HTTPTypes
+import Primitives
 
 /// Compresses handlers' responses with gzip.
 ///
@@ -27,7 +28,7 @@ package enum ResponseCompression {
     }
 
     private static func isForEveryone(_ response: Response, _ request: Request) -> Bool {
-        let directives = Set(FieldList.tokens(response.headers[.cacheControl] ?? ""))
+        let directives = Set(tokens(response.headers[.cacheControl] ?? ""))
         guard directives.isDisjoint(with: ["no-store", "private", "no-transform"]), response.headers[.setCookie] == nil
         else { return false }
         let isAnonymous = request.headers.count(of: .authorization) == 0 && request.headers.count(of: .cookie) == 0
@@ -37,18 +38,15 @@ package enum ResponseCompression {
     /// Whether the handler has not chosen a coding itself.
     private static func isUncoded(_ response: Response) -> Bool {
         response.headers[.contentEncoding] == nil && response.headers[.contentRange] == nil
-            && !FieldList.tokens(response.headers[.vary] ?? "").contains("accept-encoding")
+            && !tokens(response.headers[.vary] ?? "").contains("accept-encoding")
     }
-}
 
-/// Fields that are lists.
-enum FieldList {
-    /// The elements in lower case, without values after `=`.
-    static func tokens(_ text: String) -> [String] {
+    /// The elements of a list in lower case, without values after `=`.
+    private static func tokens(_ text: String) -> [String] {
         text.utf8.split(separator: UInt8(ascii: ",")).map { element in
             let name = element.drop(while: ASCII.isWhitespace)
                 .prefix { $0 != UInt8(ascii: "=") && !ASCII.isWhitespace($0) }
-            return String(decoding: name.map(ASCII.lowercased), as: UTF8.self)
+            return String(decoding: name.map(\.lowercasedASCII), as: UTF8.self)
         }
     }
 }

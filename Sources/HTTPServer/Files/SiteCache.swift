@@ -2,20 +2,15 @@
 ///
 /// It also finds contents that it does not keep, while a response still sends them: of each version of a file there is
 /// one content in memory, however many clients read it slowly.
-package struct SiteCache {
+struct SiteCache {
     /// The versions of a file and its `.gz` when they were read.
-    package struct Versions: Hashable {
+    struct Versions: Hashable {
         let file: SiteFile.Version
         let precompressed: SiteFile.Version?
 
-        package init(file: SiteFile.Version, precompressed: SiteFile.Version?) {
-            self.file = file
-            self.precompressed = precompressed
-        }
-
         /// Whether a second write at the same time could leave the same version: file systems record times in steps of
         /// some milliseconds, some of two seconds.
-        package func mayChangeUnseen(at now: SiteFile.Moment) -> Bool {
+        func mayChangeUnseen(at now: SiteFile.Moment) -> Bool {
             [file, precompressed].contains { version in
                 guard let version else { return false }
                 let justNow = now.seconds - 2...now.seconds + 2
@@ -39,20 +34,20 @@ package struct SiteCache {
     private let maximumBytes: Int
     private let maximumCount: Int
     private var entries: [String: Entry] = [:]
-    package private(set) var byteCount = 0
+    private(set) var byteCount = 0
     private var uses: UInt64 = 0
     /// The content of each path that was read last.
     private var inUse: [String: Use] = [:]
 
-    package init(maximumBytes: Int, maximumCount: Int) {
+    init(maximumBytes: Int, maximumCount: Int) {
         self.maximumBytes = maximumBytes
         self.maximumCount = maximumCount
     }
 
-    package var count: Int { entries.count }
+    var count: Int { entries.count }
 
     /// The cached content of a file, unless the file has changed.
-    package mutating func content(of path: String, _ versions: Versions) -> SiteContent? {
+    mutating func content(of path: String, _ versions: Versions) -> SiteContent? {
         guard let entry = entries[path], entry.versions == versions else {
             guard let use = inUse[path], use.versions == versions else { return nil }
             return use.content
@@ -65,7 +60,7 @@ package struct SiteCache {
     /// Notes a content that was read just now.
     /// - Parameter versions: Nil if the file may change unseen.
     /// - Returns: The former content of the path, if it is the same and still in use; else the new one.
-    package mutating func use(_ content: SiteContent, of path: String, _ versions: Versions?) -> SiteContent {
+    mutating func use(_ content: SiteContent, of path: String, _ versions: Versions?) -> SiteContent {
         if let former = inUse[path]?.content, former.hasBytes(of: content), former.modified == content.modified {
             return former
         }
@@ -75,7 +70,7 @@ package struct SiteCache {
     }
 
     /// Caches a content; evicts the least recently used where there is no room.
-    package mutating func keep(_ content: SiteContent, of path: String, _ versions: Versions) {
+    mutating func keep(_ content: SiteContent, of path: String, _ versions: Versions) {
         forget(path)
         guard content.byteCount <= maximumBytes, maximumCount > 0 else { return }
         while byteCount + content.byteCount > maximumBytes || entries.count >= maximumCount {
@@ -87,7 +82,7 @@ package struct SiteCache {
         byteCount += content.byteCount
     }
 
-    package mutating func forget(_ path: String) {
+    mutating func forget(_ path: String) {
         guard let entry = entries.removeValue(forKey: path) else { return }
         byteCount -= entry.content.byteCount
     }

@@ -4,42 +4,28 @@ import Glibc
 import Primitives
 
 /// An open regular file below a site's folder.
-package struct SiteFile: ~Copyable {
+final class SiteFile {
     /// Differs once a file has changed.
-    package struct Version: Hashable {
+    struct Version: Hashable {
         let device: UInt64
         let number: UInt64
         let size: Int
         let modified: Moment
         let changed: Moment
-
-        package init(device: UInt64, number: UInt64, size: Int, modified: Moment, changed: Moment) {
-            self.device = device
-            self.number = number
-            self.size = size
-            self.modified = modified
-            self.changed = changed
-        }
     }
 
-    package struct Moment: Hashable, Comparable {
+    struct Moment: Hashable, Comparable {
         let seconds: Int
         let nanoseconds: Int
 
-        package init(seconds: Int, nanoseconds: Int) {
-            self.seconds = seconds
-            self.nanoseconds = nanoseconds
-        }
-
-        package static func < (left: Moment, right: Moment) -> Bool {
+        static func < (left: Moment, right: Moment) -> Bool {
             (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
         }
     }
 
-    enum Failure: Error {
+    enum OpenError: Error {
         /// No such file, or one that is never served.
         case missing
-        /// The system refuses access.
         case unreadable(SystemError)
     }
 
@@ -50,7 +36,7 @@ package struct SiteFile: ~Copyable {
     /// - Parameters:
     ///   - path: Without a slash at its beginning; see ``SitePath``.
     ///   - folder: Opened each time, so that a replaced folder takes effect at once.
-    init(_ path: String, in folder: String) throws(Failure) {
+    init(_ path: String, in folder: String) throws(OpenError) {
         let parent = csystem_open_folder(folder)
         guard parent >= 0 else { throw Self.failure() }
         defer { SystemCalls.closeDescriptor(parent) }
@@ -88,7 +74,7 @@ package struct SiteFile: ~Copyable {
     }
 
     /// Opens a file, through symbolic links only if its own name is not hidden.
-    private static func open(_ path: String, in folder: Int32) throws(Failure) -> Int32 {
+    private static func open(_ path: String, in folder: Int32) throws(OpenError) -> Int32 {
         let direct = csystem_open_without_links(folder, path)
         guard direct < 0 else { return direct }
         guard errno == ELOOP || errno == ENOTDIR else { throw failure() }
@@ -121,7 +107,7 @@ package struct SiteFile: ~Copyable {
         return isWhole ? path : nil
     }
 
-    private static func failure() -> Failure {
+    private static func failure() -> OpenError {
         let error = SystemError.last("open")
         switch error.number {
         // EXDEV and ELOOP: a symbolic link that leads out of the folder. ENXIO: a socket.
@@ -153,7 +139,6 @@ extension SiteFile.Moment {
     }
 }
 
-/// Maps request paths to files.
 package enum SitePath {
     /// Of a request's path. Many short segments would cost anyone's time.
     private static let maximumBytes = 1024

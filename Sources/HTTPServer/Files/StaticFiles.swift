@@ -78,7 +78,7 @@ public final class StaticFiles: Sendable {
     // MARK: Disk
 
     private func content(of path: String, in folder: String) -> SiteContent? {
-        do throws(SiteFile.Failure) {
+        do throws(SiteFile.OpenError) {
             let file = try SiteFile(path, in: folder)
             let coded = precompressed(path, in: folder, notBefore: file.version)
             let versions = SiteCache.Versions(file: file.version, precompressed: coded?.version)
@@ -105,15 +105,15 @@ public final class StaticFiles: Sendable {
     /// The file's `.gz`, unless it is older than the file.
     private func precompressed(
         _ path: String, in folder: String, notBefore version: SiteFile.Version
-    ) -> CodedFile? {
+    ) -> SiteFile? {
         guard !path.hasSuffix(".gz"), let file = try? SiteFile(path + ".gz", in: folder),
             file.version.modified >= version.modified, file.version.size <= limits.fileBytes
         else { return nil }
-        return CodedFile(file)
+        return file
     }
 
     private func read(
-        _ path: String, _ file: borrowing SiteFile, _ coded: CodedFile?, _ versions: SiteCache.Versions
+        _ path: String, _ file: SiteFile, _ coded: SiteFile?, _ versions: SiteCache.Versions
     ) -> SiteContent? {
         guard let bytes = file.read(limit: limits.fileBytes) else {
             warn(
@@ -206,15 +206,4 @@ public final class StaticFiles: Sendable {
             message: "The range is beyond the end of the file. Request bytes below \(length).",
             headers: [.contentRange: "bytes */\(length)"])
     }
-}
-
-/// Boxes an open file, so that it can be optional.
-private final class CodedFile {
-    private let file: SiteFile
-
-    init(_ file: consuming SiteFile) { self.file = file }
-
-    var version: SiteFile.Version { file.version }
-
-    func read(limit: Int) -> [UInt8]? { file.read(limit: limit) }
 }

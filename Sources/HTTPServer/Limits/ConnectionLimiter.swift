@@ -42,7 +42,7 @@ package final class ConnectionLimiter: Sendable {
                 reserve: SlotTable(maximum: ConnectionLimiter.reservedSlots)))
     }
 
-    /// Gives a slot to a new connection, perhaps that of another one.
+    /// Gives a slot to a new connection, perhaps another one's.
     package func add(_ slot: Slot, of peer: IPAddress?, at now: MonotonicTime) -> Admission {
         let (admission, room) = state.withLock { state in admit(slot, of: peer, at: now, &state) }
         if case .replacing(let other) = room { other.evict() }

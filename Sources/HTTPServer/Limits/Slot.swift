@@ -12,8 +12,8 @@ package protocol SlotHolder: AnyObject, Sendable {
 ///
 /// Sendable without the compiler's check: the variables are used by the table only, whose owner locks it.
 package final class Slot: HeapElement, @unchecked Sendable {
-    /// The addresses that one holder often has, with that of the connection's peer (`IPAddress.subnet`). Addresses
-    /// alone do not do: who has a /48 would outnumber all users behind one address of a carrier.
+    /// The addresses that one holder often has, with the address of the connection's peer (`IPAddress.subnet`).
+    /// Addresses alone do not do: who has a /48 would outnumber all users behind one address of a carrier.
     package let network: IPAddress?
     /// The peer's address in ``ConnectionLimiter``, which counts by address, too.
     var address: IPAddress?
@@ -47,7 +47,6 @@ package final class Slot: HeapElement, @unchecked Sendable {
         return nanoseconds == Slot.busy ? nil : MonotonicTime(nanoseconds: nanoseconds)
     }
 
-    /// Has the holder stop.
     package func evict() { holder.wasEvicted(from: self) }
 
     func precedes(_ other: Slot) -> Bool { orderTime < other.orderTime }

@@ -169,7 +169,6 @@ package final class HandshakeLimit: Sendable {
         return true
     }
 
-    /// A handshake is over.
     package func leave(_ slot: Slot) { table.withLock { $0.remove(slot) } }
 }
 

@@ -12,39 +12,29 @@ final class Listener: LoopMember, @unchecked Sendable {
 
     let address: SocketAddress
     private let descriptor: Int32
-    private let loop: EventLoop
-    private let loops: [ServerLoop]
     private let service: ConnectionService
     private let logger: Logger
+    private var loops: [ServerLoop] = []
     private var registration: EventLoop.Registration?
     private var nextLoop = 0
     private var isOpen = true
     /// Whether the system had no descriptor or memory left; the next tick retries.
     private var isPaused = false
 
-    init(
-        descriptor: Int32, loop: EventLoop, loops: [ServerLoop], service: ConnectionService, logger: Logger
-    ) throws(SystemError) {
-        self.descriptor = descriptor
-        self.loop = loop
-        self.loops = loops
+    /// Takes over a socket that listens.
+    init(_ socket: (descriptor: Int32, address: SocketAddress), service: ConnectionService, logger: Logger) {
+        (descriptor, address) = socket
         self.service = service
         self.logger = logger
-        var storage = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let result = withUnsafeMutablePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-        }
-        guard result == 0 else { throw .last("getsockname") }
-        address = SocketAddress(storage)
     }
 
     deinit { if isOpen { SystemCalls.closeDescriptor(descriptor) } }
 
-    /// Begins to accept. On the loop's thread.
-    func open() {
+    /// Begins to accept. On the thread of the first loop.
+    func open(on loops: [ServerLoop]) {
+        self.loops = loops
         do {
-            registration = try loop.register(self, descriptor: descriptor)
+            registration = try loops.first?.events.register(self, descriptor: descriptor)
         } catch {
             logger.error("cannot watch a listening socket", metadata: ["error": "\(error)"])
         }
@@ -55,7 +45,7 @@ final class Listener: LoopMember, @unchecked Sendable {
         guard isOpen else { return }
         while accept() {}
         isOpen = false
-        if let registration { loop.unregister(registration, descriptor: descriptor) }
+        if let registration { loops.first?.events.unregister(registration, descriptor: descriptor) }
         SystemCalls.closeDescriptor(descriptor)
     }
 
@@ -64,7 +54,6 @@ final class Listener: LoopMember, @unchecked Sendable {
     /// Resumes after a lack of descriptors.
     func tick(at now: MonotonicTime) { if isPaused { acceptSome() } }
 
-    func drain() {}
     func abandon() {}
 
     private func acceptSome() {
@@ -73,7 +62,7 @@ final class Listener: LoopMember, @unchecked Sendable {
         for _ in 0..<Listener.acceptsPerTurn {
             guard accept() else { return }
         }
-        loop.execute { self.acceptSome() }
+        loops.first?.events.execute { self.acceptSome() }
     }
 
     /// Accepts one connection. False if there is none, or none can be accepted now.
@@ -125,7 +114,6 @@ final class Listener: LoopMember, @unchecked Sendable {
     }
 }
 
-/// Makes sockets that listen.
 enum ListeningSocket {
     private static let backlog: Int32 = 4096
 
@@ -136,10 +124,11 @@ enum ListeningSocket {
         let sendTimeout: Duration
     }
 
-    /// Binds a host's first address and listens there. Returns a non-blocking descriptor.
+    /// Binds a host's first address and listens there.
+    /// - Returns: A non-blocking descriptor, and the bound address.
     static func make(
         host: String, port: UInt16, acceptsIPv4InIPv6: Bool, _ options: Options
-    ) throws(ServerError) -> Int32 {
+    ) throws(ServerError) -> (descriptor: Int32, address: SocketAddress) {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -157,13 +146,23 @@ enum ListeningSocket {
         do throws(SystemError) {
             try setOptions(descriptor, options)
             try listen(descriptor, at: address.pointee, acceptsIPv4InIPv6: acceptsIPv4InIPv6)
+            return (descriptor, try boundAddress(descriptor))
         } catch {
             SystemCalls.closeDescriptor(descriptor)
             throw ServerError(
                 error.number == EADDRINUSE ? .addressInUse : .cannotListen,
                 "\(SocketAddress(host: host, port: port)): \(error)")
         }
-        return descriptor
+    }
+
+    private static func boundAddress(_ descriptor: Int32) throws(SystemError) -> SocketAddress {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        guard result == 0 else { throw .last("getsockname") }
+        return SocketAddress(storage)
     }
 
     private static func setOptions(_ descriptor: Int32, _ options: Options) throws(SystemError) {

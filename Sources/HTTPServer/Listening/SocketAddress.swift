@@ -1,4 +1,3 @@
-import CLatchkeySystem
 import Glibc
 import HTTPCore
 package import Primitives
@@ -22,41 +21,26 @@ extension SocketAddress {
 
     /// The address of a socket; an IPv4-mapped address (RFC 4291 section 2.5.5.2) becomes IPv4.
     init(_ storage: sockaddr_storage) {
-        self = withUnsafePointer(to: storage) { pointer in
-            if Int32(storage.ss_family) == AF_INET6 {
-                return pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
-                    SocketAddress([UInt8](of: address.pointee.sin6_addr), port: address.pointee.sin6_port)
-                }
-            }
-            return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
-                SocketAddress([UInt8](of: address.pointee.sin_addr), port: address.pointee.sin_port)
-            }
+        let (address, port) = withUnsafePointer(to: storage) { storage in
+            (
+                storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { IPAddress(socket: $0) },
+                // At the same place in an IPv6 address.
+                storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_port }
+            )
         }
+        self.init(host: address.map(Self.text) ?? "?", port: UInt16(bigEndian: port), address: address)
     }
 
-    /// - Parameters:
-    ///   - octets: Four or sixteen octets in network order.
-    ///   - port: In network order.
-    private init(_ octets: [UInt8], port: in_port_t) {
-        let address = IPAddress(octets: octets)
-        let isIPv4 = address?.isIPv4 ?? false
-        let host = SocketAddress.text(isIPv4 ? AF_INET : AF_INET6, isIPv4 ? octets.suffix(4) : octets[...])
-        self.init(host: host, port: UInt16(bigEndian: port), address: address)
-    }
-
-    private static func text(_ family: Int32, _ address: ArraySlice<UInt8>) -> String {
+    private static func text(_ address: IPAddress) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
-            guard let base = buffer.baseAddress,
-                address.withUnsafeBytes({ inet_ntop(family, $0.baseAddress, base, socklen_t(buffer.count)) }) != nil
-            else { return "?" }
-            return String(cString: base)
+            let octets = [address.high.bigEndian, address.low.bigEndian]
+            let text = octets.withUnsafeBytes { octets in
+                address.isIPv4
+                    ? inet_ntop(
+                        AF_INET, octets.baseAddress?.advanced(by: 12), buffer.baseAddress, socklen_t(buffer.count))
+                    : inet_ntop(AF_INET6, octets.baseAddress, buffer.baseAddress, socklen_t(buffer.count))
+            }
+            return text.map { String(cString: $0) } ?? "?"
         }
-    }
-}
-
-extension [UInt8] {
-    /// The bytes of a C address structure.
-    fileprivate init<Address>(of value: Address) {
-        self = Swift.withUnsafeBytes(of: value) { [UInt8]($0) }
     }
 }

@@ -17,7 +17,13 @@ struct ChunkedBody {
     mutating func receive(_ bytes: Span<UInt8>) throws(RequestError) -> Int {
         var index = 0
         while true {
-            switch try next(bytes, from: &index) {
+            let step: ChunkedDecoder.Step
+            do throws(ChunkedCodingError) {
+                step = try decoder.next(bytes, from: &index)
+            } catch {
+                throw RequestError(error)
+            }
+            switch step {
             case .content(let range):
                 bytes.extracting(range).withUnsafeBufferPointer { content.append(contentsOf: $0) }
             case .trailer: try Self.checkTrailer(decoder.trailer.span)
@@ -26,20 +32,12 @@ struct ChunkedBody {
         }
     }
 
-    private mutating func next(
-        _ bytes: Span<UInt8>, from index: inout Int
-    ) throws(RequestError) -> ChunkedDecoder.Step {
-        do throws(ChunkedCodingError) {
-            return try decoder.next(bytes, from: &index)
-        } catch {
-            throw RequestError(error)
-        }
-    }
-
     /// Trailers are checked and dropped.
     private static func checkTrailer(_ line: Span<UInt8>) throws(RequestError) {
-        let field = try FieldLine(line, at: 0..<line.count)
-        for name in namesForbiddenInTrailers where field.isNamed(name, in: line) { throw .trailerField }
+        guard let field = FieldLine(line, at: 0..<line.count) else {
+            throw RequestError(fieldLine: 0..<line.count, of: line)
+        }
+        for name in namesForbiddenInTrailers where line.equals(field.name, name) { throw .trailerField }
     }
 
     /// Fields that change framing, routing, conditions, authentication or the content's meaning (RFC 9110 section

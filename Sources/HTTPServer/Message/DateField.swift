@@ -26,9 +26,7 @@ package struct DateField {
     package static func format(_ moment: time_t) -> String {
         var moment = moment
         var parts = tm()
-        guard gmtime_r(&moment, &parts) != nil, days.indices.contains(Int(parts.tm_wday)),
-            months.indices.contains(Int(parts.tm_mon))
-        else { return "Thu, 01 Jan 1970 00:00:00 GMT" }
+        guard gmtime_r(&moment, &parts) != nil else { return "Thu, 01 Jan 1970 00:00:00 GMT" }
         let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { twoDigits($0) }.joined(separator: ":")
         let date = "\(twoDigits(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(Int(parts.tm_year) + 1900)"
         return "\(days[Int(parts.tm_wday)]), \(date) \(clock) GMT"

@@ -1,6 +1,6 @@
-import Glibc
 import HTTPCore
 import HTTPTypes
+import Primitives
 
 /// Parses the head of a request (RFC 9112 sections 2 to 6) incrementally.
 ///
@@ -29,7 +29,7 @@ struct HeadParser {
 
     /// Parses the message so far; `bytes` begins at its first byte.
     mutating func parse(_ bytes: Span<UInt8>) throws(RequestError) -> Progress {
-        while let lineFeed = nextLineFeed(in: bytes) {
+        while let lineFeed = bytes.lineFeed(from: scanned) {
             scanned = lineFeed + 1
             try checkLine(bytes, upTo: lineFeed)
             guard lineFeed > lineStart, bytes[lineFeed - 1] == ASCII.carriageReturn else { throw .bareLineFeed }
@@ -40,15 +40,6 @@ struct HeadParser {
         scanned = bytes.count
         if lineStart < bytes.count { try checkLine(bytes, upTo: bytes.count) }
         return .needsMore
-    }
-
-    private func nextLineFeed(in bytes: Span<UInt8>) -> Int? {
-        bytes.extracting(scanned...).withUnsafeBytes { rest in
-            guard let start = rest.baseAddress, let found = memchr(start, Int32(ASCII.lineFeed), rest.count) else {
-                return nil
-            }
-            return scanned + (UnsafeRawPointer(found) - start)
-        }
     }
 
     /// Reads one line; returns the head at the empty line that ends it.
@@ -104,27 +95,18 @@ struct HeadParser {
 
     /// Most requests have one of two methods, for which no text is made.
     private static func method(_ bytes: Span<UInt8>, at range: Range<Int>) -> HTTPRequest.Method? {
-        if isEqual(bytes, at: range, "GET") { return .get }
-        if isEqual(bytes, at: range, "POST") { return .post }
+        if range.count == 3, bytes.has("GET", at: range.lowerBound) { return .get }
+        if range.count == 4, bytes.has("POST", at: range.lowerBound) { return .post }
         return HTTPRequest.Method(bytes.text(range))
-    }
-
-    private static func isEqual(_ bytes: Span<UInt8>, at range: Range<Int>, _ text: StaticString) -> Bool {
-        guard range.count == text.utf8CodeUnitCount else { return false }
-        return text.withUTF8Buffer { expected in
-            expected.indices.allSatisfy { bytes[range.lowerBound + $0] == expected[$0] }
-        }
     }
 
     /// `HTTP/` DIGIT `.` DIGIT, case-sensitive (RFC 9112 section 2.3).
     private static func parseVersion(_ bytes: Span<UInt8>, at range: Range<Int>) throws(RequestError) -> Int {
         guard range.count == 8 else { throw .version }
-        let isVersion = ("HTTP/" as StaticString).withUTF8Buffer { expected in
-            (0..<5).allSatisfy { bytes[range.lowerBound + $0] == expected[$0] }
-        }
         let major = bytes[range.lowerBound + 5]
         let minor = bytes[range.lowerBound + 7]
-        guard isVersion, ASCII.isDigit(major), bytes[range.lowerBound + 6] == UInt8(ascii: "."), ASCII.isDigit(minor)
+        guard bytes.has("HTTP/", at: range.lowerBound), major.isASCIIDigit,
+            bytes[range.lowerBound + 6] == UInt8(ascii: "."), minor.isASCIIDigit
         else { throw .version }
         guard major == UInt8(ascii: "1") else { throw .unsupportedVersion }
         return Int(minor - UInt8(ascii: "0"))
@@ -132,7 +114,7 @@ struct HeadParser {
 
     private mutating func parseField(_ line: Range<Int>, of bytes: Span<UInt8>) throws(RequestError) {
         guard fields.count < limits.headerFields else { throw .tooManyFields }
-        let field = try FieldLine(bytes, at: line)
+        guard let field = FieldLine(bytes, at: line) else { throw RequestError(fieldLine: line, of: bytes) }
         try framing.add(field, in: bytes)
         fields.append(.init(name: offset(field.name), value: offset(field.value)))
     }

@@ -1,5 +1,5 @@
-import Glibc
 import HTTPCore
+import Primitives
 
 /// The value of a Host field (RFC 9110 section 7.2): `host` or `host:port`, never empty.
 enum HostField {
@@ -24,24 +24,15 @@ enum HostField {
 
     /// Letters, digits, `-`, `.`, `_`: the names in use. RFC 3986 allows more.
     private static func isNameCharacter(_ byte: UInt8) -> Bool {
-        ASCII.isDigit(byte)
-            || (ASCII.lowercased(byte) >= UInt8(ascii: "a") && ASCII.lowercased(byte) <= UInt8(ascii: "z"))
-            || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+        byte.isASCIILetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
     }
 
-    private static func isIPv6(_ text: String) -> Bool {
-        var address = in6_addr()
-        return inet_pton(AF_INET6, text, &address) == 1
-    }
+    private static func isIPv6(_ text: String) -> Bool { text.utf8.contains(ASCII.colon) && IPAddress(text) != nil }
 
     /// Decimal digits up to 65535, or none (RFC 3986 section 3.2.3).
     private static func isPort(_ bytes: Span<UInt8>, at range: Range<Int>) -> Bool {
-        var port = 0
-        for index in range {
-            guard ASCII.isDigit(bytes[index]) else { return false }
-            port = port * 10 + Int(bytes[index] - UInt8(ascii: "0"))
-            guard port <= 65535 else { return false }
-        }
-        return true
+        if range.isEmpty { return true }
+        guard let port = bytes.decimal(range)?.number else { return false }
+        return port <= 65535
     }
 }

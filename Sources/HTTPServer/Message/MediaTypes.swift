@@ -16,12 +16,9 @@ enum MediaTypes {
         "mp4": "video/mp4", "webm": "video/webm", "mp3": "audio/mpeg", "pem": "application/x-pem-file",
     ]
 
-    /// Names without an extension.
-    private static let byName = ["apple-app-site-association": "application/json"]
-
     /// The type of a file; `application/octet-stream` for unknown names.
     static func type(ofFileNamed name: String) -> String {
-        if let type = byName[name] { return type }
+        if name == "apple-app-site-association" { return "application/json" }
         guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
         return byExtension[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"
     }

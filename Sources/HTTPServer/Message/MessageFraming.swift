@@ -15,31 +15,41 @@ struct MessageFraming: Sendable, Hashable {
 
 /// Collects the fields that decide the framing, and refuses every ambiguity.
 struct FramingFields {
-    private var hosts = 0
+    private var hasHost = false
     private var contentLength: Int?
     private var isChunked = false
-    private var hasClose = false
-    private var hasKeepAlive = false
+    private var connection = ConnectionOptions()
     private var expectsContinue = false
     private var isCoded = false
 
     mutating func add(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
         switch field.name.count {
-        case 4 where field.isNamed("host", in: bytes): try addHost(field, in: bytes)
-        case 6 where field.isNamed("expect", in: bytes): try addExpectation(field, in: bytes)
-        case 10 where field.isNamed("connection", in: bytes): addConnection(field, in: bytes)
-        case 14 where field.isNamed("content-length", in: bytes): try addLength(field, in: bytes)
-        case 16 where field.isNamed("content-encoding", in: bytes): addContentCoding(field, in: bytes)
-        case 17 where field.isNamed("transfer-encoding", in: bytes): try addCoding(field, in: bytes)
+        case 4 where bytes.equals(field.name, "host"):
+            guard !hasHost else { throw .hostRepeated }
+            hasHost = true
+            guard HostField.isValid(bytes, at: field.value) else { throw .hostInvalid }
+        case 6 where bytes.equals(field.name, "expect"):
+            guard !expectsContinue, bytes.equals(field.value, "100-continue") else { throw .expectation }
+            expectsContinue = true
+        case 10 where bytes.equals(field.name, "connection"): connection.add(field.value, in: bytes)
+        case 14 where bytes.equals(field.name, "content-length"):
+            // RFC 9110 section 8.6 lets a list of equal lengths be read as one; no honest client sends it.
+            guard contentLength == nil else { throw .contentLengthRepeated }
+            guard let (length, overflows) = bytes.decimal(field.value), !overflows else { throw .contentLength }
+            contentLength = length
+        case 16 where bytes.equals(field.name, "content-encoding"):
+            bytes.forEachElement(of: field.value) { coding in
+                if !coding.isEmpty, !bytes.equals(coding, "identity") { isCoded = true }
+            }
+        case 17 where bytes.equals(field.name, "transfer-encoding"): try addCoding(field, in: bytes)
         default: break
         }
     }
 
-    /// The framing of a message.
     func framing(minorVersion: Int, limits: MessageLimits) throws(RequestError) -> MessageFraming {
-        if hosts == 0, minorVersion >= 1 { throw .hostMissing }
+        if !hasHost, minorVersion >= 1 { throw .hostMissing }
         var framing = MessageFraming()
-        framing.keepsAlive = !hasClose && (minorVersion >= 1 || hasKeepAlive)
+        framing.keepsAlive = connection.keepAlive(minorVersion: minorVersion)
         framing.expectsContinue = expectsContinue && minorVersion >= 1
         if isChunked {
             guard contentLength == nil else { throw .transferEncodingAndLength }
@@ -52,19 +62,6 @@ struct FramingFields {
         // Before the content is read: a few compressed bytes can expand to a great many.
         if isCoded, framing.content != .none { throw .contentCoding }
         return framing
-    }
-
-    private mutating func addHost(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
-        guard hosts == 0 else { throw .hostRepeated }
-        hosts = 1
-        guard HostField.isValid(bytes, at: field.value) else { throw .hostInvalid }
-    }
-
-    /// RFC 9110 section 8.6 lets a list of equal lengths be read as one; no honest client sends it.
-    private mutating func addLength(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
-        guard contentLength == nil else { throw .contentLengthRepeated }
-        guard let (length, overflows) = bytes.decimal(field.value), !overflows else { throw .contentLength }
-        contentLength = length
     }
 
     private mutating func addCoding(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
@@ -88,22 +85,23 @@ struct FramingFields {
                 && !bytes.equals(coding, "chunked")
         }
     }
+}
 
-    private mutating func addContentCoding(_ field: FieldLine, in bytes: Span<UInt8>) {
-        bytes.forEachElement(of: field.value) { coding in
-            if !coding.isEmpty, !bytes.equals(coding, "identity") { isCoded = true }
+extension RequestError {
+    /// Why a line is no ``FieldLine``.
+    init(fieldLine line: Range<Int>, of bytes: Span<UInt8>) {
+        let nameEnd = line.first { !ASCII.isToken(bytes[$0]) }
+        guard let nameEnd else {
+            self = .fieldName
+            return
         }
-    }
-
-    private mutating func addExpectation(_ field: FieldLine, in bytes: Span<UInt8>) throws(RequestError) {
-        guard !expectsContinue, bytes.equals(field.value, "100-continue") else { throw .expectation }
-        expectsContinue = true
-    }
-
-    private mutating func addConnection(_ field: FieldLine, in bytes: Span<UInt8>) {
-        bytes.forEachElement(of: field.value) { option in
-            if bytes.equals(option, "close") { hasClose = true }
-            if bytes.equals(option, "keep-alive") { hasKeepAlive = true }
+        if bytes[nameEnd] == ASCII.colon, nameEnd > line.lowerBound {
+            let fault = line[(nameEnd + 1)...].first { !ASCII.isFieldValue(bytes[$0]) }
+            self = fault.map { bytes[$0] } == ASCII.carriageReturn ? .bareCarriageReturn : .fieldValue
+        } else if ASCII.isWhitespace(bytes[nameEnd]) {
+            self = nameEnd == line.lowerBound ? .lineFolding : .whitespaceBeforeColon
+        } else {
+            self = bytes[nameEnd] == ASCII.carriageReturn ? .bareCarriageReturn : .fieldName
         }
     }
 }

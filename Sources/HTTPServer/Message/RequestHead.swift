@@ -1,4 +1,3 @@
-import HTTPCore
 public import HTTPTypes
 import Primitives
 
@@ -55,7 +54,7 @@ public final class RequestHead: Sendable {
 
     private func isNamed(_ field: Field, _ lowercase: UnsafeBufferPointer<UInt8>) -> Bool {
         let start = Int(field.name.lowerBound)
-        for offset in lowercase.indices where ASCII.lowercased(bytes[start + offset]) != lowercase[offset] {
+        for offset in lowercase.indices where bytes[start + offset].lowercasedASCII != lowercase[offset] {
             return false
         }
         return true

@@ -65,12 +65,8 @@ struct RequestTarget {
     }
 
     private static func end(of prefix: StaticString, _ bytes: Span<UInt8>, at range: Range<Int>) -> Int? {
-        guard range.count > prefix.utf8CodeUnitCount else { return nil }
-        return prefix.withUTF8Buffer { expected in
-            for offset in 0..<expected.count
-            where ASCII.lowercased(bytes[range.lowerBound + offset]) != expected[offset] { return nil }
-            return range.lowerBound + expected.count
-        }
+        let end = range.lowerBound + prefix.utf8CodeUnitCount
+        return end < range.upperBound && bytes.equals(range.lowerBound..<end, prefix) ? end : nil
     }
 
     /// Whether a path has an escape or may have a dot segment.
@@ -106,17 +102,11 @@ struct RequestTarget {
 }
 
 extension ASCII {
-    private static let target: [Bool] = alphanumeric(and: "-._~!$&'()*+,;=:@/?%")
+    private static let target: [Bool] = {
+        let others = Set("-._~!$&'()*+,;=:@/?%".utf8)
+        return (UInt8.min...UInt8.max).map { $0.isASCIILetterOrDigit || others.contains($0) }
+    }()
 
     /// Bytes of a path and query (RFC 3986 sections 3.3, 3.4). No `#`: a fragment is not sent.
     static func isTarget(_ byte: UInt8) -> Bool { target[Int(byte)] }
-
-    private static func alphanumeric(and others: StaticString) -> [Bool] {
-        var table = [Bool](repeating: false, count: 256)
-        others.withUTF8Buffer { for byte in $0 { table[Int(byte)] = true } }
-        for byte in UInt8(ascii: "0")...UInt8(ascii: "9") { table[Int(byte)] = true }
-        for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") { table[Int(byte)] = true }
-        for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { table[Int(byte)] = true }
-        return table
-    }
 }

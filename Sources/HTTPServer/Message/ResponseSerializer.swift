@@ -1,22 +1,16 @@
 import HTTPCore
-package import HTTPTypes
+import HTTPTypes
 import Primitives
 
 /// Writes responses as HTTP/1.1 messages (RFC 9112 sections 4 to 6).
-package struct ResponseSerializer {
+enum ResponseSerializer {
     static let continueLine = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     /// The properties of the request and the connection that a response depends on.
-    package struct Context {
+    struct Context {
         let method: HTTPRequest.Method
         let minorVersion: Int
         let closes: Bool
-
-        package init(method: HTTPRequest.Method, minorVersion: Int, closes: Bool) {
-            self.method = method
-            self.minorVersion = minorVersion
-            self.closes = closes
-        }
     }
 
     /// Whether a response is sent with its content at once.
@@ -28,7 +22,7 @@ package struct ResponseSerializer {
     /// - Parameters:
     ///   - date: The lines of ``DateField``.
     ///   - withContent: Whether the content follows the head at once.
-    package static func append(
+    static func append(
         _ response: borrowing Response, for context: Context, date: [UInt8], withContent: Bool = true,
         to output: inout [UInt8]
     ) {

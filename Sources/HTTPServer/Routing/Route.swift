@@ -25,7 +25,7 @@ struct Route: Sendable {
         pattern.count { if case .literal = $0 { true } else { false } }
     }
 
-    /// The methods with a handler of their own.
+    /// The methods with their own handler.
     var methods: [String] { handlers.map(\.method.rawValue).sorted() }
 
     mutating func set(_ handler: @escaping ImmediateHandler, for method: HTTPRequest.Method) {
@@ -37,7 +37,7 @@ struct Route: Sendable {
         allow = methods.sorted().joined(separator: ", ")
     }
 
-    /// The handler of a method; that of `GET` for `HEAD` where it has none of its own.
+    /// The handler of a method; `GET`'s for `HEAD` where it has none.
     func handler(for method: HTTPRequest.Method) -> ImmediateHandler? {
         if let found = handlers.first(where: { $0.method == method }) { return found.handler }
         return method == .head ? handlers.first { $0.method == .get }?.handler : nil

@@ -1,6 +1,7 @@
 import CLatchkeyOpenSSL
-import HTTPCore
+public import HTTPCore
 public import Primitives
+import Synchronization
 
 /// A server's certificate and key, and the authorities for client certificates, as PEM texts.
 public struct TLSCredentials: Sendable {
@@ -34,7 +35,6 @@ public struct TLSCredentials: Sendable {
     }
 }
 
-/// The context of a listener's TLS sessions.
 extension TLSContext {
     convenience init(_ credentials: TLSCredentials) throws(TLSError) {
         var fault = COPENSSL_SOUND
@@ -67,4 +67,29 @@ public struct ClientCertificate: Sendable, Hashable {
     public let subject: String
     /// The SHA-256 of the certificate, in hexadecimal digits.
     public let fingerprint: String
+}
+
+/// Why certificates or keys cannot be used.
+public typealias TLSError = HTTPCore.TLSError
+
+/// The credentials of TLS listeners. They can be replaced while the server runs: new handshakes use the new ones, and
+/// open connections keep theirs.
+public final class ServerTLS: Sendable {
+    private let present: Mutex<TLSContext>
+
+    /// - Throws: ``TLSError`` if the credentials cannot be used.
+    public init(_ credentials: TLSCredentials) throws(TLSError) {
+        present = Mutex(try TLSContext(credentials))
+    }
+
+    /// Takes over the credentials of another one for new handshakes.
+    public func replace(with other: ServerTLS) {
+        let context = other.context
+        present.withLock { $0 = context }
+    }
+
+    /// The validity period of the server's certificate.
+    public var validity: ClosedRange<Timestamp> { context.validity }
+
+    var context: TLSContext { present.withLock { $0 } }
 }

@@ -1,11 +1,10 @@
-import HTTPServer
 import HTTPTypes
-import Primitives
+package import Primitives
 import SignIn
-import StorageModel
+package import StorageModel
 
 /// The terms on which a request was admitted.
-struct Admission: Sendable {
+package struct Admission: Sendable {
     enum Ground: Sendable, Redacted {
         /// An API key: the bytes that were received, and their SHA-256. Only a few routes need a `String` of them.
         case key(ArraySlice<UInt8>, TokenHash)
@@ -16,20 +15,17 @@ struct Admission: Sendable {
 
     let ground: Ground
     /// The clients whose users and sessions the caller may access; nil for all.
-    let clients: Set<String>?
-    /// Whether the key is an operator's.
-    var isOperator = false
+    package let clients: Set<String>?
+    /// Whether the key is an administrator's.
+    var isAdministrator = false
 
     /// Whether the caller's session is in its browser's cookies.
     var isPage: Bool { if case .cookie = ground { true } else { false } }
 
-    /// Whether it came without an API key: anyone can send the origin of a page.
-    var isKeyless: Bool { if case .key = ground { false } else { true } }
-
-    func allows(_ client: String) -> Bool { clients?.contains(client) ?? true }
+    package func allows(_ client: String) -> Bool { clients?.contains(client) ?? true }
 
     /// - Throws: 403 if the caller may not access the client.
-    func check(_ client: String) throws(APIError) {
+    package func check(_ client: String) throws(APIError) {
         guard allows(client) else { throw .clientNotAllowed }
     }
 
@@ -42,18 +38,18 @@ struct Admission: Sendable {
     }
 
     /// Tells the callers of sign-ins apart. For a key, the hash by which it was admitted.
-    var signInCaller: TokenHash {
-        if case .key(_, let hash) = ground { hash } else { caller.hash }
+    var signInCaller: Caller {
+        if case .key(_, let hash) = ground { Caller(apiKeyHash: hash) } else { caller }
     }
 }
 
 /// A caller with a session, as ``LatchkeyAPI/signedIn(_:)`` found it.
-struct SignedInCaller: Sendable {
-    let admission: Admission
+package struct SignedInCaller: Sendable {
+    package let admission: Admission
     private let presented: PresentedToken
-    let holder: SessionAndUser
+    package let holder: SessionAndUser
 
-    var token: Secret { presented.secret }
+    package var token: Secret { presented.secret }
 
     /// - Throws: 401 without a session; 403 if it is of a client that the caller may not access.
     init(admission: Admission, token: PresentedToken, holder: SessionAndUser?) throws(APIError) {

@@ -2,7 +2,7 @@ import OpenIDConnect
 import SignIn
 import Synchronization
 
-/// The URL at which browsers and carriers reach this server: as configured, or, for a server on loopback only, the
+/// The URL at which browsers and providers reach this server: as configured, or, for a server on loopback only, the
 /// bound address.
 package final class BaseURL: Sendable {
     private let base: Mutex<String?>
@@ -15,7 +15,6 @@ package final class BaseURL: Sendable {
         isHTTPS = configured?.hasPrefix("https://") ?? false
     }
 
-    /// Sets the URL if none is configured.
     package func settle(_ url: String) { base.withLock { $0 = $0 ?? Self.withoutSlash(url) } }
 
     /// The URL without a slash at its end.
@@ -24,7 +23,6 @@ package final class BaseURL: Sendable {
     /// Scheme, host and port of ``url``, as browsers write an origin.
     package var origin: String? { url.flatMap(AppRedirectURI.origin) }
 
-    /// The host of ``url``.
     var host: String? { url.flatMap { EndpointURL($0, policy: .allowLoopbackHTTP)?.host } }
 
     /// The path of ``url``, below which a proxy serves this server; empty for the root.

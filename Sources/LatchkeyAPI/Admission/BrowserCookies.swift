@@ -98,17 +98,8 @@ struct BrowserCookies: Sendable {
         }
     }
 
-    /// Whether a text has the form of a token of this server.
     static func isToken(_ text: Substring.UTF8View) -> Bool {
-        (43...48).contains(text.count) && text.allSatisfy(isBase64URL)
-    }
-
-    private static func isBase64URL(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        (43...48).contains(text.count)
+            && text.allSatisfy { $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     }
 }

@@ -15,7 +15,6 @@ struct BrowserRegistration: Sendable {
     /// (``SignIn/Registration/open(_:codeChallenge:in:)``): who has seen the handle and the challenge cannot make it.
     let cookie: Secret
 
-    /// Reads a cookie; nil if it is malformed.
     init?(_ text: Substring) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 4, omittingEmptySubsequences: false)
             .map(Substring.init)

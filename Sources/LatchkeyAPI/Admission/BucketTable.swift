@@ -1,4 +1,3 @@
-import Primitives
 import Synchronization
 
 /// A token bucket for each of many callers, in a fixed space: the generic cell rate algorithm, which needs one number a

@@ -6,15 +6,11 @@ import SignIn
 /// Lets web frontends on other origins call the API from a browser (CORS, the Fetch standard): allowed origins, and the
 /// origins of API keys.
 struct CrossOrigin: Sendable {
-    /// The grants of origins without an API key.
     private let grants: [String: APIGrant]
-    /// The origins of configured keys.
     private let keyed: Set<String>
     private let stored: StoredAPIKeys
 
-    /// - Parameters:
-    ///   - origins: As browsers write them in `Origin`: scheme, host and, unless it is the scheme's own, port.
-    ///   - clientOrigins: Origins that are allowed for certain clients only.
+    /// - Parameter origins: As browsers write them in `Origin`: scheme, host and, unless it is the scheme's own, port.
     init(_ origins: [String], clientOrigins: [String: Set<String>], keys: APIKeys, stored: StoredAPIKeys) {
         grants = clientOrigins.mapValues { APIGrant(clients: $0) }
             .merging(origins.map { ($0, APIGrant()) }) { $1 }
@@ -34,7 +30,6 @@ struct CrossOrigin: Sendable {
         return origin
     }
 
-    /// Whether a browser asks whether its origin may send a request.
     func isPreflight(_ request: Request) -> Bool {
         request.method == .options && request.headers[.accessControlRequestMethod] != nil
     }

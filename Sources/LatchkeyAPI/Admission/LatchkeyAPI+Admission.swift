@@ -1,38 +1,36 @@
-import HTTPServer
+package import HTTPServer
 import HTTPTypes
-import OpenIDConnect
-import Primitives
+package import Primitives
 import SignIn
 import StorageModel
 
 /// The access rules of routes: wrappers around the handlers of ``makeRouter()``.
 extension LatchkeyAPI {
-    typealias PagedRoute = @Sendable (LatchkeyAPI, Request) async throws -> Response
-    typealias KeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
-    typealias ImmediateKeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) throws -> ValueOrTask<Response>
-    typealias SignedInRoute = @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
+    package typealias PagedRoute = @Sendable (LatchkeyAPI, Request) async throws -> Response
+    package typealias KeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) async throws -> Response
+    package typealias ImmediateKeyedRoute = @Sendable (LatchkeyAPI, Request, Admission) throws -> ValueOrTask<Response>
+    package typealias SignedInRoute = @Sendable (LatchkeyAPI, Request, SignedInCaller) async throws -> Response
     typealias ImmediateSignedInRoute =
         @Sendable (LatchkeyAPI, Request, SignedInCaller) throws -> ValueOrTask<Response>
 
     /// Who may call a route that needs no session.
-    enum CallerRule: Sendable {
+    package enum CallerRule: Sendable {
         /// A caller with an API key, or on an allowed origin, checked before anything else.
         case keyed
         /// As ``keyed``, for routes that begin or renew a session.
         case entering
         /// As ``entering``, also without an API key for pages of this server's own origin, whose session is in cookies.
         case enteringOrPage
-        /// The operator's other services: an allowed origin does not replace the key.
+        /// The administrator's other services: an allowed origin does not replace the key.
         case service
     }
 
-    /// A route for the callers of a rule.
-    func admitting(_ rule: CallerRule, _ route: @escaping KeyedRoute) -> ImmediateHandler {
+    package func admitting(_ rule: CallerRule, _ route: @escaping KeyedRoute) -> ImmediateHandler {
         admitting(rule, immediate: { api, request, admission in .task { try await route(api, request, admission) } })
     }
 
     /// As ``admitting(_:_:)``, for routes that do something before they wait, or need not wait.
-    func admitting(_ rule: CallerRule, immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
+    package func admitting(_ rule: CallerRule, immediate route: @escaping ImmediateKeyedRoute) -> ImmediateHandler {
         { request in
             let page = rule == .enteringOrPage ? try self.admitPage(request) : nil
             switch rule {
@@ -49,16 +47,16 @@ extension LatchkeyAPI {
     }
 
     /// As ``paged(_:)``, for routes that start a stored sign-in.
-    func starting(_ route: @escaping PagedRoute) -> Handler {
+    package func starting(_ route: @escaping PagedRoute) -> Handler {
         paged { api, request in
             try api.rates.countStart(of: request)
             return try await route(api, request)
         }
     }
 
-    /// As ``CallerRule/entering``, also without an API key, for a route whose body has a credential of its own: a
+    /// As ``CallerRule/entering``, also without an API key, for a route whose body has its own credential: a
     /// handle that works once. A key that is sent counts.
-    func enteringWithHandle(
+    package func enteringWithHandle(
         _ route: @escaping @Sendable (LatchkeyAPI, Request, Admission?) async throws -> Response
     ) -> Handler {
         { request in
@@ -68,7 +66,7 @@ extension LatchkeyAPI {
     }
 
     /// As ``signedIn(_:)``, for routes that change an account.
-    func changing(_ route: @escaping SignedInRoute) -> ImmediateHandler {
+    package func changing(_ route: @escaping SignedInRoute) -> ImmediateHandler {
         signedIn { api, request, caller in
             try await api.rates.countChange(of: caller.holder.user.id, with: api.useCases.sessions)
             return try await route(api, request, caller)
@@ -139,7 +137,8 @@ extension LatchkeyAPI {
     /// - Throws: 401; 503 if the store cannot look the key up.
     func admit(_ request: Request) async throws -> Admission { try await admission(of: request).run() }
 
-    /// As ``admit(_:)``, for routes that need no key: nil without a key and an allowed origin.
+    /// As ``admit(_:)``, for routes that need no key: nil without a key and an allowed origin. A key that is sent
+    /// counts.
     func admitIfNamed(_ request: Request) async throws -> Admission? {
         let isNamed = request.headers.count(of: .apiKey) > 0 || crossOrigin.grant(of: request) != nil
         return isNamed ? try await admit(request) : nil
@@ -148,12 +147,7 @@ extension LatchkeyAPI {
     /// What a caller may use of the providers.
     func terms(of request: Request, _ admission: Admission?) -> CallerTerms {
         CallerTerms(
-            clients: admission?.clients, key: admission?.signInCaller, address: rates.proxies.client(of: request))
-    }
-
-    /// As ``terms(of:_:)``, of a browser that begins a sign-in. It needs no API key, but one that is sent counts.
-    func terms(ofBrowser request: Request) async throws -> CallerTerms {
-        terms(of: request, try await admitIfNamed(request))
+            clients: admission?.clients, key: admission?.signInCaller.hash, address: rates.proxies.client(of: request))
     }
 
     /// As ``admit(_:)``; at once for configured keys.
@@ -188,7 +182,7 @@ extension LatchkeyAPI {
             }
         }
         try rates.countKey(hash.number)
-        return Admission(ground: .key(key, hash), clients: grant.clients, isOperator: grant.isOperator)
+        return Admission(ground: .key(key, hash), clients: grant.clients, isAdministrator: grant.isAdministrator)
     }
 
     /// The session token of a signed-in caller: from `Authorization`, or from the browser's cookie.

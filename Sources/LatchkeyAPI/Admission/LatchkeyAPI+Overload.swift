@@ -20,19 +20,18 @@ extension LatchkeyAPI {
     /// How long a request with the priority `other` may have waited. A request waits for its loop about four times.
     private static let mostDelay = Duration.milliseconds(200)
 
-    /// The priorities of requests by method and pattern; of all other requests it is `other`.
+    /// The priorities of requests by method and pattern, beside ``APIFeature/startPaths``; of all others it is `other`.
     static let overloadPriorities: [(method: HTTPRequest.Method, pattern: String, priority: OverloadPriority)] = [
         (.post, "/auth/zenkey-signin", .beginning), (.post, "/auth/{provider}/sign-in", .beginning),
         (.post, "/auth/{provider}/attempts", .beginning), (.get, "/auth/{provider}/start", .beginning),
         (.post, "/auth/{provider}/start", .beginning),
         (.get, "/auth/{provider}/initiate-login", .beginning), (.post, "/auth/{provider}/initiate-login", .beginning),
-        (.get, "/zephr/oauth/{provider}", .beginning), (.get, "/blaize/oauth/{provider}", .beginning),
         (.post, "/auth/zenkey-async-signin", .beginning), (.post, "/auth/{provider}/backchannel", .beginning),
         (.get, "/users/me", .always), (.post, "/auth/introspect", .always),
         (.get, "/healthz", .always), (.get, "/readyz", .always), (.get, "/metrics", .always),
     ]
 
-    /// Whether a request checks a session, as a server does for each request of its own.
+    /// Whether a request checks a session, as a server does for each of its requests.
     static func isSessionCheck(_ request: Request) -> Bool {
         let method = request.method == .head ? .get : request.method
         return overloadPriorities.contains { row in
@@ -40,10 +39,13 @@ extension LatchkeyAPI {
         }
     }
 
-    /// Refuses requests during an overload, and reports them.
     package func loadShedder(observedBy observe: RequestObserver? = nil) -> LoadShedder {
         let router = makeRouter()
-        let priorities = router.patterns.map { pattern in Self.overloadPriorities.filter { $0.pattern == pattern } }
+        let starts = features.flatMap { type(of: $0).startPaths }.map {
+            (HTTPRequest.Method.get, $0, OverloadPriority.beginning)
+        }
+        let rows = Self.overloadPriorities + starts
+        let priorities = router.patterns.map { pattern in rows.filter { $0.pattern == pattern } }
         return { request, delay in
             let number = router.match(request).number
             let method = request.method == .head ? .get : request.method

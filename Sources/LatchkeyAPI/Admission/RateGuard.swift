@@ -9,7 +9,7 @@ import Synchronization
 /// progress.
 ///
 /// Loopback peers are exempt from limits by address, unless they are trusted proxies and forward the request: a client
-/// there is a proxy or a program of the operator's.
+/// there is a proxy or a program of the administrator's.
 final class RateGuard: Sendable {
     /// The current limits. An object, so that a read takes one reference.
     private final class Rules: Sendable {
@@ -50,8 +50,8 @@ final class RateGuard: Sendable {
     /// The seconds of ``uptime`` from which the log mentions refusals of overload again.
     private let nextMention = Atomic<Int64>(0)
     private static let secondsBetweenMentions: Int64 = 10
-    /// By limit, in the order of ``limits``.
-    private let refusals = Mutex<[UInt64]>(Array(repeating: 0, count: RateGuard.limits.count))
+    /// How many requests each limit has refused, by the name of the limit.
+    private let refusals = Mutex<[String: UInt64]>([:])
     private static let limits = ["address", "sign-ins", "starts", "subnet-starts", "api-key", "account"]
     private let uptime: Uptime
 
@@ -77,12 +77,12 @@ final class RateGuard: Sendable {
     var promptsPerCaller: SharedAllowance? { current.promptsPerCaller }
 
     /// Counts a request in progress; false at the limit.
-    /// - Parameter isSessionCheck: Session checks may go to twice the limit, so that requests that wait for carriers do
-    ///   not keep them out.
+    /// - Parameter isSessionCheck: Session checks may go to twice the limit, so that requests that wait for providers
+    ///   do not keep them out.
     func enter(isSessionCheck: @autoclosure () -> Bool) -> Bool {
         let count = inProgress.add(1, ordering: .relaxed).newValue
         let limit = requestsInProgress.load(ordering: .relaxed)
-        guard count <= limit || count / 2 < limit && isSessionCheck() else {
+        guard count <= limit || (count - 1) / 2 < limit && isSessionCheck() else {
             leave()
             shed.wrappingAdd(1, ordering: .relaxed)
             return false
@@ -167,10 +167,7 @@ final class RateGuard: Sendable {
         }
     }
 
-    private func countRefusal(_ policy: String) {
-        guard let index = Self.limits.firstIndex(of: policy) else { return }
-        refusals.withLock { $0[index] += 1 }
-    }
+    private func countRefusal(_ policy: String) { refusals.withLock { $0[policy, default: 0] += 1 } }
 
     var load: RequestLoad {
         var load = RequestLoad()
@@ -178,7 +175,7 @@ final class RateGuard: Sendable {
         load.shed = [
             (.concurrent, shed.load(ordering: .relaxed)), (.late, late.load(ordering: .relaxed)),
         ]
-        load.rateLimited = refusals.withLock { refusals in zip(Self.limits, refusals).map { ($0, $1) } }
+        load.rateLimited = refusals.withLock { refusals in Self.limits.map { ($0, refusals[$0] ?? 0) } }
         return load
     }
 
@@ -216,6 +213,11 @@ struct RateNotice: Sendable {
     }
 }
 
+struct NoticedError: Error {
+    let error: any Error
+    let notice: RateNotice
+}
+
 extension APIError {
     /// RFC 6585 section 4.
     static func rateLimited(
@@ -228,7 +230,7 @@ extension APIError {
             "Too many requests. Wait \(seconds) s, and send fewer.", headers: headers)
     }
 
-    static let overloaded = APIError(
+    package static let overloaded = APIError(
         .serviceUnavailable, "temporarily_unavailable", .serverError,
         "The server is overloaded. Try again in a moment.", headers: [.retryAfter: "1"])
 }

@@ -26,9 +26,9 @@ public struct RequestLimits: Sendable {
     public var perAPIKey: Quota?
     /// Changes of one user's account.
     public var changesPerUser: Quota?
-    /// Requests to a carrier that ask one user on their phone, of all callers and instances together.
+    /// Requests to a provider that ask one user on their phone, of all callers and instances together.
     public var promptsPerUser: Quota?
-    /// Requests of one caller to providers that are no carriers, for all users together, that led to no sign-in. A
+    /// Requests of one caller to providers other than carriers, for all users together, that led to no sign-in. A
     /// caller is an API key, or an address without one.
     public var promptsPerCaller: Quota?
     /// Requests in progress.

@@ -4,8 +4,8 @@ public import Primitives
 
 /// Finds the client behind reverse proxies.
 ///
-/// Reads the forwarding field from its last entry to its first, as long as the entry's writer is one of the operator's
-/// proxies. Earlier entries may be forged, and are ignored.
+/// Reads the forwarding field from its last entry to its first, as long as the entry's writer is one of the
+/// administrator's proxies. Earlier entries may be forged, and are ignored.
 public struct TrustedProxies: Sendable {
     /// The field that the proxies write. The other field is ignored, because a proxy passes on the client's.
     public enum Field: String, Sendable, CaseIterable {
@@ -116,19 +116,15 @@ public struct TrustedProxies: Sendable {
     }
 }
 
-/// Checks whether a request comes from an allowed address, directly or through trusted proxies.
-struct AddressAllowlist: Sendable {
-    let allowed: [IPAddressRange]
-    /// A reload may change them.
-    let currentProxies: @Sendable () -> TrustedProxies
-
+extension TrustedProxies {
+    /// Whether a request comes from one of these addresses, directly or through the proxies.
+    ///
     /// A forwarded request counts as its client's if the proxy is trusted, and is refused if it is not: also from this
     /// machine, where proxies commonly run. An address of this machine counts only as the peer's own: a proxy repeats
     /// what others tell it.
-    func contains(_ request: Request) -> Bool {
-        let proxies = currentProxies()
+    func admit(_ request: Request, from allowed: [IPAddressRange]) -> Bool {
         let isForwarded = Self.forwardingFields.contains { request.headers.count(of: $0) > 0 }
-        guard let client = isForwarded ? proxies.forwardedClient(of: request) : proxies.client(of: request),
+        guard let client = isForwarded ? forwardedClient(of: request) : client(of: request),
             !(isForwarded && client.isLoopback)
         else { return false }
         return allowed.contains { $0.contains(client) }
@@ -138,4 +134,8 @@ struct AddressAllowlist: Sendable {
     private static let forwardingFields = [
         "X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host", "X-Forwarded-Proto",
     ].compactMap { HTTPField.Name($0) }
+}
+
+extension IPAddressRange {
+    static let thisMachine = ["127.0.0.0/8", "::1"].compactMap(IPAddressRange.init)
 }

@@ -14,7 +14,6 @@ extension BackchannelAuthenticationParameters {
         }
     }
 
-    /// For a carrier.
     private init(carrierRequest fields: BodyFields, provider: String) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
@@ -124,7 +123,7 @@ extension BackchannelNotification {
         self.init(requestID: Secret(requestID), state: nil, outcome: .ready)
     }
 
-    /// Reads a carrier's notification from a body's fields.
+    /// Reads a provider's notification from a body's fields.
     /// - Throws: 400 that names every missing or malformed field.
     init(_ fields: BodyFields) throws(APIError) {
         var reader = FieldReader(fields)

@@ -1,10 +1,10 @@
-import HTTPServer
+package import HTTPServer
 import HTTPTypes
-import Primitives
+package import Primitives
 import SignIn
 
 /// The fields of a request's body: of a JSON object, or of a form.
-enum BodyFields {
+package enum BodyFields {
     case json(JSONObject)
     case form(Query)
 
@@ -18,17 +18,11 @@ enum BodyFields {
     /// - Parameter admission: Of the caller; nil on a route that needs no API key.
     /// - Throws: 415 for another type or charset; 413 for more than 16 KiB from a caller without an API key;
     ///   400 for a malformed body, or a repeated field.
-    init(_ request: Request, from admission: Admission? = nil) throws(APIError) {
-        let type = try MediaType(request)
-        guard admission?.isKeyless == false || request.body.count <= Self.keylessBytes else { throw .bodyTooLarge }
-        switch type {
-        case .json:
-            guard let value = try? JSONValue(parsing: request.body, limits: Self.limits) else {
-                throw .malformed("The body is not JSON, or names a member twice. Send one JSON object.")
-            }
-            guard let object = value.object else { throw .malformed("The body is not a JSON object. Send one.") }
-            self = .json(object)
-        case .form:
+    package init(_ request: Request, from admission: Admission? = nil) throws(APIError) {
+        let isForm = try Self.isForm(request)
+        let hasKey = if case .key? = admission?.ground { true } else { false }
+        guard hasKey || request.body.count <= Self.keylessBytes else { throw .bodyTooLarge }
+        if isForm {
             guard let form = Query(request.body) else {
                 throw .malformed("The body is not a form. Send name=value pairs, joined by & and percent-encoded.")
             }
@@ -36,10 +30,15 @@ enum BodyFields {
                 throw .malformed("A field of the form is repeated. Send each once.")
             }
             self = .form(form)
+        } else {
+            guard let value = try? JSONValue(parsing: request.body, limits: Self.limits) else {
+                throw .malformed("The body is not JSON, or names a member twice. Send one JSON object.")
+            }
+            guard let object = value.object else { throw .malformed("The body is not a JSON object. Send one.") }
+            self = .json(object)
         }
     }
 
-    /// The names of all fields.
     var names: [String] {
         switch self {
         case .json(let object): object.members.map(\.name)
@@ -68,19 +67,15 @@ enum BodyFields {
     }
 }
 
-/// The supported types of bodies.
-private enum MediaType {
-    case json
-    case form
-
-    init(_ request: Request) throws(APIError) {
+extension BodyFields {
+    /// Whether the body is a form by its `Content-Type`, or else JSON.
+    private static func isForm(_ request: Request) throws(APIError) -> Bool {
         guard let field = request.headers[.contentType] else { throw .unsupportedMediaType }
-        switch MediaTypeText.essence(of: field) {
-        case "application/json": self = .json
-        case "application/x-www-form-urlencoded": self = .form
-        default: throw .unsupportedMediaType
+        let type = MediaTypeText.essence(of: field)
+        guard type == "application/json" || type == "application/x-www-form-urlencoded", field.withBytes(isUTF8) else {
+            throw .unsupportedMediaType
         }
-        guard field.withBytes(Self.isUTF8) else { throw .unsupportedMediaType }
+        return type != "application/json"
     }
 
     /// Whether no parameter of the field names another charset.
@@ -88,19 +83,18 @@ private enum MediaType {
         var rest = field[...]
         while let semicolon = rest.firstIndex(of: UInt8(ascii: ";")) {
             rest = rest[(semicolon + 1)...]
-            let parameter = rest.prefix { $0 != UInt8(ascii: ";") }.lazy
+            let text = rest.prefix { $0 != UInt8(ascii: ";") }
+            // A field can have thousands of parameters that are too short.
+            guard text.count >= "charset=".utf8.count else { continue }
+            let parameter = text.lazy
                 .filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
-                .map(Self.lowercased)
+                .map(\.lowercasedASCII)
             guard
                 !parameter.starts(with: "charset=".utf8) || parameter.elementsEqual("charset=utf-8".utf8)
                     || parameter.elementsEqual("charset=\"utf-8\"".utf8)
             else { return false }
         }
         return true
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 }
 

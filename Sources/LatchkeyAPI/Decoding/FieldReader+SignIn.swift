@@ -1,8 +1,7 @@
-import OpenIDConnect
+package import OpenIDConnect
 import Primitives
 import SignIn
 
-/// Fields of several kinds of sign-in.
 extension FieldReader {
     mutating func correlationID() -> CorrelationID? {
         value(
@@ -25,7 +24,10 @@ extension FieldReader {
         let before = problems.count
         if let named = clientID() { return named }
         guard problems.count == before else { return nil }
-        return server.client(nil)?.id ?? refused("client_id", "is missing, and the provider has several clients")
+        guard server.clients.count == 1, let only = server.clients.keys.first else {
+            return refused("client_id", "is missing, and the provider has several clients")
+        }
+        return only
     }
 
     /// The redirect URI of a sign-in; without the field, the only one that is registered for the client.
@@ -43,7 +45,7 @@ extension FieldReader {
     }
 
     /// RFC 7636 section 4.1.
-    mutating func codeVerifier() -> CodeVerifier? {
+    package mutating func codeVerifier() -> CodeVerifier? {
         value(
             "code_verifier", ["codeVerifier"], limit: 128,
             demand: "must be 43 to 128 letters, digits and signs of - . _ ~", CodeVerifier.init)
@@ -68,7 +70,6 @@ extension FieldReader {
         }
     }
 
-    /// The name of a mobile operator.
     mutating func operatorName() -> String? { visibleText("operator", limit: 32) }
 
     /// A phone number by which Telco Finder finds the mobile operator.
@@ -78,7 +79,6 @@ extension FieldReader {
             demand: "must be + and 5 to 15 digits, with the country code and without separators", MSISDN.init)
     }
 
-    /// A TS.43 temporary token.
     mutating func operatorToken() -> Secret? {
         guard has("operator_token") || has("operatorToken") else {
             return refused("operator_token", "is missing: at a provider of kind camara it is sent in place of a code")

@@ -1,16 +1,16 @@
-import OpenIDConnect
+package import OpenIDConnect
 import Primitives
 
 /// Reads typed values from a body and collects the problems, so that one response names them all.
 ///
 /// Problems name fields, never their values.
-struct FieldReader {
+package struct FieldReader {
     private let fields: BodyFields
-    private(set) var problems: [String] = []
+    package private(set) var problems: [String] = []
     /// The aliases under which fields were sent, by the fields' first names.
     private(set) var sentNames: [String: String] = [:]
 
-    init(_ fields: BodyFields) { self.fields = fields }
+    package init(_ fields: BodyFields) { self.fields = fields }
 
     /// Whether the body is a form, where `+` is a space.
     var isForm: Bool { if case .form = fields { true } else { false } }
@@ -24,16 +24,15 @@ struct FieldReader {
         return nil
     }
 
-    /// Adds the problems of another part of the body.
-    mutating func noteProblems(of other: FieldReader) { problems += other.problems }
+    package mutating func noteProblems(of other: FieldReader) { problems += other.problems }
 
     /// 400 with all problems.
-    func refusal(_ correlationID: CorrelationID? = nil) -> APIError {
+    package func refusal(_ correlationID: CorrelationID? = nil) -> APIError {
         .malformed(problems.joined(separator: "; ") + ".", correlationID)
     }
 
     /// - Throws: ``refusal(_:)`` if there are problems.
-    func check(_ correlationID: CorrelationID? = nil) throws(APIError) {
+    package func check(_ correlationID: CorrelationID? = nil) throws(APIError) {
         guard problems.isEmpty else { throw refusal(correlationID) }
     }
 
@@ -56,8 +55,8 @@ struct FieldReader {
         return found
     }
 
-    /// A text of at most `limit` bytes.
-    mutating func text(_ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false) -> String? {
+    package mutating func text(_ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false) -> String?
+    {
         guard let value = value(name, aliases, required: required) else { return nil }
         guard let text = value.string else { return refused(sentName(name), "must be a string") }
         guard text.utf8.count <= limit else {
@@ -76,12 +75,12 @@ struct FieldReader {
     }
 
     /// A text of visible ASCII characters and, where `allowingSpaces`, spaces.
-    mutating func visibleText(
+    package mutating func visibleText(
         _ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false, allowingSpaces: Bool = false
     ) -> String? {
         let demand = "must have visible ASCII characters only" + (allowingSpaces ? " and spaces" : "")
         return value(name, aliases, limit: limit, required: required, demand: demand) { text in
-            text.utf8.allSatisfy { (0x21...0x7E).contains($0) || allowingSpaces && $0 == 0x20 } ? text : nil
+            text.utf8.allSatisfy { $0.isVisibleASCII || allowingSpaces && $0 == 0x20 } ? text : nil
         }
     }
 
@@ -95,7 +94,7 @@ struct FieldReader {
             return []
         }
         let text = known.joined(separator: " ")
-        guard text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+        guard text.utf8.count <= limit, text.utf8.allSatisfy(\.isPrintableASCII) else {
             refuse(sentName(name), "must be at most \(limit) ASCII characters")
             return []
         }
@@ -115,7 +114,7 @@ struct FieldReader {
         case .string(let string): text = string
         default: text = ""
         }
-        guard lengths.contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else {
+        guard lengths.contains(text.utf8.count), text.isDecimal else {
             let many = lengths.count == 1 ? "\(lengths.lowerBound)" : "\(lengths.lowerBound) or \(lengths.upperBound)"
             return refused(name, "must be \(many) digits")
         }
@@ -125,7 +124,7 @@ struct FieldReader {
     /// A whole number of seconds, which JSON may give as a number or as a text.
     mutating func seconds(_ name: String, _ aliases: [String] = [], upTo limit: Int64) -> Int64? {
         guard let value = value(name, aliases, required: false) else { return nil }
-        let isDigits = value.string.map { $0.utf8.allSatisfy { (48...57).contains($0) } } ?? true
+        let isDigits = value.string?.isDecimal ?? true
         guard isDigits, let number = value.integer ?? value.string.flatMap({ Int64($0) }), (0...limit).contains(number)
         else { return refused(sentName(name), "must be a whole number of seconds from 0 to \(limit)") }
         return number

@@ -16,7 +16,6 @@ struct PhoneVerificationRequest {
     let means: Means
 
     /// Reads a verification from a body's fields.
-    /// - Parameter caller: Who sent it.
     /// - Throws: 400 that names every missing or malformed field.
     init(_ fields: BodyFields, caller: CallerTerms) throws(APIError) {
         var reader = FieldReader(fields)

@@ -1,5 +1,5 @@
 import OpenIDConnect
-import Primitives
+package import Primitives
 import SignIn
 
 extension ProfileEdit {
@@ -62,10 +62,8 @@ extension RegistrationForm {
 
 extension FieldReader {
     /// The attributes of a registration.
-    /// - Parameters:
-    ///   - aliases: Further names of an attribute.
-    ///   - names: Gets the names of those that were sent under another than their first one.
-    mutating func attributes(
+    /// - Parameter names: Gets the names of those that were sent under another than their first one.
+    package mutating func attributes(
         _ aliases: [UserAttribute: [String]] = [:], names: inout UserAttributes<String>
     ) -> UserAttributes<String> {
         var attributes = UserAttributes<String>()

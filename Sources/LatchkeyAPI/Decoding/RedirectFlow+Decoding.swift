@@ -1,12 +1,12 @@
 import HTTPServer
-import OpenIDConnect
+package import OpenIDConnect
 import Primitives
-import SignIn
+package import SignIn
 
 extension RedirectStart {
-    typealias CallbackPath = (ClientType) -> String
+    package typealias CallbackPath = (ClientType) -> String
     /// The redirect URI if the request has none.
-    typealias UsualRedirectURI = (ClientID?, ClientType) -> String?
+    package typealias UsualRedirectURI = (ClientID?, ClientType) -> String?
 
     /// Reads the query of a start (docs/web-frontends.md).
     /// - Parameters:

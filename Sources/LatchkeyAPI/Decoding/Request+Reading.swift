@@ -1,10 +1,9 @@
-import HTTPServer
-import HTTPTypes
+package import HTTPServer
+package import HTTPTypes
 import Primitives
 
 extension Request {
-    /// The `{provider}` of the path.
-    var provider: String { parameters["provider"] ?? "" }
+    package var provider: String { parameters["provider"] ?? "" }
 
     /// Whether the client is a script rather than a browser navigation.
     var prefersJSON: Bool {
@@ -20,7 +19,7 @@ extension Request {
     }
 
     /// Whether the client is a browser that navigates: `Accept` weighs HTML more than JSON.
-    var prefersHTML: Bool {
+    package var prefersHTML: Bool {
         guard headers.count(of: .accept) > 0 else { return false }
         let accepted = AcceptedTypes(headers.values(of: .accept))
         return accepted.weight(of: "text/html") > accepted.weight(of: "application/json")
@@ -43,7 +42,7 @@ extension Request {
         let length = scheme.utf8CodeUnitCount
         let isBearer = scheme.withUTF8Buffer { expected in
             field.count > length
-                && (0..<length).allSatisfy { field[$0] == expected[$0] || field[$0] | 0x20 == expected[$0] }
+                && (0..<length).allSatisfy { field[$0].lowercasedASCII == expected[$0] }
         }
         guard isBearer else { return nil }
         let token = field[length...].drop { $0 == UInt8(ascii: " ") }
@@ -68,7 +67,7 @@ extension HTTPField.Name {
     static let rateLimit = HTTPField.Name("RateLimit") ?? .from
     static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy") ?? .from
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .from
-    static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .from
+    package static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .from
     /// W3C Trace Context section 3.2.
     static let traceparent = HTTPField.Name("traceparent") ?? .from
     /// W3C Trace Context section 3.3.

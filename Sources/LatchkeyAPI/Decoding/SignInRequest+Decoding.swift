@@ -1,6 +1,6 @@
 import OpenIDConnect
 import Primitives
-import SignIn
+package import SignIn
 
 extension SignInRequest {
     /// Reads a sign-in from a body's fields, or with `isTransaction` the approval of a transaction, which requires
@@ -8,8 +8,13 @@ extension SignInRequest {
     /// - Parameters:
     ///   - target: Gives the client and the redirect URI that the body leaves out, if there is only one. `mccmnc` is
     ///     read for carriers only.
+    ///   - caller: Who sent it, if that is not said by a session.
+    ///   - device: A name for the user's device, of a session that starts.
     /// - Throws: 400 that names every missing or malformed field.
-    init(_ fields: BodyFields, at target: SignInTarget, isTransaction: Bool = false) throws(APIError) {
+    package convenience init(
+        _ fields: BodyFields, at target: SignInTarget, isTransaction: Bool = false, caller: Caller? = nil,
+        device: String? = nil
+    ) throws(APIError) {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let clientID = reader.clientID(at: target.server)
@@ -28,38 +33,36 @@ extension SignInRequest {
         }
         self.init(
             provider: target.reference, clientID: clientID, code: Secret(code), network: network,
-            redirectURI: redirectURI)
-        self.codeVerifier = codeVerifier
-        self.nonce = nonce.map(Secret.init)
-        self.demand = demand
-        self.state = state
-        self.correlationID = correlationID
-        sentNames = reader.sentNames
+            redirectURI: redirectURI, codeVerifier: codeVerifier, nonce: nonce.map(Secret.init), demand: demand,
+            state: state, correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
     }
 
     /// Reads a sign-in with a TS.43 temporary token from a body's fields.
     /// - Parameters:
     ///   - name: The name in paths of a provider with mobile operators.
     ///   - signIn: Knows the operators.
-    ///   - caller: Who sent it.
+    ///   - terms: Who may ask Telco Finder.
+    ///   - caller: Who sent it, if that is not said by a session.
+    ///   - device: A name for the user's device, of a session that starts.
     /// - Throws: 400 that names every missing or malformed field; `unauthorized_client`; `operator_unknown`; what the
     ///   lookup of a number throws.
-    init(
-        operatorTokenIn fields: BodyFields, provider name: String, _ signIn: SignInWithCode, caller: CallerTerms
+    convenience init(
+        operatorTokenIn fields: BodyFields, provider name: String, _ signIn: SignInWithCode, terms: CallerTerms,
+        caller: Caller? = nil, device: String? = nil
     ) async throws {
         var reader = FieldReader(fields)
         let correlationID = reader.correlationID()
         let token = reader.operatorToken()
         var choice = reader.operatorChoice()
         choice.number = reader.phoneNumber()
-        choice.caller = caller
+        choice.caller = terms
         try reader.check(correlationID)
         let target = try await signIn.mobileOperator(of: name, choice, correlationID)
         let clientID = reader.clientID(at: target.server)
         guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
-        self.init(operatorToken: token, provider: target.reference, clientID: clientID)
-        self.correlationID = correlationID
-        sentNames = reader.sentNames
+        self.init(
+            operatorToken: token, provider: target.reference, clientID: clientID, correlationID: correlationID,
+            sentNames: reader.sentNames, caller: caller, device: device)
     }
 }
 

@@ -1,13 +1,13 @@
 /// Values for examples: well formed, and valid nowhere.
-enum APIExample {
-    static let token = "q1Zb7vXo2KfJ0sWm4RtYc8UeHd3LgNpA5iTxCk9wQzE"
+package enum APIExample {
+    package static let token = "q1Zb7vXo2KfJ0sWm4RtYc8UeHd3LgNpA5iTxCk9wQzE"
     static let refreshToken = "M8sTz0aVj5LqWc2XfRb7YhKd1NpGoE4uIi6xCt3QwZk"
     static let handle = "H4nDl3-0f-the-serv3r-itself-2b8Qm5xYtRc7WzKp"
     static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     static let code = "SplxlOBeZQQYbYS6WxSbIA"
     static let nonce = "n-0S6_WzA2Mj"
-    static let jwt = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"
-    static let correlationID = "b0e5-41"
+    package static let jwt = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"
+    package static let correlationID = "b0e5-41"
 
     static let tokens = tokenResponse("")
 
@@ -39,7 +39,7 @@ enum APIExample {
         """
 
     /// A sign-in with a code: `more` are further members, each with a comma before it.
-    static func signIn(_ more: String = "") -> String {
+    package static func signIn(_ more: String = "") -> String {
         """
         {"client_id": "ccid-example", "code": "\(code)", "mccmnc": "310410", \
         "redirect_uri": "com.example.app://callback", "code_verifier": "\(verifier)"\(more)}

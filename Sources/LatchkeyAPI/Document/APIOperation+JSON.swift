@@ -71,7 +71,7 @@ extension APIOperation.Body {
 }
 
 extension APIOperation.Response {
-    /// The responses of one status, each of a content type of its own.
+    /// The responses of one status, each with its own content type.
     fileprivate static func json(_ responses: [Self]) -> JSONValue {
         let contents = responses.compactMap { response in
             response.schema.map { schema in

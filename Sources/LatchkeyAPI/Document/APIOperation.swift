@@ -1,10 +1,10 @@
-import HTTPTypes
+package import HTTPTypes
 import Primitives
 
 /// One call of the API in the OpenAPI document: the method and path of a route, and what its handler reads and
 /// responds.
-struct APIOperation: Sendable {
-    enum Tag: String, Sendable, CaseIterable {
+package struct APIOperation: Sendable {
+    package enum Tag: String, Sendable, CaseIterable {
         case signIn = "Sign-in with a code"
         case registration = "Registration"
         case sessions = "Sessions"
@@ -17,7 +17,7 @@ struct APIOperation: Sendable {
     }
 
     /// Who may call an operation; decides which refusals it has.
-    enum Access: Sendable {
+    package enum Access: Sendable {
         case open
         /// Any browser: refusals are pages, unless JSON is asked for.
         case browser
@@ -27,17 +27,16 @@ struct APIOperation: Sendable {
         case keyOrPage
         /// As ``key``; or a page with its refresh cookie.
         case refresh
-        /// Callers with an API key.
         case service
         /// As ``key``, with a session; a browser with its session cookie alone.
         case session
         /// A page of this server's own origin with its session cookie; refusals are as for ``browser``.
         case browserSession
-        /// The carrier that was given the notification token.
+        /// The provider that was given the notification token.
         case notification
     }
 
-    struct Parameter: Sendable {
+    package struct Parameter: Sendable {
         let name: String
         /// `path`, `query` or `header`.
         let location: String
@@ -46,17 +45,20 @@ struct APIOperation: Sendable {
     }
 
     /// A JSON object or a form of the same fields.
-    struct Body: Sendable {
-        /// A name in ``APISchema/bodies``.
+    package struct Body: Sendable {
+        /// A name in ``APISchema/bodies``, or in the schemas of the feature.
         let schema: String
-        /// A JSON object.
         let example: String
-        /// Whether only browsers send it, as a form.
-        var isFormOnly = false
+        let isFormOnly: Bool
+
+        package init(schema: String, example: String, isFormOnly: Bool = false) {
+            self.schema = schema
+            self.example = example
+            self.isFormOnly = isFormOnly
+        }
     }
 
-    /// A response of success.
-    struct Response: Sendable {
+    package struct Response: Sendable {
         let status: HTTPResponse.Status
         let description: String
         var contentType = "application/json"
@@ -64,7 +66,7 @@ struct APIOperation: Sendable {
         var schema: APISchema?
         /// A JSON text, if the content is JSON.
         var example: String?
-        /// Names in ``APIHeader/components``, beside those of every response.
+        /// Names in ``APIResponses/headerComponents``, beside those of every response.
         var headers = ["Cache-Control"]
     }
 
@@ -81,7 +83,7 @@ struct APIOperation: Sendable {
     /// Beside the refusals of every call with this access.
     let refusals: [APIRefusal]
 
-    init(
+    package init(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ tag: Tag, _ access: Access, _ summary: String,
         _ description: String, parameters: [Parameter] = [], body: Body? = nil, responses: [Response],
         refusals: [APIRefusal] = []
@@ -113,23 +115,19 @@ extension APIOperation.Parameter {
         Self(name: name, location: "path", isRequired: true, schema: schema)
     }
 
-    static func query(_ name: String, isRequired: Bool = false, _ schema: APISchema) -> Self {
+    package static func query(_ name: String, isRequired: Bool = false, _ schema: APISchema) -> Self {
         Self(name: name, location: "query", isRequired: isRequired, schema: schema)
     }
 
     static let ifNoneMatch = Self(
         name: "If-None-Match", location: "header", schema: .text("The `ETag` of the stored response."))
 
-    static let provider = path("provider", .text("An `id` of `GET /auth/providers`.", example: "zenkey"))
+    package static let provider = path("provider", .text("An `id` of `GET /auth/providers`.", example: "zenkey"))
 }
 
 extension APIOperation.Response {
-    static func json(_ description: String, _ schema: APISchema, example: String, headers: [String] = []) -> Self {
-        json(.ok, description, schema, example: example, headers: headers)
-    }
-
-    static func json(
-        _ status: HTTPResponse.Status, _ description: String, _ schema: APISchema, example: String,
+    package static func json(
+        _ description: String, _ schema: APISchema, status: HTTPResponse.Status = .ok, example: String,
         headers: [String] = []
     ) -> Self {
         Self(
@@ -137,11 +135,10 @@ extension APIOperation.Response {
             headers: ["Cache-Control"] + headers)
     }
 
-    static let done = json("Done.", .named("Empty"), example: "{}")
+    package static let done = json("Done.", .named("Empty"), example: "{}")
     static let doneAndCookie = json("Done.", .named("Empty"), example: "{}", headers: ["Set-Cookie"])
 
-    /// Text that is not JSON.
-    static func text(_ contentType: String, _ description: String, setsCookie: Bool = false) -> Self {
+    package static func text(_ contentType: String, _ description: String, setsCookie: Bool = false) -> Self {
         Self(
             status: .ok, description: description, contentType: contentType, schema: .text("Text."),
             headers: ["Cache-Control"] + (setsCookie ? ["Set-Cookie"] : []))
@@ -165,12 +162,8 @@ extension APIOperation.Response {
     /// Tokens, or cookies for a page.
     static func session(_ status: HTTPResponse.Status = .ok, _ description: String = "A session.") -> Self {
         json(
-            status, description + " A page has its tokens in cookies.",
-            .anyOf("For a page the latter.", [.named("TokenResponse"), .named("PageSession")]),
+            description + " A page has its tokens in cookies.",
+            .anyOf("For a page the latter.", [.named("TokenResponse"), .named("PageSession")]), status: status,
             example: APIExample.tokens, headers: ["Set-Cookie"])
-    }
-
-    static func tokens(_ status: HTTPResponse.Status, _ description: String) -> Self {
-        json(status, description, .named("TokenResponse"), example: APIExample.tokens)
     }
 }

@@ -22,7 +22,7 @@ extension APIOperation {
             responses: [.doneAndCookie]),
         APIOperation(
             .get, "/users/me/identities", "listIdentities", .account, .session, "List the user's ways to sign in",
-            "Without the carrier's subject, which is never shown.",
+            "Without the provider's subject, which is never shown.",
             responses: [
                 .json(
                     "All identities of the user.",
@@ -44,7 +44,6 @@ extension APIOperation {
     private static let shownUser = APISchema.anyOf(
         "`AndroidUser` with `compat.android`.", [.named("User"), .named("AndroidUser")])
 
-    /// Verifications of the signed-in user's phone number.
     static let ofPhoneVerification: [APIOperation] = [
         APIOperation(
             .post, "/users/me/phone/verifications", "verifyPhoneNumber", .account, .session,
@@ -67,11 +66,11 @@ extension APIOperation {
             responses: [
                 .json("The outcome.", .named("PhoneVerification"), example: APIExample.phoneVerification),
                 .json(
-                    .created, "The verification waits for the browser.", .named("PhoneVerificationStarted"),
+                    "The verification waits for the browser.", .named("PhoneVerificationStarted"), status: .created,
                     example: APIExample.startedPhoneVerification),
             ],
             refusals: [
-                .operatorUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .providerUnknown,
+                .operatorUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .providerUnknown,
                 .otherClientAtSignIn,
                 APIRefusal(SignInError.operatorTokenUsed, as: "operator_token_used"),
             ]),

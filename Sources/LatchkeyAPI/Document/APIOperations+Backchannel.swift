@@ -32,7 +32,7 @@ extension APIOperation {
         case "pollAsyncSignIn": "The provider is asked for the outcome when its interval has passed."
         case "retryAsyncSignIn": "For carriers only: other providers are asked by a new start."
         case "notifyAsyncSignIn":
-            "A provider that is no carrier sends `auth_req_id` alone (CIBA's mode ping), and other members are ignored."
+            "A provider other than a carrier sends `auth_req_id` alone (CIBA's mode ping); other members are ignored."
         default: "At any provider."
         }
     }
@@ -61,8 +61,8 @@ extension APIOperation {
                         "Either.", [.named("BackchannelTokenResponse"), .named("BackchannelAuthenticationWaiting")]),
                     example: session),
                 .json(
-                    .found, "The session, where `compat.async302` is set. There is no `Location`.",
-                    .named("BackchannelTokenResponse"), example: session),
+                    "The session, where `compat.async302` is set. There is no `Location`.",
+                    .named("BackchannelTokenResponse"), status: .found, example: session),
             ],
             refusals: APIRefusal.ofCarriers + [
                 unknown, .mustRegister, .unlinkedUser, cancelled,
@@ -107,5 +107,5 @@ extension APIOperation {
     private static let unknown = APIRefusal(SignInError.backchannelUnknown, as: "auth_req_id_unknown")
     private static let cancelled = APIRefusal(SignInError.backchannelCancelled, as: "cancelled")
 
-    private static let ofAsking: [APIRefusal] = [.carriersOwnCode, .carrierError, .carrierTimeout]
+    private static let ofAsking: [APIRefusal] = [.providersOwnCode, .carrierError, .carrierTimeout]
 }

@@ -39,7 +39,7 @@ extension APIOperation {
                 example: #"{"client_type": "web", "redirect_uri": "https://web.example/settings"}"#),
             responses: [.redirect(), startLocation],
             refusals: [
-                .providerUnknown, .carrierError, signInTooOld, .carrierTimeout, .carriersOwnCode, .otherClientAtSignIn,
+                .providerUnknown, .carrierError, signInTooOld, .carrierTimeout, .providersOwnCode, .otherClientAtSignIn,
             ]),
         APIOperation(
             .get, "/auth/{provider}/resources/{name}", "showResource", .account, .session,
@@ -68,7 +68,7 @@ extension APIOperation {
 
     private static func linked(_ status: HTTPResponse.Status, _ description: String) -> Response {
         .json(
-            status, description, .named("LinkedIdentity"),
+            description, .named("LinkedIdentity"), status: status,
             example: """
                 {"id": "9f3e", "issuer": "https://login.acme.example", "created_at": 1800000000, \
                 "correlation_id": "\(APIExample.correlationID)"}

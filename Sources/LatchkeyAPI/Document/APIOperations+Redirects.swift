@@ -8,7 +8,7 @@ extension APIOperation {
             "For the buttons of a frontend.",
             responses: [
                 .json(
-                    "All configured providers, without those of backchannel authentication alone.",
+                    "All configured providers, without those for backchannel authentication alone.",
                     .object(
                         "The list.", ["providers": .list("The providers.", of: .named("Provider"))],
                         optional: ["demo": demonstration]),
@@ -148,7 +148,7 @@ extension APIOperation {
         ],
         responses: [.redirect(), startLocation],
         refusals: [
-            .providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .operatorUnknown, .otherClientAtSignIn,
+            .providerUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .operatorUnknown, .otherClientAtSignIn,
         ])
 
     private static let startForApp = APIOperation(
@@ -175,7 +175,7 @@ extension APIOperation {
         parameters: [.provider]
             + APISchema.loginInitiationFields.map { .query($0.name, isRequired: $0.isRequired, $0.schema) },
         responses: [.redirect(), startLocation],
-        refusals: [.providerUnknown, .carrierError, .carrierTimeout, .carriersOwnCode, .otherClientAtSignIn])
+        refusals: [.providerUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .otherClientAtSignIn])
 
     private static let initiateByForm = APIOperation(
         .post, "/auth/{provider}/initiate-login", "initiateLoginByForm", .redirects, .browser,
@@ -190,7 +190,7 @@ extension APIOperation {
     private static let finish = APIOperation(
         .get, "/auth/{provider}/callback", "finishRedirect", .redirects, .browser, "End a sign-in in the browser",
         """
-        Carriers send browsers back here. The sign-in ends at the `redirect_uri` of the start with \
+        Providers send browsers back here. The sign-in ends at the `redirect_uri` of the start with \
         `action=login&status=success`, `action=register&status=partial&state_key=…` or \
         `action=login&status=failure&message=…&error=…&error_description=…&correlation_id=…`. If there is no frontend \
         to redirect to, the person gets a page. From `{public_url}/sign-in`, a user who must register gets to \

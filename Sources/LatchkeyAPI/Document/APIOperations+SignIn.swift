@@ -12,7 +12,10 @@ extension APIOperation {
             server's own origin sends `client_type`, and gets cookies instead of tokens.
             """),
         // Carriers have no refusals of operators, and the example apps know none.
-        signIn(.key, .tokens(.ok, "The user is signed in."), APIRefusal.ofCarriers).also(
+        signIn(
+            .key, .json("The user is signed in.", .named("TokenResponse"), example: APIExample.tokens),
+            APIRefusal.ofCarriers
+        ).also(
             at: "/auth/zenkey-signin", "signInWithZenKey",
             "This is `/auth/zenkey/sign-in` under the name that the published example apps use."),
         APIOperation(
@@ -43,7 +46,7 @@ extension APIOperation {
         APIOperation(
             .post, "/auth/{provider}/sign-in", "signIn", .signIn, access, "Sign in with an authorization code",
             """
-            Redeems the code at the user's carrier, checks the ID token, and returns a Latchkey session. If the \
+            Redeems the code at the user's provider, checks the ID token, and returns a Latchkey session. If the \
             response was lost, the same caller may send the same request again within 60 seconds, if it has a \
             `code_verifier`.
             """ + more,

@@ -2,40 +2,40 @@ import HTTPServer
 import HTTPTypes
 import OpenIDConnect
 import Primitives
-import SignIn
+package import SignIn
 import StorageModel
 
 /// An error response of a call: the rendering of an error that the server throws.
 ///
 /// The errors are made where they are thrown, so that no text of one is here.
-struct APIRefusal: Sendable {
+package struct APIRefusal: Sendable {
     /// The name of the example: the `error`, unless two statuses or texts share it.
     let name: String
     let status: HTTPResponse.Status
     let example: JSONValue
     /// The same as problem details (RFC 9457).
     let problem: JSONValue
-    /// Whether `error` may also be any other code of the carrier.
-    let isCarriersOwn: Bool
+    /// Whether `error` may also be any other code of the provider.
+    let isProvidersOwn: Bool
 
-    init(_ error: APIError, as name: String? = nil, isCarriersOwn: Bool = false) {
+    package init(_ error: APIError, as name: String? = nil, isProvidersOwn: Bool = false) {
         self.name = name ?? error.code
         status = error.status
         example = Self.example(error, asProblem: false)
         problem = Self.example(error, asProblem: true)
-        self.isCarriersOwn = isCarriersOwn
+        self.isProvidersOwn = isProvidersOwn
     }
 
     /// The refusal of a use case.
-    init(_ error: SignInError, as name: String? = nil, isCarriersOwn: Bool = false) {
+    package init(_ error: SignInError, as name: String? = nil, isProvidersOwn: Bool = false) {
         var error = APIError(error)
         error.correlationID = Self.correlationID
-        self.init(error, as: name, isCarriersOwn: isCarriersOwn)
+        self.init(error, as: name, isProvidersOwn: isProvidersOwn)
     }
 
     /// A provider's error, after the code was posted.
-    private init(_ error: OIDCError, as name: String? = nil, isCarriersOwn: Bool = false) {
-        self.init(SignInError(error, codeWasPosted: true), as: name, isCarriersOwn: isCarriersOwn)
+    private init(_ error: OIDCError, as name: String? = nil, isProvidersOwn: Bool = false) {
+        self.init(SignInError(error, codeWasPosted: true), as: name, isProvidersOwn: isProvidersOwn)
     }
 
     /// A refusal of the server's own.
@@ -73,7 +73,7 @@ extension APIRefusal {
     static let pathUnknown = APIRefusal(APIError.nothingThere)
     static let unsupportedMediaType = APIRefusal(APIError.unsupportedMediaType)
 
-    static let providerUnknown = APIRefusal(.unknownProvider(among: ["zenkey"]), as: "provider_unknown")
+    package static let providerUnknown = APIRefusal(.unknownProvider(among: ["zenkey"]), as: "provider_unknown")
     static let otherClient = APIRefusal(APIError.clientNotAllowed)
     static let otherClientAtSignIn = APIRefusal(SignInError.clientNotAllowed, as: "unauthorized_client_at_sign_in")
     static let mustRegister = mustRegister(Compatibility())
@@ -96,25 +96,27 @@ extension APIRefusal {
         return APIRefusal(APIError.mustRegister(offer, compatibility))
     }
 
-    /// The refusals of calls that ask a carrier.
-    static let ofCarriers: [APIRefusal] = [
+    package static let ofCarriers: [APIRefusal] = [
         APIRefusal(OIDCError.failed(.nonce)),
         APIRefusal(OIDCError(.carrierRefused, carrierError: "invalid_grant", reason: "")),
-        carriersOwnCode, carrierError, carrierTimeout,
+        providersOwnCode, carrierError, carrierTimeout,
     ]
     static let operatorUnknown = APIRefusal(SignInError.operatorUnknown)
-    /// The refusals of calls that ask a mobile operator.
     static let ofOperators: [APIRefusal] = [
         operatorUnknown, APIRefusal(SignInError.notOnMobileNetwork), APIRefusal(.simSwapped(withinHours: 72)),
     ]
-    static let carriersOwnCode = APIRefusal(
+    static let providersOwnCode = APIRefusal(
         OIDCError(.carrierRefused, carrierError: "user_unsupported", reason: ""), as: "code_of_the_carrier",
-        isCarriersOwn: true)
+        isProvidersOwn: true)
     static let carrierTimeout = APIRefusal(OIDCError(.timedOut, reason: ""))
     static let crossSite = APIRefusal(APIError.crossSiteRequest, as: "cross_site_request")
     static let carrierError = APIRefusal(OIDCError.idTokenMissing)
 
-    /// The refusals of callers without the required access.
+    package static let ofAdministratorPages = [
+        pathUnknown, APIRefusal(APIError.invalidAPIKey),
+        APIRefusal(APIError.notForAdministrators, as: "not_for_operators"),
+    ]
+
     static func ofAccess(_ access: APIOperation.Access, _ method: HTTPRequest.Method) -> [APIRefusal] {
         switch access {
         case .open, .browser: []

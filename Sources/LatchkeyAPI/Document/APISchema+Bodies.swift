@@ -8,8 +8,6 @@ extension APISchema {
             // Generators make several types of a choice between groups, so the texts say it.
             signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + pageFields
                 + networkFields),
-        "TransactionApproval": object(
-            "A sign-in with a code for a transaction.", signInFields(isTransaction: true) + networkFields),
         "IdentityToLink": object(
             "A sign-in, to be added to the user: with a `code`; at a provider of kind `camara` with an "
                 + "`operator_token` in its place.",
@@ -24,7 +22,7 @@ extension APISchema {
                     example: "https://web.example/signed-out")
             ]), "BackchannelLogout": object("A logout.", ["logout_token": visible("A JWT.", upTo: 16_384)]),
         "Registration": object(
-            "What the user entered. Fields that are left out are taken from the carrier.",
+            "What the user entered. Fields that are left out are taken from the provider.",
             [
                 "state_key": visible(
                     "The handle of the response `user_not_registered`. Also `zenkey_sub`.", upTo: 512,
@@ -71,14 +69,6 @@ extension APISchema {
         "ProfileEdit": object(
             "A field that is left out stays; null or an empty text clears it.",
             profileFields("phone_number", also: "phone").map(\.orNull)),
-        "TokenQuestion": object(
-            "A token of a session.",
-            ["token": text("The token.", lengths: 1...4096, example: APIExample.token)],
-            optional: [
-                "token_type_hint": text(
-                    "`refresh_token`, or anything else for session tokens.", example: "access_token")
-            ]),
-        "ReceiptToRedeem": object("A receipt.", ["receipt": visible("A JWT.", upTo: 8192, example: APIExample.jwt)]),
         "BackchannelAuthentication": object(
             "The user to ask, and the purpose.", backchannelFields + networkFields,
             oneGroupOf: [["mccmnc"], ["mcc", "mnc"]]),
@@ -88,7 +78,7 @@ extension APISchema {
         "BackchannelNotification": object(
             "The outcome of a backchannel authentication: `id_token`, or `error`.",
             fields(
-                ["auth_req_id": visible("The carrier's own id.", upTo: 512, example: "carrier-request-1")],
+                ["auth_req_id": visible("The provider's own id.", upTo: 512, example: "carrier-request-1")],
                 optional: [
                     "state": text("The `state` of the request."),
                     "error": text("Why the sign-in failed.", example: "access_denied"),
@@ -97,7 +87,7 @@ extension APISchema {
                 ]), oneGroupOf: [["id_token"], ["error"]]),
         "LoginInitiation": object("A third party's request to sign in.", loginInitiationFields),
         "AuthorizationResponse": object(
-            "What the carrier sends with the browser.",
+            "What the provider sends with the browser.",
             authorizationResponseFields
                 + fields(optional: [
                     "sent_again": text("Set by the page that sends the form again.", example: "true")
@@ -125,7 +115,7 @@ extension APISchema {
         "response": visible("In place of all others: a signed JWT that has them (JARM).", upTo: 16_384),
     ])
 
-    private static let networkFields = fields(optional: [
+    package static let networkFields = fields(optional: [
         "mccmnc": anyOf(
             "The user's network, which selects the carrier: required for carriers. Or send `mcc` and `mnc`.",
             [
@@ -136,7 +126,7 @@ extension APISchema {
     ])
 
     private static let clientID = text(
-        "The app, as the carriers know it. Also `clientId`.", pattern: "^[ -~]+$", lengths: 1...255,
+        "The app, as the providers know it. Also `clientId`.", pattern: "^[ -~]+$", lengths: 1...255,
         example: "ccid-example")
 
     private static let codeVerifier = text(
@@ -158,7 +148,7 @@ extension APISchema {
         visible(description + " Also `redirectURI`, `redirectUri`.", upTo: 2048, example: "com.example.app://callback")
     }
 
-    private static func signInFields(isTransaction: Bool = false) -> [Field] {
+    package static func signInFields(isTransaction: Bool = false) -> [Field] {
         fields(
             [
                 "code": text(
@@ -166,7 +156,7 @@ extension APISchema {
             ],
             optional: [
                 "client_id": text(
-                    "The app, as the carriers know it; required if the provider has several clients. Also `clientId`.",
+                    "The app, as the providers know it; required if the provider has several clients. Also `clientId`.",
                     pattern: "^[ -~]+$", lengths: 1...255, example: "ccid-example"),
                 "redirect_uri": redirectURI(
                     "Byte for byte as in the authorization request; required unless the client has exactly one."),
@@ -270,7 +260,7 @@ extension APISchema {
         [
             "client_id": clientID,
             "login_hint": visible(
-                "The user's phone number with `+` and country code, or the carrier's subject. Also `loginHint`.",
+                "The user's phone number with `+` and country code, or the provider's subject. Also `loginHint`.",
                 upTo: 255,
                 example: "+12025550123"),
             "scope": words("`openid` and further scopes.", upTo: 1024, example: "openid email"),
@@ -279,7 +269,7 @@ extension APISchema {
         optional: [
             "acr_values": acrValues, "context": context,
             "prompt": words("`none`, or `login` and `consent`.", upTo: 64, example: "login"),
-            "options": text("Passed on to the carrier.", pattern: "^[ -~]*$", lengths: 0...255),
+            "options": text("Passed on to the provider.", pattern: "^[ -~]*$", lengths: 0...255),
             "correlation_id": correlationID,
         ])
 }

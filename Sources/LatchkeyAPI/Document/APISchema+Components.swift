@@ -2,7 +2,6 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// The response bodies.
 extension APISchema {
     static let components: KeyValuePairs<String, APISchema> = [
         "Error": object("Why a call was refused.", errorFields()),
@@ -16,12 +15,12 @@ extension APISchema {
         "Empty": object("No content.", [:]),
         "PageSession": object(
             "A session whose tokens are in cookies, where no script can read them.", sessionFields),
-        "TokenResponse": object("A Latchkey session; nothing in it is the carrier's.", tokenFields + sessionFields),
+        "TokenResponse": object("A Latchkey session; nothing in it is the provider's.", tokenFields + sessionFields),
         "BackchannelTokenResponse": object(
             "A Latchkey session, and the handle of the backchannel authentication that it ends.",
             tokenFields + sessionFields + fields(["auth_req_id": backchannelHandle])),
         "RegistrationNeeded": object(
-            "The carrier vouches for the user, who is not registered here: continue with `POST /users`.",
+            "The provider vouches for the user, who is not registered here: continue with `POST /users`.",
             errorFields(
                 code: text(
                     "The reason; `unlinked_user` with `compat.android`.",
@@ -50,7 +49,7 @@ extension APISchema {
                     ]), "email": object("The email address.", ["value": text("The value.")]),
                 "postal_code": object("The postal code.", ["value": text("The value.")]),
                 "phone_number": object("The phone number.", ["value": text("The value.")]),
-            ], verificationFields(), claimFields { object("As the carrier sent it.", ["value": $0]) },
+            ], verificationFields(), claimFields { object("As the provider sent it.", ["value": $0]) },
             claimSource),
         "Session": object(
             "One of the user's sessions.",
@@ -75,31 +74,6 @@ extension APISchema {
                     choices: ["zenkey", "oidc", "oauth2", "camara"]),
                 "start_url": text("Where a browser begins."),
             ]),
-        "Introspection": object(
-            "All of this for a token that is valid; `active` alone for any other.",
-            ["active": flag("Whether the token is valid.")],
-            optional: [
-                "token_type": always(.string("bearer"), "Of session tokens."),
-                "exp": seconds("When a session token expires"),
-                "client_id": text("The app that the session is for."), "sub": publicID, "user_id": userID,
-                "username": text("If the user has chosen one."), "auth_time": seconds("When the user signed in"),
-                "session_id": text("As in the list of sessions."),
-            ], verificationFields(areRequired: false)),
-        "ApprovedTransaction": object(
-            "The carrier has confirmed that the user approved the transaction.",
-            ["authorized": always(.bool(true), "Always.")], receiptClaims,
-            fields([
-                "receipt": text("A JWT for your service, which redeems it once."),
-                "expires_in": span("Lifetime of the receipt", example: 300), "correlation_id": correlationID,
-            ])),
-        "RedeemedReceipt": object(
-            "The claims of a receipt that is now spent.",
-            [
-                "redeemed": always(.bool(true), "Always."), "iss": text("`public_url`, or `latchkey`."),
-                "sub": publicID,
-                "aud": text("The `client_id` of the app."), "jti": text("The id of this receipt."),
-                "iat": seconds("When it was issued"), "exp": seconds("When it expires"),
-            ], receiptClaims),
         "PhoneVerificationStarted": object(
             "A verification that waits for a browser.",
             [
@@ -148,14 +122,14 @@ extension APISchema {
             "The user has not answered yet: poll again after a second or more.", ["auth_req_id": backchannelHandle]),
     ]
 
-    static let correlationID = text(
-        "The name of the sign-in in the logs here and at the carrier: the client's own, or one that the server made.",
+    package static let correlationID = text(
+        "The name of the sign-in in the logs here and at the provider: the client's own, or one that the server made.",
         pattern: #"^[!#-\[\]-~]+$"#, lengths: 1...128, example: APIExample.correlationID)
 
     private static func errorFields(code: APISchema? = nil) -> [Field] {
         fields(
             [
-                "error": code ?? text("For programs: a code of OAuth, of the carrier, or of Latchkey."),
+                "error": code ?? text("For programs: a code of OAuth, of the provider, or of Latchkey."),
                 "error_description": text("For developers: what was wrong and what to do."),
                 "message": text("For the person who uses the app: short, without technical terms."),
                 "error_type": text(
@@ -173,7 +147,7 @@ extension APISchema {
     ])
 
     /// What the user's provider vouches for.
-    private static func verificationFields(areRequired: Bool = true) -> [Field] {
+    package static func verificationFields(areRequired: Bool = true) -> [Field] {
         [("email", "e-mail address"), ("phone_number", "phone number")].flatMap { name, words in
             [
                 ("_verified", flag("Whether a provider vouches for the user's \(words).")),
@@ -229,10 +203,10 @@ extension APISchema {
     ])
 
     private static let attributes: APISchema = {
-        let value = fields(["value": text("The carrier's value")])
+        let value = fields(["value": text("The provider's value")])
         return object(
-            "The carrier's attributes of the user, for the form.",
-            ["sub": text("The same as `state_key`: the carrier's own subject is never shown.")],
+            "The provider's attributes of the user, for the form.",
+            ["sub": text("The same as `state_key`: the provider's own subject is never shown.")],
             optional: [
                 "name": object(
                     "The name",
@@ -242,17 +216,12 @@ extension APISchema {
                     ]),
                 "email": object("The email address", value), "phone": object("The phone number", value),
                 "postal_code": object("The postal code", value),
-            ], claimFields { object("The carrier's value", ["value": $0]) })
+            ], claimFields { object("The provider's value", ["value": $0]) })
     }()
 
-    private static let userID = integer("The user's number: below 2^53, and never reused.", from: 1, example: 7)
+    package static let userID = integer("The user's number: below 2^53, and never reused.", from: 1, example: 7)
 
-    private static let publicID = text("The user's public id: random, and not the carrier's subject.")
-
-    private static let receiptClaims = fields([
-        "context": text("The text that the user approved."),
-        "acr": text("The level of assurance.", example: "a3"), "auth_time": seconds("When the user approved it"),
-    ])
+    package static let publicID = text("The user's public id: random, and not the provider's subject.")
 
     private static let publicKey = anyOf(
         "A public key",

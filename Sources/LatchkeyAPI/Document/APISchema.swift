@@ -1,9 +1,8 @@
-import Primitives
+package import Primitives
 
 /// A JSON Schema (draft 2020-12), as far as the API's bodies need one.
-struct APISchema: Sendable {
-    /// A member of an object.
-    struct Field: Sendable {
+package struct APISchema: Sendable {
+    package struct Field: Sendable {
         let name: String
         let schema: APISchema
         let isRequired: Bool
@@ -18,11 +17,8 @@ struct APISchema: Sendable {
 }
 
 extension APISchema {
-    /// A text.
-    /// - Parameters:
-    ///   - lengths: In characters; only for texts of ASCII alone, whose limits are in bytes.
-    ///   - choices: All allowed values.
-    static func text(
+    /// - Parameter lengths: In characters; only for texts of ASCII alone, whose limits are in bytes.
+    package static func text(
         _ description: String, pattern: String? = nil, lengths: ClosedRange<Int>? = nil, choices: [String]? = nil,
         example: String? = nil
     ) -> APISchema {
@@ -37,36 +33,32 @@ extension APISchema {
     }
 
     /// A text of visible ASCII characters.
-    static func visible(_ description: String, upTo longest: Int, example: String? = nil) -> APISchema {
+    package static func visible(_ description: String, upTo longest: Int, example: String? = nil) -> APISchema {
         text(description, pattern: "^[!-~]*$", lengths: 1...longest, example: example)
     }
 
-    static func integer(_ description: String, from lowest: Int64? = nil, example: Int64? = nil) -> APISchema {
+    package static func integer(_ description: String, from lowest: Int64? = nil, example: Int64? = nil) -> APISchema {
         APISchema(members: [
             ("type", .string("integer")), ("description", .string(description)),
             ("minimum", lowest.map { .integer($0) }), ("examples", example.map { .array([.integer($0)]) }),
         ])
     }
 
-    /// A point in time.
-    static func seconds(_ description: String, example: Int64 = 1_800_000_000) -> APISchema {
+    package static func seconds(_ description: String, example: Int64 = 1_800_000_000) -> APISchema {
         integer(description + ", in seconds since 1970", from: 0, example: example)
     }
 
-    /// A time span.
-    static func span(_ description: String, example: Int64) -> APISchema {
+    package static func span(_ description: String, example: Int64) -> APISchema {
         integer(description + ", in seconds", from: 0, example: example)
     }
 
-    /// Any value at all.
     static let anything = APISchema(members: [("description", .string("Any JSON value"))])
 
-    static func flag(_ description: String) -> APISchema {
+    package static func flag(_ description: String) -> APISchema {
         APISchema(members: [("type", .string("boolean")), ("description", .string(description))])
     }
 
-    /// A constant.
-    static func always(_ value: JSONValue, _ description: String) -> APISchema {
+    package static func always(_ value: JSONValue, _ description: String) -> APISchema {
         APISchema(members: [("const", value), ("description", .string(description))])
     }
 
@@ -92,8 +84,7 @@ extension APISchema {
         ])
     }
 
-    /// Fields of an object.
-    static func fields(
+    package static func fields(
         _ required: KeyValuePairs<String, APISchema> = [:], optional: KeyValuePairs<String, APISchema> = [:]
     ) -> [Field] {
         required.map { Field(name: $0.key, schema: $0.value, isRequired: true) }
@@ -101,16 +92,14 @@ extension APISchema {
     }
 
     /// An object with these fields and those of `more`.
-    static func object(
+    package static func object(
         _ description: String, _ required: KeyValuePairs<String, APISchema> = [:],
         optional: KeyValuePairs<String, APISchema> = [:], _ more: [Field]..., isOpen: Bool = false
     ) -> APISchema {
         object(description, fields(required, optional: optional) + more.joined(), isOpen: isOpen)
     }
 
-    /// - Parameters:
-    ///   - alternatives: Groups of names, of which one must be present beside the required fields.
-    ///   - isOpen: Whether further members are allowed.
+    /// - Parameter alternatives: Groups of names, of which one must be present beside the required fields.
     static func object(
         _ description: String, _ fields: [Field], oneGroupOf alternatives: [[String]] = [], isOpen: Bool = false
     ) -> APISchema {
@@ -129,11 +118,10 @@ extension APISchema {
     }
 
     /// One of ``components``.
-    static func named(_ name: String) -> APISchema {
+    package static func named(_ name: String) -> APISchema {
         APISchema(members: [("$ref", .string("#/components/schemas/" + name))])
     }
 
-    /// This schema, or null.
     var orNull: APISchema {
         APISchema(
             members: members.map { member in

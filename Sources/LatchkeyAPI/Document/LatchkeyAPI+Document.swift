@@ -16,7 +16,7 @@ extension LatchkeyAPI {
                 ?? DocumentPage(
                     OpenAPIDocument(
                         version: version, sessionCookie: cookies.sessionName, refreshCookie: cookies.refreshName,
-                        path: baseURL.path))
+                        path: baseURL.path, features: features.map { type(of: $0) }))
             page = made
             return made
         }

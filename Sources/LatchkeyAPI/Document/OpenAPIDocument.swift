@@ -3,33 +3,39 @@ package import Primitives
 
 /// Latchkey's HTTP API in OpenAPI 3.1.
 ///
-/// Made of ``APIOperation/all``; tests compare these with the routes, and the responses of the end-to-end tests with
-/// the document.
+/// Made of ``APIOperation/ofCore`` and those of features; tests compare these with the routes, and the responses of the
+/// end-to-end tests with the document.
 package struct OpenAPIDocument: Sendable {
-    /// The program's version.
     let version: String
-    /// The name of the cookie that holds a browser's session.
     let sessionCookie: String
     /// The name of the cookie that holds its refresh token.
     let refreshCookie: String
     /// The path of the API; empty for the root.
     let path: String
+    private let operations: [APIOperation]
+    private let schemas: [(name: String, value: JSONValue?)]
 
-    package init(version: String, sessionCookie: String, refreshCookie: String, path: String) {
+    package init(
+        version: String, sessionCookie: String, refreshCookie: String, path: String,
+        features: [any APIFeature.Type] = []
+    ) {
         self.version = version
         self.sessionCookie = sessionCookie
         self.refreshCookie = refreshCookie
         self.path = path
+        operations = APIOperation.ofCore + features.flatMap { $0.operations }
+        let schemas = [APISchema.components, APISchema.bodies] + features.map { $0.schemas }
+        self.schemas = schemas.joined().map { ($0.key, $0.value.json) }
     }
 
     package var json: JSONValue {
         var responses = APIResponses()
-        let paths = Self.paths(&responses)
+        let paths = paths(&responses)
         return [
             "openapi": "3.1.0",
             "info": [
                 "title": "Latchkey", "version": .string(version),
-                "summary": "Sign-in with mobile carriers: the service provider’s backend.",
+                "summary": "Sign-in with mobile carriers and other identity providers: the service provider’s backend.",
                 "description": .string(Self.introduction),
             ],
             "servers": [["url": .string(path.isEmpty ? "/" : path)]],
@@ -38,12 +44,12 @@ package struct OpenAPIDocument: Sendable {
         ]
     }
 
-    private static func paths(_ responses: inout APIResponses) -> JSONValue {
+    private func paths(_ responses: inout APIResponses) -> JSONValue {
         var paths: [String] = []
-        for operation in APIOperation.all where !paths.contains(operation.path) { paths.append(operation.path) }
+        for operation in operations where !paths.contains(operation.path) { paths.append(operation.path) }
         return .object(
             of: paths.map { path in
-                let calls = APIOperation.all.filter { $0.path == path }
+                let calls = operations.filter { $0.path == path }
                 return (path, .object(of: calls.map { ($0.method.rawValue.lowercased(), $0.json(&responses)) }))
             })
     }
@@ -52,11 +58,10 @@ package struct OpenAPIDocument: Sendable {
         // No operation has the refusals of an unknown path or method.
         _ = responses.reference(to: [.pathUnknown], asPage: false)
         _ = responses.reference(to: [.methodNotAllowed], asPage: false)
-        let schemas = Array(APISchema.components) + Array(APISchema.bodies)
         return [
-            "schemas": .object(of: schemas.map { ($0.key, $0.value.json) }),
+            "schemas": .object(of: schemas),
             "responses": .object(of: responses.components), "examples": .object(of: responses.examples),
-            "headers": .object(of: APIHeader.components.map { ($0.name, $0.json) }),
+            "headers": .object(of: APIResponses.headerComponents),
             "securitySchemes": securitySchemes,
         ]
     }
@@ -70,10 +75,10 @@ package struct OpenAPIDocument: Sendable {
         }
         return [
             "apiKey": key(
-                "X-API-KEY", in: "header", "A key from the operator. It may be for some clients or origins only."),
+                "X-API-KEY", in: "header", "A key from the administrator. It may be for some clients or origins only."),
             "allowedOrigin": key(
                 "Origin", in: "header",
-                "A web frontend on an origin that the operator allows needs no key; its browser sends this field."),
+                "A web frontend on an allowed origin needs no key; its browser sends this field."),
             "session": bearer("The `token` of a sign-in."),
             "sessionCookie": key(
                 sessionCookie, in: "cookie",
@@ -86,13 +91,13 @@ package struct OpenAPIDocument: Sendable {
                 "A page of this server needs no key for a session in cookies (`client_type=web`); its browser "
                     + "sends `same-origin`."),
             "notificationToken": bearer(
-                "The token that a carrier got with the request for a backchannel authentication."),
+                "The token that a provider got with the request for a backchannel authentication."),
         ]
     }
 
     private static let introduction = """
-        A client gets an authorization code from the user's carrier and sends it here. Latchkey redeems it, checks the \
-        ID token, and returns a session of its own; the carrier's tokens and its subject never reach a client.
+        A client gets an authorization code from the user's provider and sends it here. Latchkey redeems it, checks \
+        the ID token, and returns its own session; the provider's tokens and its subject never reach a client.
 
         **Bodies** that this document lists as `application/json` may also be `application/x-www-form-urlencoded`, \
         with the same fields. In a form, an empty field counts as left out. Unknown fields are ignored, except by \
@@ -108,8 +113,8 @@ package struct OpenAPIDocument: Sendable {
 }
 
 extension APIOperation {
-    /// All operations, in the order of the document.
-    static let all: [APIOperation] =
+    /// The operations without those of features.
+    static let ofCore: [APIOperation] =
         ofSignIn + ofSessions + ofLogout + ofAccount + ofPhoneVerification + ofLinking + ofRedirects + ofBackchannel
-        + ofTransactions + ofServices + ofOperation
+        + ofPublishedKeys + ofOperation
 }

@@ -83,7 +83,6 @@ enum BrowserPages {
         return Response(status: status, headers: headers, body: Array(html.utf8))
     }
 
-    /// A script of a page.
     static func script(_ text: String) -> Response {
         Response(
             status: .ok,

@@ -1,12 +1,12 @@
-import HTTPServer
+package import HTTPServer
 import HTTPTypes
 
 /// Guesses a name of the device from `User-Agent`, for the list of sessions.
 ///
 /// Coarse on purpose: one of a few dozen names, so that no input is stored or shown, and users cannot be identified by
 /// it.
-enum DeviceName {
-    static func of(_ request: Request) -> String? { name(ofUserAgent: request.headers[.userAgent] ?? "") }
+package enum DeviceName {
+    package static func of(_ request: Request) -> String? { name(ofUserAgent: request.headers[.userAgent] ?? "") }
 
     /// Such as `Firefox on Windows` or `iPhone`; nil if nothing is recognised.
     static func name(ofUserAgent text: String) -> String? {

@@ -1,9 +1,8 @@
 import Primitives
 
-/// Texts in HTML.
-enum HTML {
+package enum HTML {
     /// Escapes the characters that can end a text or an attribute's value.
-    static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         text.withBytes { text in
             let length = text.reduce(0) { $0 + (reference(to: $1)?.utf8CodeUnitCount ?? 1) }
             return String(unsafeUninitializedCapacity: length) { escaped in

@@ -7,7 +7,6 @@ import StorageModel
 
 /// The page `/register`: what the provider sent, and the form to complete it.
 struct RegistrationPage {
-    /// Why the form was not accepted.
     enum Refusal {
         /// The form belongs to another registration of the same browser.
         case otherRegistration
@@ -15,22 +14,13 @@ struct RegistrationPage {
         case refused(APIError, UserAttributes<String>)
     }
 
-    private let registration: OpenRegistration
+    let registration: OpenRegistration
     /// ``BrowserRegistration/formID``
-    private let id: String
+    let id: String
     /// The path below which a proxy serves this server.
-    private let path: String
-    /// What the user has entered.
+    let path: String
     var entries = UserAttributes<String>()
-    private var refusal: Refusal?
-
-    init(_ registration: OpenRegistration, id: String, path: String) {
-        self.registration = registration
-        self.id = id
-        self.path = path
-    }
-
-    mutating func refuse(_ refusal: Refusal) { self.refusal = refusal }
+    var refusal: Refusal?
 
     /// The entries that are not the provider's values. Those count as sent: a provider may write a value in a form that
     /// a user may not enter.
@@ -174,7 +164,7 @@ struct RegistrationPage {
         return problems[attribute].map { "\(Self.label(attribute)) \($0)." }
     }
 
-    /// Without `type="email"`: a browser's rules for addresses are not those of this server.
+    /// Without `type="email"`: a browser's rules for addresses differ from this server's.
     private static func kind(_ attribute: UserAttribute) -> String {
         switch attribute {
         case .username: "autocomplete=\"username\" spellcheck=\"false\""

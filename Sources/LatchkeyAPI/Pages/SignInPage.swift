@@ -6,12 +6,6 @@ import StorageModel
 
 /// The page `/sign-in`, which is also the front page of a site without one.
 struct SignInPage {
-    /// A link that begins a sign-in.
-    struct Way {
-        let name: String
-        let location: String
-    }
-
     /// The outcome of a sign-in that ended here. Of the URL only the error's code is shown, and a reference of the form
     /// that this server gives, because anyone can forge the rest.
     enum Outcome {
@@ -25,7 +19,7 @@ struct SignInPage {
                 let code = query["error"] ?? ""
                 let isCode =
                     (1...48).contains(code.utf8.count)
-                    && code.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 }
+                    && code.utf8.allSatisfy { $0.isASCIILetterOrDigit && $0 == $0.lowercasedASCII || $0 == 95 }
                 self = .failed(
                     code: isCode ? code : "unknown_error", reference: Self.reference(query["correlation_id"]))
             default: return nil
@@ -45,9 +39,8 @@ struct SignInPage {
     let hasConsole: Bool
     var outcome: Outcome?
     var user: User?
-    /// Whether the browser has a refresh token.
     var canBeRenewed = false
-    var ways: [Way] = []
+    var ways: [(name: String, location: String)] = []
     /// The URL of this page; nil if the server does not know it.
     var address: String?
 
@@ -106,7 +99,7 @@ struct SignInPage {
                 address.map { "add <code>\(HTML.escaped($0))</code> to the <code>redirect_uris</code> of a client" }
                 ?? "set <code>public_url</code>"
             return Self.notice("note", "There is no sign-in on this page. Sign in with the app or site that you use.")
-                + "\n<p><small>To the operator: to offer sign-ins here, \(remedy).</small></p>"
+                + "\n<p><small>To the administrator: to offer sign-ins here, \(remedy).</small></p>"
         }
         let items = ways.map { way in
             "<li><a class=\"button\" href=\"\(HTML.escaped(way.location))\">"

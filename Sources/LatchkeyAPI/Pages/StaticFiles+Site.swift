@@ -7,15 +7,12 @@ extension StaticFiles {
     /// The files of the site beside the API: its pages load nothing from other origins and cannot be framed.
     ///
     /// The files of `Public` are part of the program.
-    /// - Parameters:
-    ///   - folder: A folder whose files add to those of the program, and replace the ones with the same path; nil for
-    ///     none.
-    ///   - hasConsole: Whether the developer console is among the files.
-    ///   - demonstration: Its carriers may be called by the pages.
+    /// - Parameter folder: A folder whose files add to the program's, and replace the ones with the same path; nil for
+    ///   none.
     package convenience init(
-        siteIn folder: String?, hasConsole: Bool, demonstration: Demonstration? = nil, logger: Logger
+        siteIn folder: String?, hasConsole: Bool, connectedTo origins: [String] = [], logger: Logger
     ) {
-        let connected = (["'self'"] + [demonstration?.carriersURL].compactMap(\.self)).joined(separator: " ")
+        let connected = (["'self'"] + origins).joined(separator: " ")
         self.init(
             folder: folder, builtIn: BuiltInFiles(Self.compiledFiles(withConsole: hasConsole)),
             fields: [
@@ -28,7 +25,6 @@ extension StaticFiles {
             ], logger: logger)
     }
 
-    /// The files of `Public`, by path.
     package static func compiledFiles(withConsole hasConsole: Bool) -> [String: @Sendable () -> [UInt8]] {
         var files: [String: @Sendable () -> [UInt8]] = [:]
         for index in 0..<csite_file_count() {

@@ -5,7 +5,6 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// The routes about a user's own account.
 extension LatchkeyAPI {
     func showUser(_ caller: SignedInCaller) -> Response { respond(caller.holder.user, to: caller) }
 
@@ -64,7 +63,7 @@ extension LatchkeyAPI {
         try useCases.linkIdentity.checkAge(of: caller.holder.session)
         return try await SignInRequest(
             operatorTokenIn: fields, provider: provider, useCases.signIn,
-            caller: terms(of: request, caller.admission).of(caller.holder.user.id))
+            terms: terms(of: request, caller.admission).of(caller.holder.user.id))
     }
 
     /// The provider's JSON as it is; nothing else of its answer.

@@ -52,10 +52,9 @@ extension LatchkeyAPI {
     func retryBackchannelAuthentication(
         _ request: Request, _ admission: Admission, at provider: String
     ) async throws -> Response {
-        let endpoint = notificationEndpoint
-        return try await useCases.backchannelAuthentication.retry(
+        try await useCases.backchannelAuthentication.retry(
             request.handle, at: provider, for: admission.caller, within: quota(request, admission),
-            notifiedAt: endpoint
+            notifiedAt: notificationEndpoint
         ).response
     }
 
@@ -108,7 +107,7 @@ extension BackchannelAuthenticationStarted {
 }
 
 extension APIError {
-    /// 400: the ID token is invalid, not the carrier's credentials.
+    /// 400: the ID token is invalid, not the provider's credentials.
     static func notificationRefused(_ error: SignInError) -> APIError {
         APIError(.badRequest, error.codeText, error.errorType, error.description)
     }

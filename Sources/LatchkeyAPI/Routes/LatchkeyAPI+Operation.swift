@@ -1,10 +1,9 @@
 package import HTTPServer
 import HTTPTypes
-import Primitives
+package import Primitives
 import SignIn
 import Synchronization
 
-/// Health checks, metrics and readiness.
 extension LatchkeyAPI {
     func readiness() async throws -> Response {
         guard !isDraining.load(ordering: .relaxed), await useCases.readiness.isReady() else {
@@ -19,30 +18,43 @@ extension LatchkeyAPI {
 
     /// `GET /metrics` beside the API: for allowed addresses only. For others it is 404.
     func showMetrics(_ request: Request) async throws -> Response {
-        guard administratorPages.servesMetricsHere, metricsAllowlist.contains(request) else {
-            throw APIError.nothingThere
-        }
-        return try await metricsPage()
+        guard let metricsEndpoint, metricsEndpoint.isServedHere,
+            rates.proxies.admit(request, from: metricsEndpoint.allowedAddresses)
+        else { throw APIError.nothingThere }
+        return try await showMetricsToAll()
     }
 
-    /// Serves the metrics on an address of their own, to every client there.
+    /// Serves the metrics on a separate address, to every client there.
     package var metricsHandler: Handler {
         var router = Router()
-        router.get("/metrics") { _ in try await self.metricsPage() }
+        router.get("/metrics") { _ in try await self.showMetricsToAll() }
         router.get("/healthz") { _ in Self.status("ok") }
         return handler(with: router)
     }
 
-    private func metricsPage() async throws -> Response {
-        guard let metrics = administratorPages.metrics else { throw APIError.nothingThere }
+    private func showMetricsToAll() async throws -> Response {
+        guard let metricsEndpoint else { throw APIError.nothingThere }
         return Response(
             status: .ok,
             headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],
-            body: await metrics())
+            body: await metricsEndpoint.text())
     }
 }
 
 extension APIError {
     /// The response on a path without a route.
-    static var nothingThere: APIError { APIError(HTTPError.nothingHere) }
+    package static var nothingThere: APIError { APIError(HTTPError.nothingHere) }
+}
+
+/// `GET /metrics`, for administrators' monitoring.
+package struct MetricsEndpoint: Sendable {
+    /// The current metrics in the Prometheus text format.
+    let text: @Sendable () async -> [UInt8]
+    /// Whether they are served beside the API, too.
+    package var isServedHere = true
+    /// The addresses that may read them there.
+    package var allowedAddresses = IPAddressRange.thisMachine
+
+    /// For this machine only.
+    package init(_ text: @escaping @Sendable () async -> [UInt8]) { self.text = text }
 }

@@ -105,6 +105,5 @@ extension LatchkeyAPI {
 }
 
 extension Request {
-    /// Whether a request has neither an API key nor a token.
     fileprivate var hasNoCredentials: Bool { headers.count(of: .authorization) == 0 && headers.count(of: .apiKey) == 0 }
 }

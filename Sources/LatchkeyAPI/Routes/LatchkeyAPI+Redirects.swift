@@ -1,8 +1,8 @@
-import HTTPServer
+package import HTTPServer
 import HTTPTypes
 import OpenIDConnect
 import Primitives
-import SignIn
+package import SignIn
 
 /// Sign-in by redirects (docs/web-frontends.md).
 extension LatchkeyAPI {
@@ -16,17 +16,20 @@ extension LatchkeyAPI {
                 json.add("kind", provider.kindName.rawValue)
                 json.add("start_url", "\(base)/auth/\(provider.name)/start")
             }
-            guard let demonstration else { return }
-            json.add("demo") { json in
-                json.add("carriers_url", demonstration.carriersURL)
-                json.add("api_key", demonstration.apiKey)
-            }
+            for feature in features { feature.describe(in: &json) }
         }
     }
 
-    func startRedirect(_ request: Request) async throws -> Response {
-        var start = try RedirectStart(try request.query, provider: request.provider, publicURL: try publicURL())
-        start.caller = try await terms(ofBrowser: request)
+    /// A browser begins. The parameters are those of ``RedirectStart``.
+    package func startRedirect(
+        _ request: Request, sessionIDIsSession: Bool = false, callback: RedirectStart.CallbackPath? = nil,
+        fallback: RedirectStart.UsualRedirectURI? = nil
+    ) async throws -> Response {
+        var start = try RedirectStart(
+            try request.query, provider: request.provider, publicURL: try publicURL(), callback: callback,
+            fallback: fallback)
+        start.sessionIDIsSession = sessionIDIsSession
+        start.caller = terms(of: request, try await admitIfNamed(request))
         return respond(
             try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
@@ -46,7 +49,7 @@ extension LatchkeyAPI {
     /// A third party, such as the provider, has sent the browser here to sign in.
     func initiateLogin(_ request: Request) async throws -> Response {
         var start = try start(initiatedBy: try request.query, of: request)
-        start.caller = try await terms(ofBrowser: request)
+        start.caller = terms(of: request, try await admitIfNamed(request))
         return respond(
             try await useCases.redirectSignIn.start(start, browser: cookies.browser(of: request)), to: request)
     }
@@ -128,8 +131,8 @@ extension LatchkeyAPI {
         } catch {
             // The error may name a parameter that is personal.
             let repeated = parameters.repeatedName.flatMap { AuthorizationResponse.names.contains($0) ? $0 : nil }
-            await useCases.redirectSignIn.keepCapsule(
-                ofUnreadableResponseAt: request.provider, browser: cookies.browser(of: request),
+            await useCases.redirectSignIn.noteUnreadableResponse(
+                at: request.provider, browser: cookies.browser(of: request),
                 problem: repeated.map { "The authorization response has \($0) more than once." }
                     ?? "A parameter of the authorization response is malformed.", requestID: request.id)
             throw error.telling(.unconfirmed)
@@ -186,7 +189,7 @@ extension LatchkeyAPI {
         guard let url = baseURL.url else {
             throw APIError(
                 .notFound, "not_found", .configurationError,
-                "This server does not know its public URL. The operator must set public_url.")
+                "This server does not know its public URL. The administrator must set public_url.")
         }
         return url
     }

@@ -11,7 +11,7 @@ extension LatchkeyAPI {
     private static let registrationPagePath = "/register"
 
     /// Where the browser goes after a sign-in. From this server's sign-in page, a user who must register gets to the
-    /// registration page; other frontends have a form of their own.
+    /// registration page; other frontends have their own form.
     func location(of end: RedirectEnd) -> String {
         guard case .mustRegister = end.result, let url = baseURL.url,
             end.redirectURI.hasSameBytes(as: url + Self.signInPagePath)
@@ -55,7 +55,7 @@ extension LatchkeyAPI {
         guard case .form(let entries) = try BodyFields(request) else { throw APIError.notAForm }
         var (registration, page) = try await registrationPage(of: request)
         guard entries["registration"]?.hasSameBytes(as: registration.formID) ?? false else {
-            page.refuse(.otherRegistration)
+            page.refusal = .otherRegistration
             return page.response
         }
         for attribute in UserAttribute.allCases { page.entries[attribute] = entries[attribute.registrationName] }
@@ -79,7 +79,7 @@ extension LatchkeyAPI {
                 refusal.headers.append(cookies.clearRegistration)
                 throw refusal
             default:
-                page.refuse(.refused(render(error), error.attributeProblems))
+                page.refusal = .refused(render(error), error.attributeProblems)
                 return page.response
             }
         }
@@ -94,7 +94,7 @@ extension LatchkeyAPI {
             let open = try await useCases.registration.open(
                 registration.handle, codeChallenge: registration.codeChallenge, in: registration.cookie)
         else { throw registrationOver }
-        return (registration, RegistrationPage(open, id: registration.formID, path: baseURL.path))
+        return (registration, RegistrationPage(registration: open, id: registration.formID, path: baseURL.path))
     }
 
     private var registrationOver: APIError {

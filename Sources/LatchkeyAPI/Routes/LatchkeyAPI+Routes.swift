@@ -1,4 +1,4 @@
-import HTTPServer
+package import HTTPServer
 import Primitives
 import SignIn
 
@@ -11,14 +11,11 @@ extension LatchkeyAPI {
         addSignInRoutes(to: &router)
         addRedirectRoutes(to: &router)
         addLogoutRoutes(to: &router)
-        addZephrRoutes(to: &router)
         addAccountRoutes(to: &router)
         addSessionRoutes(to: &router)
-        addServiceRoutes(to: &router)
-        addTransactionRoutes(to: &router)
         addBackchannelAuthenticationRoutes(to: &router)
         addOperationRoutes(to: &router)
-        addDemonstrationRoutes(to: &router)
+        for feature in features { feature.addRoutes(to: &router, of: self) }
         return router
     }
 
@@ -52,7 +49,8 @@ extension LatchkeyAPI {
         router.post("/auth/session", admitting(.enteringOrPage) { try await $0.takeSession($1, $2) })
     }
 
-    private func addCallback(_ path: String, to router: inout Router) {
+    /// Where the provider sends browsers back.
+    package func addCallback(_ path: String, to router: inout Router) {
         router.get(path, paged { try await $0.finishRedirect($1) })
         router.post(path, paged { try await $0.finishRedirectByForm($1) })
     }
@@ -64,15 +62,6 @@ extension LatchkeyAPI {
             "/auth/{provider}/logout",
             signedIn(orPage: { try await $0.signOutPageAtProvider($1) }) { try await $0.signOutAtProvider($1, $2) })
         router.get("/auth/{provider}/logged-out") { try await self.returnFromLogout($0) }
-    }
-
-    private func addZephrRoutes(to router: inout Router) {
-        guard compatibility.zephr else { return }
-        for prefix in ["/zephr", "/blaize"] {
-            router.get(prefix + "/oauth/{provider}", starting { try await $0.startAsZephr($1, below: prefix) })
-            addCallback(prefix + "/oauth/{provider}/{client_type}/callback", to: &router)
-            router.post(prefix + "/register", enteringWithHandle { try await $0.registerAsZephr($1, $2) })
-        }
     }
 
     private func addAccountRoutes(to router: inout Router) {
@@ -100,17 +89,6 @@ extension LatchkeyAPI {
         router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1, $2) })
     }
 
-    private func addServiceRoutes(to router: inout Router) {
-        router.post("/auth/introspect", admitting(.service, immediate: { try $0.introspect($1, $2) }))
-        router.post("/auth/revoke", admitting(.service) { try await $0.revokeToken($1, $2) })
-        router.post("/auth/receipts/redeem", admitting(.service) { try await $0.redeemReceipt($1, $2) })
-    }
-
-    private func addTransactionRoutes(to router: inout Router) {
-        router.post("/auth/{provider}/authorize", changing { try await $0.authorizeTransaction($1, $2) })
-        router.get("/.well-known/jwks.json") { try await self.showSigningKeys($0) }
-    }
-
     private func addBackchannelAuthenticationRoutes(to router: inout Router) {
         // The former is ZenKey's name for the latter with its provider.
         addBackchannelAuthenticationRoutes("/auth/zenkey-async-signin", to: &router) { _ in "zenkey" }
@@ -132,18 +110,10 @@ extension LatchkeyAPI {
             handle, admitting(.keyed) { try await $0.cancelBackchannelAuthentication($1, $2, at: provider($1)) })
     }
 
-    /// For the pages of the demonstration, and no part of the API.
-    private func addDemonstrationRoutes(to router: inout Router) {
-        guard let demonstration else { return }
-        router.get("/demo/sign-ins") { try await self.showStories($0, of: demonstration) }
-    }
-
     private func addOperationRoutes(to router: inout Router) {
+        router.get("/.well-known/jwks.json") { try await self.showSigningKeys($0) }
         router.get("/openapi.json") { self.showDocument($0) }
         router.get("/metrics") { try await self.showMetrics($0) }
-        router.get("/status") { try await self.showStatus($0) }
-        router.get("/status/events") { try await self.showStatusEvents($0) }
-        router.get("/status/capsule") { try await self.showCapsule($0) }
         router.get("/healthz") { _ in Self.status("ok") }
         router.get("/readyz") { _ in try await self.readiness() }
     }

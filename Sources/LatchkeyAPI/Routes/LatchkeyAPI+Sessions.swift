@@ -4,7 +4,6 @@ import Primitives
 import SignIn
 import StorageModel
 
-/// A user's own sessions: renewed, listed, ended.
 extension LatchkeyAPI {
     func refresh(_ request: Request, _ admission: Admission) async throws -> Response {
         guard !admission.isPage else { return try await refreshPage(request, admission) }

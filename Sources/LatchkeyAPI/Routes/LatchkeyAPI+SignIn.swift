@@ -11,7 +11,8 @@ extension LatchkeyAPI {
             return .task { try await self.signInByNumber(request, admission, provider: provider) }
         }
         let signIn = try SignInRequest(
-            BodyFields(request, from: admission), at: try useCases.providers.find(withoutOperators: provider))
+            BodyFields(request, from: admission), at: try useCases.providers.find(withoutOperators: provider),
+            caller: admission.signInCaller, device: DeviceName.of(request))
         guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
         return .task { try await self.complete(signIn, admission, request) }
     }
@@ -22,8 +23,8 @@ extension LatchkeyAPI {
     ) async throws -> Response {
         let signIn = try await SignInRequest(
             operatorTokenIn: try BodyFields(request, from: admission), provider: provider, useCases.signIn,
-            caller: terms(of: request, admission))
-        // The body may name another client than the operator's.
+            terms: terms(of: request, admission), caller: admission.signInCaller, device: DeviceName.of(request))
+        // The body may name another client than the administrator's.
         guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
         return try await complete(signIn, admission, request)
     }
@@ -31,10 +32,6 @@ extension LatchkeyAPI {
     private func complete(
         _ signIn: SignInRequest, _ admission: Admission, _ request: Request
     ) async throws -> Response {
-        var signIn = signIn
-        signIn.device = DeviceName.of(request)
-        signIn.caller = admission.signInCaller
-        signIn.isKeyless = admission.isKeyless
         switch try await useCases.signIn(signIn) {
         case .signedIn(let signedIn): return await respond(signedIn, .ok, to: admission, request)
         case .mustRegister(let offer):

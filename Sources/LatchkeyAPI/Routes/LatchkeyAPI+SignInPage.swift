@@ -46,9 +46,10 @@ extension LatchkeyAPI {
                     (name: "redirect_uri", value: Self.signInPagePath),
                 ]
                 let query = String(decoding: PercentEncoding.form(items), as: UTF8.self)
-                return SignInPage.Way(
+                return (
                     name: clients.count == 1 ? provider.title : "\(provider.title) (\(client.id.text))",
-                    location: "\(baseURL.path)/auth/\(provider.name)/start?\(query)")
+                    location: "\(baseURL.path)/auth/\(provider.name)/start?\(query)"
+                )
             }
         }
         page.address = address

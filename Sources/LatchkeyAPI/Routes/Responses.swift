@@ -1,9 +1,9 @@
-import HTTPServer
-import HTTPTypes
+package import HTTPServer
+package import HTTPTypes
 import OpenIDConnect
-import Primitives
-import SignIn
-import StorageModel
+package import Primitives
+package import SignIn
+package import StorageModel
 
 extension Response {
     private static let jsonHeaders: HTTPFields = [
@@ -11,13 +11,13 @@ extension Response {
     ]
 
     /// A JSON response that must not be stored.
-    static func json(_ status: HTTPResponse.Status, _ body: [UInt8]) -> Response {
+    package static func json(_ status: HTTPResponse.Status, _ body: [UInt8]) -> Response {
         Response(status: status, headers: jsonHeaders, body: body)
     }
 
     /// A JSON object that must not be stored.
     /// - Parameter capacity: Bytes to reserve.
-    static func json(
+    package static func json(
         _ status: HTTPResponse.Status, capacity: Int, _ write: (inout JSONObjectWriter) -> Void
     ) -> Response {
         var json = JSONObjectWriter(capacity: capacity)
@@ -27,7 +27,7 @@ extension Response {
     }
 
     /// `{}`
-    static let emptyObject = json(.ok, Array("{}".utf8))
+    package static let emptyObject = json(.ok, Array("{}".utf8))
 
     /// 303, which turns a POST into a GET, and sends no referrer.
     static func redirect(to location: String) -> Response {
@@ -40,10 +40,8 @@ extension Response {
 extension SignedIn {
     /// The token response; without tokens for a page, whose tokens are in cookies. `token` and `expires` are for the
     /// example apps, `access_token` and `expires_in` with the same values for OAuth clients (RFC 6749 section 5.1).
-    /// - Parameters:
-    ///   - authRequestID: The handle of the backchannel authentication that ends with it.
-    ///   - more: Adds further members.
-    func response(
+    /// - Parameter authRequestID: The handle of the backchannel authentication that ends with it.
+    package func response(
         _ status: HTTPResponse.Status, withTokens: Bool = true, authRequestID: Secret? = nil,
         _ more: (inout JSONObjectWriter, SignedIn) -> Void = { _, _ in }
     ) -> Response {
@@ -76,7 +74,7 @@ extension NonceIssuer.Issued {
 
 extension User {
     /// The response of `GET /users/me`; `created_at` in seconds since 1970. `zenkey_sub`, which the example apps
-    /// require, is the user's public id, not the carrier's subject; `sub` is the same for clients that read a userinfo
+    /// require, is the user's public id, not the provider's subject; `sub` is the same for clients that read a userinfo
     /// response (OpenID Connect Core section 5.3.2).
     /// - Parameter claims: The further claims that the user consented to share with the session's client.
     func response(_ claims: ClientClaims?, _ compatibility: Compatibility) -> Response {
@@ -102,7 +100,7 @@ extension User {
     }
 
     /// Whether, when and by whom the e-mail address and the phone number were verified.
-    func addVerifications(to json: inout JSONObjectWriter) {
+    package func addVerifications(to json: inout JSONObjectWriter) {
         if let email = assertions?.email {
             json.add("email_verified", true)
             json.add("email_verified_at", email.time.secondsSinceEpoch)
@@ -149,7 +147,6 @@ extension User {
 }
 
 extension Profile {
-    /// The members of a name: as a whole, and its parts.
     fileprivate func writeName(to json: inout JSONObjectWriter) {
         json.add("value", ifPresent: self[.name])
         json.add("given_name", ifPresent: self[.givenName])
@@ -168,7 +165,6 @@ extension ConsentedClaims {
 }
 
 extension RegistrationOffer {
-    /// Adds the data of a registration form.
     func write(to json: inout JSONObjectWriter) {
         json.add("zenkey_attributes", object: writeAttributes)
         json.add("state_key", handle.exposed)
@@ -176,7 +172,7 @@ extension RegistrationOffer {
         json.add("expires_in", expiresIn)
     }
 
-    /// The carrier's attributes in the form of its userinfo response. `sub`, which the apps read, is the handle.
+    /// The provider's attributes in the form of its userinfo response. `sub`, which the apps read, is the handle.
     private func writeAttributes(to json: inout JSONObjectWriter) {
         json.add("sub", handle.exposed)
         if profile[.name] != nil || profile[.givenName] != nil || profile[.familyName] != nil {
@@ -196,8 +192,6 @@ public struct Compatibility: Sendable, Hashable {
     /// Responses are as the published Android example expects them: `unlinked_user` for an unknown user, and a profile
     /// whose attributes are objects with a `value`.
     public var android = false
-    /// Also serves the paths of Zephr's OAuth sign-in.
-    public var zephr = false
 
     /// All off.
     public init() {}

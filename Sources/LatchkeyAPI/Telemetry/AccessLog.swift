@@ -10,16 +10,21 @@ struct AccessLog: Sendable {
     let logger: Logger
     let refusals: LogSamplers
 
-    func write(_ request: Request, status: Int, took nanoseconds: UInt64) {
+    /// - Parameter error: The cause of a failure of this server is in the line.
+    func write(_ request: Request, status: Int, took nanoseconds: UInt64, after error: (any Error)? = nil) {
         let level: Logger.Level = status >= 500 ? .info : .debug
         guard logger.logLevel <= level else { return }
         func line() -> Logger.Metadata {
-            [
+            var metadata: Logger.Metadata = [
                 "method": "\(request.method.rawValue)", "path": "\(Self.withoutHandle(Self.printable(request.path)))",
                 "status": .stringConvertible(status), "request_id": "\(request.id)",
                 "peer": "\(request.peer)",
                 "ms": .stringConvertible(Stopwatch.milliseconds(nanoseconds)),
             ]
+            if let failure = ((error as? NoticedError)?.error ?? error) as? SignInError, failure.fault == .ours {
+                metadata["cause"] = failure.cause.map { "\($0)" }
+            }
+            return metadata
         }
         // Without an API key anyone can send any number.
         if request.headers.count(of: .apiKey) == 0 {
@@ -54,7 +59,7 @@ struct AccessLog: Sendable {
     /// At most 200 bytes, with a question mark for bytes that could break or forge a line. (The path has no query.)
     private static func printable(_ path: String) -> String {
         String(
-            decoding: path.utf8.prefix(200).map { (0x21...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+            decoding: path.utf8.prefix(200).map { $0.isVisibleASCII ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
     }
 }
 

@@ -30,6 +30,5 @@ package struct RequestLoad: Sendable {
 
     package init() {}
 
-    /// Requests refused with 503 because of overload.
     package var shedCount: UInt64 { shed.reduce(0) { $0 + $1.count } }
 }

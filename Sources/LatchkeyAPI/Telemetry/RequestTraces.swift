@@ -63,7 +63,6 @@ struct RequestTraces: Sendable {
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 }
 
-/// The fields of a request that a tracer reads.
 private struct TraceFields: Sendable {
     let parent: TraceContext
     let state: String?
@@ -89,7 +88,7 @@ extension TraceContext {
     }
 }
 
-/// Takes only `traceparent` of the fields that a tracer writes: carriers get nothing else.
+/// Takes only `traceparent` of the fields that a tracer writes: providers get nothing else.
 private struct ParentWriter: Injector {
     func inject(_ value: String, forKey key: String, into written: inout String?) {
         if key.lowercased() == "traceparent" { written = value }

@@ -19,7 +19,7 @@ extension ConfigurationCheck {
         {
             warn(
                 "http.trusted_proxies",
-                "is not set although public_url is that of a reverse proxy: all its clients share the limits of one "
+                "is not set although public_url leads to a reverse proxy: all its clients share the limits of one "
                     + "address, or have no limits if the proxy is on this machine", "name the proxy's address")
         }
     }
@@ -37,7 +37,7 @@ extension ConfigurationCheck {
                     + "http.limits.max_connections")
         } else if share < limits.connections / 4, !configuration.requestLimits.proxies.ranges.isEmpty {
             warn(
-                key, "counts all connections of a proxy as those of one client",
+                key, "counts all connections of a proxy for one client",
                 "set it to auto, and limit the connections of clients at the proxy")
         }
     }
@@ -83,7 +83,7 @@ extension ConfigurationCheck {
         let keys = [
             ("encryption_keys", configuration.encryptionKeys),
             ("vault.encryption_keys", configuration.formerVaultKeys),
-            ("transactions.encryption_keys", configuration.transactions.encryptionKeys),
+            ("transactions.encryption_keys", configuration.signingKeys.encryptionKeys),
         ]
         for (name, keys) in keys where keys.contains(where: { Samples.encryptionKeys.contains($0.id) }) {
             warn(name, "a key \(reason)", remedy)
@@ -101,7 +101,7 @@ extension ConfigurationCheck {
     }
 
     mutating func warnOfPortTokens() {
-        guard !configuration.zenkey.relyingParty.portTokenRules.requiresType else { return }
+        guard !configuration.zenkey.portTokenRules.requiresType else { return }
         warn(
             "zenkey.port_tokens.require_type",
             "a signed token of a carrier without typ may move an account, and its claims alone show what it is for",

@@ -6,7 +6,7 @@ internal import SignIn
 extension ConfigurationCheck {
     mutating func refuseUnusableMutualTLS() {
         for provider in configuration.allProviders {
-            let (name, setting) = (provider.keys.settings, provider.relyingParty.mutualTLS)
+            let (name, setting) = (provider.keys.settings, provider.extensions.mutualTLS)
             if setting == .always, let client = provider.clients.first(where: { $0.clientTLS == nil }) {
                 refuse(
                     name + ".mtls", "is always, but the client \(client.id.text) has no certificate_file",
@@ -30,7 +30,7 @@ extension ConfigurationCheck {
             let (name, key) = provider.keys
             for client in provider.clients {
                 guard let certificate = client.clientTLS?.certificate else { continue }
-                if provider.relyingParty.mutualTLS == .never {
+                if provider.extensions.mutualTLS == .never {
                     warn(
                         key,
                         "the certificate_file of the client \(client.id.text) has no effect while \(name).mtls is "

@@ -4,7 +4,7 @@ internal import SignIn
 
 /// Warnings about the scopes that clients ask for.
 extension ConfigurationCheck {
-    /// Those of OpenID Connect (Core sections 5.4 and 11), and those of carriers.
+    /// The scopes of OpenID Connect (Core sections 5.4 and 11), and the carriers'.
     private static let known =
         ["openid", "profile", "email", "phone", "address", "offline_access"] + ["name", "postal_code"]
         + ConsentedClaim.allCases.map(\.rawValue).filter { $0 != "address" }
@@ -14,7 +14,7 @@ extension ConfigurationCheck {
             let (key, isZenKey) = (provider.keys.clients, provider.kind == .zenkey)
             for client in provider.clients {
                 let name = "the client \(client.id.text)" + (isZenKey ? "" : " of \(provider.id)")
-                // OAuth 2 providers have scopes of their own, such as GitHub's read:user. Those of mobile operators are
+                // OAuth 2 providers have their own scopes, such as GitHub's read:user. Mobile operators' are
                 // not configured.
                 if isZenKey || provider.kind == .oidc {
                     warnOfUnknownScopes(of: client, key, name, areAllKnown: isZenKey)
@@ -25,8 +25,8 @@ extension ConfigurationCheck {
     }
 
     /// - Parameters:
-    ///   - name: The client, and its provider where there are several, because the key is that of all clients.
-    ///   - areAllKnown: Whether there are no others. A provider that is no carrier may have scopes of its own, so only
+    ///   - name: The client, and its provider where there are several, because all clients have the same key.
+    ///   - areAllKnown: Whether there are no others. A provider other than a carrier may have its own scopes, so only
     ///     those that look misspelled cause a warning.
     private mutating func warnOfUnknownScopes(
         of client: Configuration.Client, _ key: String, _ name: String, areAllKnown: Bool
@@ -37,7 +37,7 @@ extension ConfigurationCheck {
             warn(
                 key, "\(name) asks for the scope \(scope), which is not known",
                 similar.map { "perhaps \($0) is meant; remove it otherwise" }
-                    ?? "remove it: a carrier may refuse the sign-in, and what it brings is ignored")
+                    ?? "remove it: a provider may refuse the sign-in, and what it brings is ignored")
         }
     }
 

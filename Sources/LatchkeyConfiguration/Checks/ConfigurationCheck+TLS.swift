@@ -29,7 +29,7 @@ extension ConfigurationCheck {
     }
 
     private mutating func examine(_ tls: Configuration.TLS, at now: Timestamp) {
-        do throws(TLSFileError) {
+        do throws(ConfigurationProblem) {
             warnOfDates(try ServerTLS(tls, context.files).validity, at: now)
         } catch {
             refuse(error.key, error.reason, error.remedy)

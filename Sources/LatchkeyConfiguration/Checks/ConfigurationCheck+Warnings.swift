@@ -60,13 +60,13 @@ extension ConfigurationCheck {
         }
         if configuration.allowsLoopbackHTTP {
             warn(
-                "allow_loopback_http", "carriers on loopback addresses may use plain HTTP",
+                "allow_loopback_http", "providers on loopback addresses may use plain HTTP",
                 "set it to false in production")
         }
         if configuration.outbound.allowsPrivateNetworks {
             warn(
-                "outbound.allow_private_networks", "a carrier's URL may lead to machines of the private network",
-                "set it to false unless a carrier is there")
+                "outbound.allow_private_networks", "a provider's URL may lead to machines of the private network",
+                "set it to false unless a provider is there")
         }
         if !configuration.rateLimits {
             warn("rate_limits.enabled", "rate limits are off", "set it to on in production")
@@ -85,7 +85,8 @@ extension ConfigurationCheck {
     }
 
     private mutating func warnOfSecrets(_ document: ConfigurationDocument?) {
-        var secrets = ["api_keys", "zenkey.clients", "providers", "outbound.proxy", "telemetry.otlp_headers"]
+        var secrets = ["api_keys", "zenkey.clients", "providers", "outbound.proxy"]
+        secrets += configuration.settings.ofFeatures.filter(\.isSecret).map(\.name)
         if case .postgres(let url) = configuration.database.url, url.hasPassword { secrets.append("database.url") }
         let inFile = secrets.filter(secretsInFile.contains)
         if inFile.contains("api_keys"), configuration.apiKeys.contains(where: \.isPlain) {
@@ -96,7 +97,7 @@ extension ConfigurationCheck {
         if document?.isReadableByAll == true, let key = inFile.first {
             warn(
                 key, "the file holds secrets and every user of this machine can read it",
-                "remove the permission (chmod o-r), or put the secret in a file of its own (\(key)_file)")
+                "remove the permission (chmod o-r), or put the secret in a separate file (\(key)_file)")
         }
         if configuration.apiKeys.contains(where: \.isShort) {
             warn("api_keys", "a key is so short that it can be guessed", "use 32 random characters or more")
@@ -120,7 +121,7 @@ extension ConfigurationCheck {
                     name,
                     "\(uri) of the client \(client.id.text) is for pages and for frontends that get a session_id, so "
                         + "that a link can put a page's session_id in the address",
-                    "give the other frontends a redirect URI of their own")
+                    "give the other frontends their own redirect URI")
             }
             if client.pkce == .optional {
                 warn(
@@ -148,7 +149,7 @@ extension ConfigurationCheck {
                 key.usesNetworkDiscovery ? "zenkey.clients" : "providers",
                 "two private keys have the kid \(Printable.word(key.id) ?? "of another"), and "
                     + "/.well-known/jwks.json has both",
-                "give each key a private_key_id or decryption_key_id of its own")
+                "give each key its own private_key_id or decryption_key_id")
         }
     }
 

@@ -76,7 +76,7 @@ struct ConfigurationCheck {
         }
         refuseSharedPorts()
         refuseBadScopes()
-        if configuration.zenkey.relyingParty.pushedAuthorizationRequests == .always,
+        if configuration.zenkey.extensions.pushedAuthorizationRequests == .always,
             configuration.zenkey.authorizationURL != nil
         {
             refuse(
@@ -102,20 +102,20 @@ struct ConfigurationCheck {
             guard counts[provider.issuer] != 1 || trusted.contains(provider.issuer.host) else { continue }
             refuse(
                 "providers.\(provider.id).issuer",
-                "may also be the issuer of another provider or carrier, whose users could then be confused with its "
+                "may also be the issuer of another provider, whose users could then be confused with its "
                     + "own", "give an issuer that only this provider has")
         }
     }
 
     private mutating func refuseUnsignedRequests() {
         let zenkey = configuration.zenkey
-        if zenkey.relyingParty.signedRequestObjects == .always, zenkey.authorizationURL != nil {
+        if zenkey.extensions.signedRequestObjects == .always, zenkey.authorizationURL != nil {
             refuse(
                 "zenkey.request_object",
                 "is always, but zenkey.authorization_url takes requests before the carrier is known that they would be "
                     + "signed for", "make it auto, or remove zenkey.authorization_url")
         }
-        for provider in configuration.allProviders where provider.relyingParty.signedRequestObjects == .always {
+        for provider in configuration.allProviders where provider.extensions.signedRequestObjects == .always {
             guard let client = provider.clients.first(where: { $0.signingKey == nil }) else { continue }
             refuse(
                 provider.keys.settings + ".request_object",
@@ -131,11 +131,12 @@ struct ConfigurationCheck {
         }
     }
 
-    /// The accepted types of ID tokens, with the keys that list them.
+    /// The accepted types of ID tokens, with the keys that list them. Operators have those of their provider.
     var idTokenTypes: [(key: String, types: [IDTokenType])] {
-        configuration.allProviders.filter { [.zenkey, .oidc].contains($0.kind) }.map {
-            ($0.keys.settings + ".id_token_types", $0.relyingParty.idTokenRules.types)
-        }
+        var paths: Set<String> = []
+        let providers = configuration.providers.filter { $0.kind != .oauth2 && paths.insert($0.path).inserted }
+        return [("zenkey.id_token_types", configuration.zenkey.idTokenTypes)]
+            + providers.map { ("providers.\($0.path).id_token_types", $0.idTokenTypes) }
     }
 
     private mutating func refuseBadScopes() {
@@ -157,7 +158,7 @@ struct ConfigurationCheck {
     private mutating func refuseUnusableCertificates(_ key: String, _ path: String?) {
         guard let path else { return }
         let remedy = "give the path of a readable file of PEM certificates"
-        do throws(FileReader.Failure) {
+        do throws(FileReader.ReadError) {
             let contents = try context.files.contents(of: path, limit: 16 << 20)
             guard !contents.bytes.starts(with: Self.certificateMark) else { return }
             let text = String(decoding: contents.bytes, as: UTF8.self)

@@ -21,8 +21,8 @@ struct APIKeyDraft: GroupDraft {
             "origins", .list(of: .origin, "a list of origins"), \.key.origins,
             "The origins that requests with the key must come from; by default any."),
         Setting(
-            "operator", .flag(), \.key.isOperator,
-            "Whether the key also gives access to the operator's status page, /status."),
+            "operator", .flag(), \.key.isAdministrator,
+            "Whether the key also gives access to the administrator's status page, /status."),
     ]
 
     /// Reads an item; nil after reporting what is wrong. An unknown key in it is not repeated: it may be an API key in

@@ -10,7 +10,7 @@ extension ClientDraft {
         _ context: inout ReadingContext
     ) throws(InvalidValueError) -> ClientAuthentication {
         if secretIssuer != nil || secretAudience != nil { return try signedSecret() }
-        let hasNone = method == nil && secret == nil && privateKey.key == nil && client.clientTLS == nil && !hasIDTokens
+        let hasNone = method == nil && secret == nil && privateKey.key == nil && rules.clientTLS == nil && !hasIDTokens
         if method == .publicClient || hasNone { return try publicClient(hasIDTokens: hasIDTokens, &context) }
         let method = method ?? usualMethod
         if method.usesMutualTLS { return try mutualTLS(method) }
@@ -30,12 +30,12 @@ extension ClientDraft {
     private var usualMethod: ClientAuthenticationMethod {
         guard secret == nil else { return .clientSecretBasic }
         if privateKey.key != nil { return .privateKeyJWT }
-        guard let certificate = client.clientTLS?.certificate else { return .clientSecretBasic }
+        guard let certificate = rules.clientTLS?.certificate else { return .clientSecretBasic }
         return certificate.isSelfIssued ? .selfSignedTLSClientAuth : .tlsClientAuth
     }
 
     private func mutualTLS(_ method: ClientAuthenticationMethod) throws(InvalidValueError) -> ClientAuthentication {
-        guard let clientTLS = client.clientTLS else {
+        guard let clientTLS = rules.clientTLS else {
             throw InvalidValueError(
                 "has token_endpoint_auth_method: \(method.rawValue), but no certificate_file",
                 "give it and certificate_key_file, or another way to authenticate")
@@ -66,7 +66,7 @@ extension ClientDraft {
             throw InvalidValueError(
                 "has a secret or a key, and token_endpoint_auth_method: none", "remove the one or the other")
         }
-        guard client.pkce == .required else {
+        guard rules.pkce == .required else {
             throw InvalidValueError(
                 "has neither a secret nor PKCE, so that anyone could redeem its codes", "remove pkce: optional")
         }
@@ -93,14 +93,14 @@ extension ClientDraft {
     }
 
     /// `client_secret_basic_encoding` must fit the client's way to authenticate and its id.
-    func checkEncoding() throws(InvalidValueError) {
+    func checkEncoding(of id: ClientID, _ authentication: ClientAuthentication) throws(InvalidValueError) {
         guard let basicEncoding else { return }
-        guard case .clientSecretBasic = client.authentication else {
+        guard case .clientSecretBasic = authentication else {
             throw InvalidValueError(
                 "has client_secret_basic_encoding, and does not use client_secret_basic",
                 "remove it, or set token_endpoint_auth_method to client_secret_basic")
         }
-        guard basicEncoding == .formURLEncoded || !client.id.text.utf8.contains(UInt8(ascii: ":")) else {
+        guard basicEncoding == .formURLEncoded || !id.text.utf8.contains(UInt8(ascii: ":")) else {
             throw InvalidValueError(
                 "has client_secret_basic_encoding: plain, and a colon in its id, which would end the id",
                 "use client_secret_post if the provider has it")

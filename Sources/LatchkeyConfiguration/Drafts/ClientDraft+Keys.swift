@@ -53,7 +53,7 @@ extension ClientDraft {
     }
 
     /// `other_private_key` must fit the client's own key.
-    func checkOtherKey() throws(InvalidValueError) {
+    func checkOtherKey(_ authentication: ClientAuthentication) throws(InvalidValueError) {
         guard let other = otherPrivateKey.named else {
             guard otherPrivateKey.id == nil else {
                 throw InvalidValueError(
@@ -61,7 +61,7 @@ extension ClientDraft {
             }
             return
         }
-        if case .signedClientSecret = client.authentication {
+        if case .signedClientSecret = authentication {
             throw InvalidValueError(
                 "has other_private_key, but the key of a signed_secret is not published", "remove it")
         }
@@ -134,10 +134,10 @@ extension ClientDraft {
                 "has certificate_file, but no certificate_key", "give certificate_key_file, the key's file")
         }
         let problem: InvalidValueError
-        do throws(FileReader.Failure) {
+        do throws(FileReader.ReadError) {
             let chain = try context.files.contents(of: path, limit: Self.maximumChainBytes).bytes
             do throws(TLSError) {
-                client.clientTLS = ClientTLS(try Self.certificate(chain, key))
+                rules.clientTLS = ClientTLS(try Self.certificate(chain, key))
                 return true
             } catch {
                 let isOfKey = [.keyUnreadable, .keyEncrypted].contains(error.code)

@@ -7,7 +7,7 @@ extension ClientDraft {
     static let settings = ofAll + ofOpenID.map { $0.of(.zenkey, .oidc) } + ofSessions
 
     private static let ofAll: [Setting<ClientDraft>] = [
-        Setting("id", .clientID, \.client.id, "The client_id of the app at the carriers."),
+        Setting("id", .optional(.clientID), \.id, "The client_id of the app at the provider."),
         Setting(
             "secret", .optional(.clientSecret), \.secret, isSecret: true,
             "The client secret; LATCHKEY_ZENKEY_CLIENTS may give it instead."),
@@ -38,7 +38,7 @@ extension ClientDraft {
                 + "(EdDSA)."),
         Setting(
             "private_key_id", .optional(.keyID), \.privateKey.id,
-            "The kid of the private key at the carriers; a JSON Web Key may have its own. Otherwise it is the key's "
+            "The kid of the private key at the provider; a JSON Web Key may have its own. Otherwise it is the key's "
                 + "thumbprint (RFC 7638)."),
         Setting(
             "private_key_alg", .optional(.choice(of: ClientKey.algorithms)), \.privateKey.algorithm,
@@ -69,34 +69,34 @@ extension ClientDraft {
             "signed_secret.audience", .optional(.carrierURL), \.secretAudience,
             "The aud of such a client secret; for Sign in with Apple https://appleid.apple.com."),
         Setting(
-            "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.client.redirectURIs,
+            "redirect_uris", .list(of: .redirectURI, "a list of redirect URIs"), \.rules.redirectURIs,
             "The redirect URIs that a sign-in may name. Without any, a sign-in with a code may name each one, and no "
                 + "sign-in by redirect can start."),
         Setting(
-            "client_types", .clientTypes, \.client.clientTypes,
+            "client_types", .clientTypes, \.rules.clientTypes,
             "The kinds of frontend that a redirect URI is for, by redirect URI; by default ios and android for an "
                 + "app's own scheme, web and popup for https, and all but spa for http on this machine."),
         Setting(
-            "require_code_challenge", .flag(), \.client.requiresCodeChallenge,
+            "require_code_challenge", .flag(), \.rules.requiresCodeChallenge,
             "Whether a sign-in by redirects needs a code_challenge, unless its session is in a cookie (web)."),
-        Setting("scopes", .list(of: .scope, "a list of scopes"), \.client.scopes, "The scopes that the app requests."),
+        Setting("scopes", .list(of: .scope, "a list of scopes"), \.rules.scopes, "The scopes that the app requests."),
         Setting(
-            "allowed_origins", .list(of: .origin, "a list of origins"), \.client.allowedOrigins,
+            "allowed_origins", .list(of: .origin, "a list of origins"), \.rules.allowedOrigins,
             "The origins of the app's web frontends, which may call the API from a browser without an API key, for "
                 + "this client only."),
         Setting(
-            "pkce", .choice, \.client.pkce,
+            "pkce", .choice, \.rules.pkce,
             "required: a sign-in must have a code verifier; optional: it may have one, and has no retry without."
         ),
         Setting(
-            "nonce", .choice, \.client.nonce,
+            "nonce", .choice, \.rules.nonce,
             "client: the app makes its own nonce; issued: only a nonce that this server has issued is accepted, once."),
     ]
 
     /// Of ID tokens, userinfo and signed responses.
     private static let ofOpenID: [Setting<ClientDraft>] = [
         Setting(
-            "id_token_signed_response_alg", .optional(.choice), \.client.idTokenSigningAlgorithm,
+            "id_token_signed_response_alg", .optional(.choice), \.rules.idTokenSigningAlgorithm,
             "The only algorithm that the client's ID tokens and logout tokens may be signed with. By default RS256 and "
                 + "ES256 are accepted, as far as the provider's metadata lists them."),
         Setting(
@@ -120,7 +120,7 @@ extension ClientDraft {
             "other_decryption_key_id", .optional(.keyID), \.otherDecryptionKey.id,
             "The kid of other_decryption_key, as private_key_id."),
         Setting(
-            "userinfo_signed_response_alg", .optional(.choice), \.client.userInfoSigningAlgorithm,
+            "userinfo_signed_response_alg", .optional(.choice), \.rules.userInfoSigningAlgorithm,
             "The algorithm that userinfo responses must be signed with. By default a response may be plain JSON, or "
                 + "signed with RS256 or ES256."),
         Setting(
@@ -131,7 +131,7 @@ extension ClientDraft {
             "userinfo_encrypted_response_enc", .optional(.choice), \.userInfo.encryption,
             "How the content of encrypted userinfo responses is encrypted. The default is A256GCM."),
         Setting(
-            "authorization_signed_response_alg", .choice, \.client.responseSigningAlgorithm,
+            "authorization_signed_response_alg", .choice, \.rules.responseSigningAlgorithm,
             "The algorithm that authorization responses must be signed with, where the provider's response_mode is a "
                 + "jwt. The default is RS256."
         ).withoutDefault(),
@@ -139,16 +139,16 @@ extension ClientDraft {
 
     private static let ofSessions: [Setting<ClientDraft>] = [
         Setting(
-            "sessions.access_lifetime", .optional(.seconds(1...31_536_000)), \.client.sessions.access,
+            "sessions.access_lifetime", .optional(.seconds(1...31_536_000)), \.rules.sessions.access,
             "Replaces the general value for this client's sessions."),
         Setting(
-            "sessions.refresh_lifetime", .optional(.seconds(1...315_360_000)), \.client.sessions.refresh,
+            "sessions.refresh_lifetime", .optional(.seconds(1...315_360_000)), \.rules.sessions.refresh,
             "Replaces the general value for this client's sessions."),
         Setting(
-            "sessions.idle_timeout", .optional(.seconds(60...315_360_000)), \.client.sessions.idle,
+            "sessions.idle_timeout", .optional(.seconds(60...315_360_000)), \.rules.sessions.idle,
             "Replaces the general value for this client's sessions."),
         Setting(
-            "sessions.absolute_timeout", .optional(.seconds(60...315_360_000)), \.client.sessions.absolute,
+            "sessions.absolute_timeout", .optional(.seconds(60...315_360_000)), \.rules.sessions.absolute,
             "Replaces the general value for this client's sessions."),
     ]
 }

@@ -5,8 +5,9 @@ internal import SignIn
 /// A client of `zenkey.clients`, or of a provider, while it is read. The file may leave the secret of the former to the
 /// environment.
 struct ClientDraft: GroupDraft {
+    var id: ClientID?
     /// What is not made of several settings.
-    var client = Configuration.Client(id: .unset, authentication: .publicClient)
+    var rules = SignInConfiguration.ClientRules()
     var secret: Secret?
     var method: ClientAuthenticationMethod?
     var basicEncoding: BasicCredentialsEncoding?
@@ -24,48 +25,48 @@ struct ClientDraft: GroupDraft {
     var place = GroupPlace()
 
     /// The client, or nil after reporting what is wrong with it.
-    /// - Parameter audience: That of its assertions, unless a setting says otherwise.
+    /// - Parameter audience: The audience of its assertions, unless a setting says otherwise.
     mutating func finished(
         _ context: inout ReadingContext, secretRemedy: String = "give it, or secret_file, or LATCHKEY_ZENKEY_CLIENTS",
         hasIDTokens: Bool = true, assertionAudience audience: ClientAssertionAudience = .tokenEndpoint
     ) -> Configuration.Client? {
         guard !place.isBroken else { return nil }
         do throws(InvalidValueError) {
-            guard client.id != .unset else { throw InvalidValueError("has no id", "give it") }
-            if hasIDTokens, !client.scopes.contains("openid") {
+            guard let id else { throw InvalidValueError("has no id", "give it") }
+            if hasIDTokens, !rules.scopes.contains("openid") {
                 context.beneath(".scopes") {
                     $0.refuse(place.given["scopes"] ?? .none, "openid is missing", "add openid")
                 }
                 return nil
             }
-            guard hasIDTokens || client.nonce == .client else {
+            guard hasIDTokens || rules.nonce == .client else {
                 throw InvalidValueError(
                     "has nonce: issued, but there is no ID token that could carry it", "remove nonce")
             }
             try checkClientTypes()
             try checkAlgorithms()
             guard try readCertificate(&context) else { return nil }
-            client.authentication = try authentication(
+            let authentication = try authentication(
                 secretRemedy, hasIDTokens: hasIDTokens, assertionAudience: audience, &context)
-            try checkEncoding()
-            try checkOtherKey()
+            try checkEncoding(of: id, authentication)
+            try checkOtherKey(authentication)
             try checkDecryption()
+            if !hasIDTokens, place.given["scopes"] == nil { rules.scopes = [] }
+            rules.idTokenDecryption = decryption(idTokens)
+            rules.userInfoDecryption = decryption(userInfo)
+            rules.signingKey = privateKey.named
+            rules.otherKey = otherPrivateKey.named
+            return Configuration.Client(id: id, authentication: authentication, rules: rules)
         } catch {
             context.refuse(place.origin, error.reason, error.remedy ?? "")
             return nil
         }
-        if !hasIDTokens, place.given["scopes"] == nil { client.scopes = [] }
-        client.idTokenDecryption = decryption(idTokens)
-        client.userInfoDecryption = decryption(userInfo)
-        client.signingKey = privateKey.named
-        client.otherKey = otherPrivateKey.named
-        return client
     }
 
     /// `client_types` must fit `redirect_uris`.
     private func checkClientTypes() throws(InvalidValueError) {
-        for (uri, types) in client.clientTypes.sorted(by: { $0.key < $1.key }) {
-            guard client.redirectURIs.contains(uri) else {
+        for (uri, types) in rules.clientTypes.sorted(by: { $0.key < $1.key }) {
+            guard rules.redirectURIs.contains(uri) else {
                 throw InvalidValueError(
                     "has client_types for a redirect URI that its redirect_uris do not list",
                     "add \(uri) to redirect_uris, or remove it from client_types")
@@ -86,9 +87,10 @@ struct ClientDraft: GroupDraft {
 extension ClientDraft {
     /// The key that holds the clients of the carriers.
     static let setting = Setting<Configuration>(
-        "zenkey.clients", "a list of clients, or id:secret,id2:secret2", schema: .list(of: .definition("client")),
-        isSecret: true, isMerged: true,
-        "The apps registered with the carriers. If the environment gives it too, only the clients named there are "
+        name: "zenkey.clients", type: "a list of clients, or id:secret,id2:secret2",
+        schema: .list(of: .definition("client")), isSecret: true, isMerged: true,
+        meaning:
+            "The apps registered with the carriers. If the environment gives it too, only the clients named there are "
             + "used, with the secrets given there and the file's other values.",
         set: { node, _, context in
             if let drafts = read(node, of: .zenkey, known: context.clients, &context) { context.clients = drafts }
@@ -116,7 +118,7 @@ extension ClientDraft {
                 }
                 draft.place.origin = item.origin
                 draft.place.isBroken = context.problems.count != before
-                if draft.client.id != .unset, !ids.insert(draft.client.id).inserted {
+                if let id = draft.id, !ids.insert(id).inserted {
                     context.refuse(item.origin, "has the id of another client", "keep one of them")
                 }
                 return draft
@@ -137,8 +139,8 @@ extension ClientDraft {
         secretNode.value = .text(String(text[text.index(after: colon)...]))
         let id = context.beneath(".id") { ValueType<ClientID>.clientID.read(idNode, &$0) }
         let secret = context.beneath(".secret") { ValueType<Secret>.clientSecret.read(secretNode, &$0) }
-        var draft = known.first { $0.client.id == id } ?? ClientDraft()
-        draft.client.id = id ?? .unset
+        var draft = id.flatMap { id in known.first { $0.id == id } } ?? ClientDraft()
+        draft.id = id
         draft.secret = secret
         return draft
     }

@@ -4,14 +4,14 @@ internal import SignIn
 /// The mobile operators of a provider of verified phone numbers (`kind: camara`), each an OpenID provider with one
 /// client, which is this server.
 extension ProviderDraft {
-    /// Reads a list of operators, each of which begins as what the provider says of all; or reports that it is none.
+    /// Reads a list of operators, each of which begins as what the provider says of all; or reports that it is not one.
     mutating func readOperators(_ node: ConfigurationNode, _ context: inout ReadingContext) {
         guard case .list(let items) = node.value else {
             return context.refuse(node.origin, "is \(node.kind)", "give a list of operators")
         }
         let given = place.given
         if given["sim_swap.if_swapped"] == nil, given.keys.contains(where: { $0.hasPrefix("sim_swap.") }) {
-            mobileOperator.simSwap.ifSwapped = .refuse
+            simSwap.ifSwapped = .refuse
         }
         let common = self
         operators = items.enumerated().map { index, item in
@@ -22,7 +22,6 @@ extension ProviderDraft {
                     return draft
                 }
                 SettingsReader.read(entries, at: item.origin, Self.operatorSettings, into: &draft, &context)
-                if draft.mobileOperator.finderID.isEmpty { draft.mobileOperator.finderID = draft.mobileOperator.name }
                 draft.client.place.origin = item.origin
                 return draft
             }
@@ -34,48 +33,77 @@ extension ProviderDraft {
         guard !place.isBroken else { return [] }
         let before = context.problems.count
         refuseDoubles(&context)
-        finderClient.place.origin = place.origin
-        if place.given["telco_finder.issuer"] != nil,
-            let client = finderClient.finished(&context, assertionAudience: .endpoint)
-        {
-            telcoFinder.client = client
-            provider.telcoFinder = telcoFinder
-        }
+        telcoFinder.client.place.origin = place.origin
+        let finder = telcoFinder.finished(&context)
         guard context.problems.count == before else { return [] }
-        let finder = provider.telcoFinder
         return operators.enumerated().compactMap { index, draft in
-            context.beneath(".operators[\(index)]") { context in
-                var draft = draft
-                draft.client.client.scopes = draft.mobileOperator.scopes
-                guard let client = draft.client.finished(&context, assertionAudience: .endpoint) else { return nil }
-                draft.provider.id =
-                    ProviderReference(provider: draft.provider.id, operatorName: draft.mobileOperator.name).text
-                draft.provider.clients = [client]
-                draft.provider.mobileOperator = draft.mobileOperator
-                draft.provider.telcoFinder = finder
-                draft.provider.rules.endsSessions = false
-                draft.provider.rules.keepsIDTokens = false
-                return draft.provider
-            }
+            var draft = draft
+            return context.beneath(".operators[\(index)]") { draft.finishedOperator(finder, &$0) }
         }
+    }
+
+    /// A mobile operator with its one client, or nil after reporting what is wrong.
+    private mutating func finishedOperator(
+        _ finder: TelcoFinderRules?, _ context: inout ReadingContext
+    ) -> Configuration.Provider? {
+        // The reader has reported what is required and missing.
+        guard let operatorName, let purpose, let apis = apiRoot.flatMap(OperatorAPIs.init(root:)) else { return nil }
+        var settings = MobileOperator.Settings(name: operatorName, networks: networks, apis: apis, purpose: purpose)
+        settings.simSwap = simSwap
+        settings.finderID = finderID ?? operatorName
+        settings.takesHashes = takesHashes
+        client.rules.scopes = settings.scopes
+        let id = ProviderReference(provider: id, operatorName: operatorName).text
+        guard let client = client.finished(&context, assertionAudience: .endpoint),
+            var provider = provider(id, [client])
+        else { return nil }
+        provider.mobileOperator = settings
+        provider.telcoFinder = finder
+        provider.rules.endsSessions = false
+        provider.rules.keepsIDTokens = false
+        return provider
     }
 
     /// Reports operators that a request could not tell apart.
     private func refuseDoubles(_ context: inout ReadingContext) {
         var seen: Set<[String]> = []
         for (index, draft) in operators.enumerated() {
-            let settings = draft.mobileOperator
             let unique = [
-                ("name", settings.name, "give it another name"),
-                ("operator_id", settings.finderID, "give each operator_id once"),
-                ("issuer", draft.provider.issuer.text, "give each issuer once"),
+                ("name", draft.operatorName, "give it another name"),
+                ("operator_id", draft.finderID ?? draft.operatorName, "give each operator_id once"),
+                ("issuer", draft.issuer?.text, "give each issuer once"),
             ]
-            let networks = settings.networks.map(\.text).sorted().map { ("mccmnc \($0)", $0, "give each network once") }
-            for (what, value, remedy) in unique + networks where !seen.insert([what, value]).inserted {
+            let networks = draft.networks.map(\.text).sorted().map { ("mccmnc \($0)", $0, "give each network once") }
+            for (what, value, remedy) in unique + networks where !seen.insert([what, value ?? ""]).inserted {
                 context.beneath(".operators[\(index)]") {
                     $0.refuse(draft.place.origin, "has the \(what) of another operator", remedy)
                 }
             }
         }
+    }
+}
+
+/// The Telco Finder of a provider of verified phone numbers, while it is read.
+struct TelcoFinderDraft: Sendable {
+    var issuer: EndpointURL?
+    var apiRoot: EndpointURL?
+    var scopes: [String]?
+    var portabilitySearch: TelcoFinder.PortabilitySearch?
+    var ifOtherOperator: NumberContradiction?
+    var ifUnknown: NumberUncertainty?
+    /// This server at Telco Finder.
+    var client = ClientDraft()
+
+    /// The rules, or nil if there is no Telco Finder or after reporting what is wrong with its client.
+    mutating func finished(_ context: inout ReadingContext) -> TelcoFinderRules? {
+        guard let issuer, var finder = apiRoot.flatMap(TelcoFinder.init(root:)),
+            let client = client.finished(&context, assertionAudience: .endpoint)
+        else { return nil }
+        if let scopes { finder.scopes = scopes }
+        if let portabilitySearch { finder.portabilitySearch = portabilitySearch }
+        var rules = TelcoFinderRules(issuer: issuer, finder: finder, client: client)
+        if let ifOtherOperator { rules.ifOtherOperator = ifOtherOperator }
+        if let ifUnknown { rules.ifUnknown = ifUnknown }
+        return rules
     }
 }

@@ -9,18 +9,18 @@ extension ProviderDraft {
     /// Sets what a profile demands of the provider and its clients, after reporting every setting that contradicts it.
     mutating func meet(_ profile: SecurityProfile, _ context: inout ReadingContext) {
         var demands = ProfileDemands(profile: profile, place: place)
-        demands.set("par", &provider.relyingParty.pushedAuthorizationRequests, to: .always, &context)
+        demands.set("par", &extensions.pushedAuthorizationRequests, to: .always, &context)
         // Either binds the tokens (section 5.3.3.1).
-        if provider.relyingParty.mutualTLS != .always {
+        if extensions.mutualTLS != .always {
             demands.check(
-                "dpop", &provider.relyingParty.dpop, isOneOf: [.always], usually: .always, orElse: "mtls: always",
+                "dpop", &extensions.dpop, isOneOf: [.always], usually: .always, orElse: "mtls: always",
                 &context)
         }
-        demands.set("require_iss", &provider.rules.requiresIssuer, to: true, &context)
+        demands.set("require_iss", &rules.requiresIssuer, to: true, &context)
         if profile.signsMessages {
-            demands.set("request_object", &provider.relyingParty.signedRequestObjects, to: .always, &context)
+            demands.set("request_object", &extensions.signedRequestObjects, to: .always, &context)
             let signed = AuthorizationResponseMode.allCases.filter(\.isSigned)
-            demands.check("response_mode", &provider.rules.responseMode, isOneOf: signed, usually: .jwt, &context)
+            demands.check("response_mode", &rules.responseMode, isOneOf: signed, usually: .jwt, &context)
         }
         for index in clients.indices {
             demands.place = clients[index].place
@@ -45,13 +45,13 @@ extension ClientDraft {
         demands.check("private_key", &privateKey, isOneOf: algorithms, &context)
         demands.check("other_private_key", &otherPrivateKey, isOneOf: algorithms, &context)
         let accepted = SigningAlgorithm.allCases.filter(SecurityProfile.signingAlgorithms.contains)
-        client.usualSigningAlgorithms = SecurityProfile.signingAlgorithms
-        demands.check("id_token_signed_response_alg", &client.idTokenSigningAlgorithm, isOneOf: accepted, &context)
-        demands.check("userinfo_signed_response_alg", &client.userInfoSigningAlgorithm, isOneOf: accepted, &context)
+        rules.usualSigningAlgorithms = SecurityProfile.signingAlgorithms
+        demands.check("id_token_signed_response_alg", &rules.idTokenSigningAlgorithm, isOneOf: accepted, &context)
+        demands.check("userinfo_signed_response_alg", &rules.userInfoSigningAlgorithm, isOneOf: accepted, &context)
         demands.check(
-            "authorization_signed_response_alg", &client.responseSigningAlgorithm, isOneOf: accepted,
+            "authorization_signed_response_alg", &rules.responseSigningAlgorithm, isOneOf: accepted,
             usually: .ps256, &context)
-        if client.pkce == .optional { demands.refuse("pkce: optional", instead: "pkce: required", &context) }
+        if rules.pkce == .optional { demands.refuse("pkce: optional", instead: "pkce: required", &context) }
     }
 }
 

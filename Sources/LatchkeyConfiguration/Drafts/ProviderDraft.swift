@@ -5,16 +5,28 @@ internal import SignIn
 /// A provider of `providers`, or one of its mobile operators, while it is read. What a kind of provider does not have
 /// is left as it is.
 struct ProviderDraft: GroupDraft {
-    var provider = Configuration.Provider(id: "", issuer: .unset, clients: [])
-    var endpoints = Configuration.Provider.Endpoints(
-        authorization: .unset, token: .unset, user: UserEndpoint(url: .unset, subject: .unset))
+    var id = ""
+    var kind = ProviderKind.oidc
+    var name = ""
+    var issuer: EndpointURL?
+    var authorizationEndpoint: EndpointURL?
+    var tokenEndpoint: EndpointURL?
+    var userEndpoint: EndpointURL?
+    var subject: UserEndpoint.Member?
+    var attributes: [UserAttribute: UserEndpoint.Member] = [:]
+    var profile: SecurityProfile?
+    var rules = ServerRules()
+    var extensions = ProtocolExtensions()
+    var idTokenTypes = IDTokenType.standard
     var clients: [ClientDraft] = []
-    var mobileOperator = MobileOperator.Settings(name: "", networks: [], apis: .unset, purpose: .unset)
-    var telcoFinder = TelcoFinderRules(
-        issuer: .unset, finder: TelcoFinder(apis: .unset),
-        client: Configuration.Client(id: .unset, authentication: .publicClient))
-    /// This server at Telco Finder.
-    var finderClient = ClientDraft()
+    var purpose: Purpose?
+    var simSwap = SIMSwapPolicy()
+    var telcoFinder = TelcoFinderDraft()
+    var operatorName: String?
+    var finderID: String?
+    var networks: Set<MCCMNC> = []
+    var apiRoot: EndpointURL?
+    var takesHashes = false
     /// This server at an operator; of the provider, what it is at each of them.
     var client = ClientDraft()
     var operators: [ProviderDraft] = []
@@ -22,8 +34,10 @@ struct ProviderDraft: GroupDraft {
 
     /// The key that holds the providers.
     static let setting = Setting<Configuration>(
-        "providers", "a group of providers", schema: .group(of: .definition("provider"), isText: true), isSecret: true,
-        "Ways to sign in other than the carriers, each under its name in paths. The variable, or a file of its own, "
+        name: "providers", type: "a group of providers", schema: .group(of: .definition("provider"), isText: true),
+        isSecret: true,
+        meaning:
+            "Ways to sign in other than the carriers, each under its name in paths. The variable, or a separate file, "
             + "holds YAML or JSON.",
         set: { node, configuration, context in
             guard let entries = entries(of: node, &context) else { return }
@@ -35,7 +49,7 @@ struct ProviderDraft: GroupDraft {
         switch node.value {
         case .mapping(let entries): return entries
         case .text(let text):
-            do throws(YAMLDocument.Refusal) {
+            do throws(YAMLDocument.YAMLError) {
                 return try YAMLDocument.read(Array(text.utf8), path: "\(node.origin)")
             } catch {
                 context.refuse(node.origin, error.reason, error.remedy)
@@ -62,10 +76,10 @@ struct ProviderDraft: GroupDraft {
                 return []
             }
             var draft = ProviderDraft()
-            (draft.provider.id, draft.provider.name) = (id, id)
+            (draft.id, draft.name) = (id, id)
             // It decides which other keys there are.
             let kind = entries.lazy.filter { $0.name == "kind" }.compactMap { ProviderKind($0.node) }.first
-            if let kind { draft.provider.kind = kind }
+            if let kind { draft.kind = kind }
             SettingsReader.read(
                 entries, at: entry.origin, settings, of: kind, requiring: kind != nil, into: &draft, &context)
             if kind == nil, !draft.place.isBroken {
@@ -79,53 +93,67 @@ struct ProviderDraft: GroupDraft {
     /// The provider, or nil after reporting what is wrong.
     private mutating func finished(_ context: inout ReadingContext) -> Configuration.Provider? {
         let before = context.problems.count
-        if let profile = provider.profile { meet(profile, &context) }
+        if let profile { meet(profile, &context) }
         guard context.problems.count == before else { return nil }
-        finishClients(&context)
-        guard !place.isBroken, context.problems.count == before else { return nil }
-        if let problem = loginInitiationProblem {
+        let clients = finishedClients(&context)
+        // The reader has reported what is required and missing.
+        guard !place.isBroken, context.problems.count == before, var provider = provider(id, clients) else {
+            return nil
+        }
+        if let problem = loginInitiationProblem(clients) {
             context.refuse(place.origin, "has initiate_login_client, but \(problem.reason)", problem.remedy)
         }
-        if !provider.rules.resources.isEmpty, !provider.rules.storesTokens {
+        if !rules.resources.isEmpty, !rules.storesTokens {
             context.refuse(
                 place.origin, "has resources, but stores no tokens to fetch them with", "set store_tokens to true")
         }
-        if provider.rules.backchannelTokenDelivery != .off,
-            provider.clients.allSatisfy({ $0.authentication == .publicClient })
-        {
+        if rules.backchannelTokenDelivery != .off, clients.allSatisfy({ $0.authentication == .publicClient }) {
             context.refuse(
                 place.origin, "has backchannel_token_delivery_mode, but no client that authenticates",
                 "give a client a secret or a private_key, or set it to off")
         }
-        guard provider.kind == .oauth2 else { return provider }
-        if provider.rules.responseMode.isSigned {
+        guard kind == .oauth2 else { return provider }
+        if rules.responseMode.isSigned {
             context.refuse(
                 place.origin,
-                "has response_mode: \(provider.rules.responseMode.rawValue), but no metadata that names the keys",
+                "has response_mode: \(rules.responseMode.rawValue), but no metadata that names the keys",
                 "make it query or form_post, or make the kind oidc")
         }
-        provider.endpoints = endpoints
+        guard let authorizationEndpoint, let tokenEndpoint, let userEndpoint, let subject else { return nil }
+        var user = UserEndpoint(url: userEndpoint, subject: subject)
+        user.attributes = attributes
+        provider.endpoints = .init(authorization: authorizationEndpoint, token: tokenEndpoint, user: user)
         return provider
     }
 
-    /// Reports what is wrong with a client.
-    private mutating func finishClients(_ context: inout ReadingContext) {
-        let hasIDTokens = provider.kind != .oauth2
-        for (index, draft) in clients.enumerated() {
+    /// What every kind of provider has; nil without an issuer.
+    func provider(_ id: String, _ clients: [Configuration.Client]) -> Configuration.Provider? {
+        guard let issuer else { return nil }
+        var provider = Configuration.Provider(id: id, kind: kind, name: name, issuer: issuer, clients: clients)
+        provider.profile = profile
+        provider.rules = rules
+        provider.extensions = extensions
+        provider.idTokenTypes = idTokenTypes
+        return provider
+    }
+
+    /// The clients, without those that it reports.
+    private func finishedClients(_ context: inout ReadingContext) -> [Configuration.Client] {
+        let hasIDTokens = kind != .oauth2
+        return clients.enumerated().compactMap { index, draft in
             var draft = draft
-            let client = context.beneath(".clients[\(index)]") {
+            return context.beneath(".clients[\(index)]") {
                 draft.finished(
                     &$0, secretRemedy: "give it, or secret_file, or signed_secret", hasIDTokens: hasIDTokens,
                     assertionAudience: hasIDTokens ? .issuer : .tokenEndpoint)
             }
-            if let client { provider.clients.append(client) }
         }
     }
 
     /// Why sign-ins of the named client cannot be initiated.
-    private var loginInitiationProblem: (reason: String, remedy: String)? {
-        guard let id = provider.rules.loginInitiationClient else { return nil }
-        guard let client = provider.clients.first(where: { $0.id == id }) else {
+    private func loginInitiationProblem(_ clients: [Configuration.Client]) -> (reason: String, remedy: String)? {
+        guard let id = rules.loginInitiationClient else { return nil }
+        guard let client = clients.first(where: { $0.id == id }) else {
             return ("it has no client \(id.text)", "give the id of one of its clients")
         }
         guard client.redirectURIs.contains(where: { client.allows(.web, at: $0) }) else {
@@ -139,7 +167,7 @@ struct ProviderDraft: GroupDraft {
 }
 
 extension ProviderKind {
-    /// The kind that a configuration names; nil for none and for the carriers, which are no provider there.
+    /// The kind that a configuration names; nil for none and for the carriers, which are not a provider there.
     fileprivate init?(_ node: ConfigurationNode) {
         guard case .text(let text) = node.value, let kind = ProviderKind(rawValue: text), kind != .zenkey else {
             return nil

@@ -2,22 +2,20 @@ public import OpenIDConnect
 public import SignIn
 
 extension Configuration {
-    /// An app that is registered with carriers or a provider.
+    /// An app that is registered with a provider.
     public typealias Client = SignInConfiguration.Client
 
-    /// The carriers as one, and the other providers, each mobile operator by itself.
-    public var allProviders: [Provider] { [zenkey.provider] + providers }
+    /// The carriers as one, if they are configured, and the other providers, each mobile operator by itself.
+    public var allProviders: [Provider] { [zenkey.provider].compactMap(\.self) + providers }
 
     /// The clients of the carriers and of all providers. Clients of two providers may have the same id.
-    public var allClients: [Client] { allProviders.flatMap(\.clients) }
+    public var allClients: [Client] { zenkey.clients + providers.flatMap(\.clients) }
 
-    /// The servers that clients are registered with: the carriers as one, if they are configured, the other providers,
-    /// and Telco Finders, at which users do not sign in.
+    /// The servers that clients are registered with: all providers, and Telco Finders, at which users do not sign in.
     public var servers: [Provider] {
         var finders: [String: Provider] = [:]
         for provider in providers where finders[provider.path] == nil { finders[provider.path] = provider.finder }
-        return allProviders.drop { $0.kind == .zenkey && zenkey.discoveryURL == nil }
-            + finders.values.sorted { $0.id < $1.id }
+        return allProviders + finders.values.sorted { $0.id < $1.id }
     }
 
     /// The names of ``servers`` in paths.
@@ -26,7 +24,7 @@ extension Configuration {
         return servers.map(\.path).filter { seen.insert($0).inserted }
     }
 
-    /// All clients whose keys are published: those of sign-ins, and this server at each Telco Finder.
+    /// All clients whose keys are published: the clients of sign-ins, and this server at each Telco Finder.
     public var keyHolders: [Client] { allClients + servers.filter(\.isTelcoFinder).flatMap(\.clients) }
 
     /// The keys whose public halves are published, each once.
@@ -60,37 +58,34 @@ extension Configuration {
         public var clients: [Client] = []
         /// Host patterns (`login.example.com`, `*.example.com`) that carriers' issuers and endpoints must match.
         public var trustedIssuers = ["*.att.com", "*.verizon.com", "*.t-mobile.com", "*.myzenkey.com", "*.xcijv.com"]
-        /// What is configured of the protocols.
-        public var relyingParty: RelyingParty.Configuration = {
-            var carriers = RelyingParty.Configuration(issuer: .unset)
-            carriers.idTokenRules.types = IDTokenType.zenKeyCarriers
-            return carriers
-        }()
+        /// The extensions of the protocols that are used.
+        public var extensions = ProtocolExtensions()
+        /// The values of `typ` that ID tokens may have.
+        public var idTokenTypes = IDTokenType.zenKeyCarriers
+        /// What is demanded of port tokens.
+        public var portTokenRules = PortTokenRules()
         /// Issuers known in advance, by network.
         public var issuers: [MCCMNC: EndpointURL] = [:]
 
         /// The defaults.
         public init() {}
 
-        /// ``trustedIssuers`` as a matcher; texts that are no pattern are left out.
+        /// ``trustedIssuers`` as a matcher; texts that are not a pattern are left out.
         public var trustedHosts: TrustedHosts { TrustedHosts(trustedIssuers.compactMap(TrustedHosts.Pattern.init)) }
 
-        /// The carriers as one provider. Its issuer is the discovery service.
-        public var provider: Provider {
+        /// The carriers as one provider, whose issuer is the discovery service; nil without a discovery service.
+        public var provider: Provider? {
+            guard let discoveryURL else { return nil }
             var provider = Provider(
-                id: Self.name, kind: .zenkey, name: "ZenKey", issuer: discoveryURL ?? .unset, clients: clients)
-            provider.relyingParty = relyingParty
-            provider.relyingParty.trustedHosts = trustedHosts
-            provider.relyingParty.pinnedIssuers = issuers.mapValues(\.text)
+                id: Self.name, kind: .zenkey, name: "ZenKey", issuer: discoveryURL, clients: clients)
+            provider.extensions = extensions
+            provider.idTokenTypes = idTokenTypes
             return provider
         }
     }
 
     /// A way to sign in other than the mobile carriers.
     public struct Provider: Sendable {
-        /// How the provider is found.
-        public typealias Kind = ProviderKind
-
         /// The endpoints of a provider without ID tokens, which publishes no metadata.
         public struct Endpoints: Sendable, Hashable {
             /// The authorization endpoint (RFC 6749 section 3.1).
@@ -110,32 +105,34 @@ extension Configuration {
 
         /// Its name in paths, `/auth/{id}/start`; for a mobile operator the name of its provider and its own.
         public var id: String
-        /// The carriers are no provider of a configuration, but one of its ``Configuration/servers``.
-        public var kind: Kind
+        /// The carriers are not a provider of a configuration, but one of its ``Configuration/servers``.
+        public var kind: ProviderKind
         /// The name that users see; by default ``id``.
         public var name: String
         /// The issuer as the provider spells it in its metadata and ID tokens; the issuer in the identities of a
         /// provider without ID tokens.
         public var issuer: EndpointURL
-        /// For ``Kind/oauth2`` only.
+        /// For ``ProviderKind/oauth2`` only.
         public var endpoints: Endpoints?
         /// The security profile whose demands the other settings meet.
         public var profile: SecurityProfile?
         /// What is configured of sign-ins there.
         public var rules = ServerRules()
-        /// What is configured of the protocols.
-        public var relyingParty = RelyingParty.Configuration(issuer: .unset)
+        /// The extensions of the protocols that are used.
+        public var extensions = ProtocolExtensions()
+        /// The values of `typ` that its ID tokens may have.
+        public var idTokenTypes = IDTokenType.standard
         /// The apps registered with the provider.
         public var clients: [Client]
         /// Whether backchannel authentication requests must be signed (FAPI-CIBA section 5.2.2).
         public var mustSignBackchannelRequests: Bool { rules.backchannelTokenDelivery != .off && profile != nil }
-        /// The operator that this is; for ``Kind/camara`` only. ``id`` is its key then.
+        /// The operator that this is; for ``ProviderKind/camara`` only. ``id`` is its key then.
         public var mobileOperator: MobileOperator.Settings?
 
-        /// The Telco Finder of its provider; for ``Kind/camara`` only.
+        /// The Telco Finder of its provider; for ``ProviderKind/camara`` only.
         public var telcoFinder: TelcoFinderRules?
 
-        /// Its name in paths. That of an operator ends before the slash in ``id``.
+        /// Its name in paths. A mobile operator's ends before the slash in ``id``.
         public var path: String { ProviderReference(text: id).provider }
 
         /// Its Telco Finder as a server with one client.
@@ -162,7 +159,8 @@ extension Configuration {
         }
 
         /// - Parameter name: By default the id.
-        public init(id: String, kind: Kind = .oidc, name: String? = nil, issuer: EndpointURL, clients: [Client]) {
+        public init(id: String, kind: ProviderKind = .oidc, name: String? = nil, issuer: EndpointURL, clients: [Client])
+        {
             self.id = id
             self.kind = kind
             self.name = name ?? id

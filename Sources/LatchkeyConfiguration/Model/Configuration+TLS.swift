@@ -5,7 +5,7 @@ internal import Primitives
 extension Configuration {
     /// HTTPS, beside plain HTTP; off unless there is a certificate.
     public struct TLS: Sendable, Hashable {
-        /// Names or addresses to bind; if empty, those of ``HTTP/hosts``.
+        /// Names or addresses to bind; if empty, ``HTTP/hosts``.
         public var hosts: [String] = []
         /// 0 lets the system choose.
         public var port: UInt16 = 8443
@@ -28,25 +28,6 @@ extension Configuration {
     }
 }
 
-/// What is wrong with a file of TLS.
-public struct TLSFileError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The setting that names the file.
-    public let key: String
-    /// What is wrong.
-    public let reason: String
-    /// What to do.
-    public let remedy: String
-
-    package init(key: String, reason: String, remedy: String) {
-        self.key = key
-        self.reason = reason
-        self.remedy = remedy
-    }
-
-    /// One line: the key, the reason and the remedy.
-    public var description: String { "\(key): \(reason); \(remedy)" }
-}
-
 extension Configuration.TLS {
     /// The settings that name files, and the files.
     package var files: [(key: String, path: String)] {
@@ -57,23 +38,26 @@ extension Configuration.TLS {
     }
 
     /// Reads the files.
-    func credentials(_ files: FileReader) throws(TLSFileError) -> TLSCredentials {
+    func credentials(_ files: FileReader) throws(ConfigurationProblem) -> TLSCredentials {
         let chain = try Self.read("tls.certificate_file", certificateFile, files)
         let key = try Self.read("tls.private_key_file", privateKeyFile, files)
         guard let text = String(validating: key, as: UTF8.self) else {
-            throw TLSFileError(key: "tls.private_key_file", reason: "the file is not text", remedy: "name a PEM file")
+            throw ConfigurationProblem(
+                key: "tls.private_key_file", reason: "the file is not text", remedy: "name a PEM file")
         }
         let authorities = clients == .none ? [] : try Self.read("tls.client_ca_file", clientAuthoritiesFile, files)
         return TLSCredentials(
             certificateChain: chain, privateKey: Secret(text), clients: clients, clientAuthorities: authorities)
     }
 
-    private static func read(_ key: String, _ path: String?, _ files: FileReader) throws(TLSFileError) -> [UInt8] {
-        guard let path else { throw TLSFileError(key: key, reason: "is not set", remedy: "name the file") }
-        do throws(FileReader.Failure) {
+    private static func read(_ key: String, _ path: String?, _ files: FileReader) throws(ConfigurationProblem)
+        -> [UInt8]
+    {
+        guard let path else { throw ConfigurationProblem(key: key, reason: "is not set", remedy: "name the file") }
+        do throws(FileReader.ReadError) {
             return try files.contents(of: path, limit: 1 << 20).bytes
         } catch {
-            throw TLSFileError(
+            throw ConfigurationProblem(
                 key: key, reason: "the file \(error.reason)", remedy: "name a PEM file that the server's user can read")
         }
     }
@@ -81,7 +65,7 @@ extension Configuration.TLS {
 
 extension ServerTLS {
     /// Reads the files that a configuration names.
-    package convenience init(_ settings: Configuration.TLS, _ files: FileReader) throws(TLSFileError) {
+    package convenience init(_ settings: Configuration.TLS, _ files: FileReader) throws(ConfigurationProblem) {
         let credentials = try settings.credentials(files)
         do throws(TLSError) {
             try self.init(credentials)
@@ -92,7 +76,7 @@ extension ServerTLS {
                 case .keyUnreadable, .keyEncrypted, .keyMismatch: "tls.private_key_file"
                 case .authoritiesUnreadable: "tls.client_ca_file"
                 }
-            throw TLSFileError(key: key, reason: "the file \(error)", remedy: error.remedy)
+            throw ConfigurationProblem(key: key, reason: "the file \(error)", remedy: error.remedy)
         }
     }
 }

@@ -6,7 +6,7 @@ public import Primitives
 public import SignIn
 public import StorageModel
 
-/// Everything an operator decides about a Latchkey, checked when it is read.
+/// Everything an administrator decides about a Latchkey, checked when it is read.
 ///
 /// ``ConfigurationLoader`` makes one from a file and environment variables; a program may also start from the defaults
 /// and set what it wants. ``ConfigurationReference`` lists the keys with their types, defaults and meanings.
@@ -35,29 +35,27 @@ public struct Configuration: Sendable {
     public var auditRetention = Duration.seconds(400 * 86_400)
     /// `audit.sign_ins`: whether the audit log has every sign-in and registration.
     public var auditsSignIns = false
-    /// `capsules`: the capsules of failed sign-ins.
-    public var capsules = Capsules()
-    /// `transactions`; the issuer of the receipts is ``publicURL`` where that is set.
-    public var transactions = SignInConfiguration.Transactions()
+    /// `transactions.key_lifetime` and `transactions.encryption_keys`.
+    public var signingKeys = SignInConfiguration.SigningKeys()
     /// `encryption_keys`: encrypt providers' tokens, users' claims and the signing keys of receipts in the database.
     /// The first encrypts, all decrypt.
     public var encryptionKeys: [EncryptionKey] = []
     /// `vault.encryption_keys` of earlier versions: keys of providers' tokens and users' claims alone, behind
-    /// ``encryptionKeys``. Those of the signing keys alone are in ``transactions``.
+    /// ``encryptionKeys``. The signing keys' alone are in ``signingKeys``.
     public var formerVaultKeys: [EncryptionKey] = []
     /// The keys that encrypt providers' tokens and users' claims.
     package var vaultKeys: [EncryptionKey] { encryptionKeys + formerVaultKeys }
     /// The keys that encrypt the signing keys of receipts.
-    package var keysOfSigningKeys: [EncryptionKey] { encryptionKeys + transactions.encryptionKeys }
-    /// `outbound`: requests to carriers and providers.
+    package var keysOfSigningKeys: [EncryptionKey] { encryptionKeys + signingKeys.encryptionKeys }
+    /// `outbound`: requests to providers.
     public var outbound = Outbound()
     /// `allowed_origins`: web frontends on other origins that may call the API from a browser.
     public var allowedOrigins: [Origin] = []
     /// `console`: whether the front page is the developer console, rather than the sign-in page.
     public var hasConsole = false
-    /// `files.directory`: a folder whose files are served beside those of the program, and in their place.
+    /// `files.directory`: a folder whose files are served beside the program's, and in their place.
     public var filesDirectory: String?
-    /// `allow_loopback_http`: allows plain HTTP to carriers on loopback addresses.
+    /// `allow_loopback_http`: allows plain HTTP to providers on loopback addresses.
     public var allowsLoopbackHTTP = false
     /// `rate_limits.enabled`: whether the quotas of ``requestLimits`` apply.
     public var rateLimits = true
@@ -71,17 +69,20 @@ public struct Configuration: Sendable {
     public var compatibility = Compatibility()
     /// `metrics`
     public var metrics = Metrics()
-    /// `telemetry`
-    public var telemetry = Telemetry()
     /// `log`
     public var log = Log()
     /// `debug.memory_dumps`: whether `latchkey serve` lets core dumps and debuggers read its memory.
     public var allowsMemoryDumps = false
 
+    /// The keys that it has values of.
+    package internal(set) var settings = Settings.core
+    /// The settings of features, by their types.
+    var features: [ObjectIdentifier: any FeatureSettings] = [:]
+
     /// The defaults.
     public init() {}
 
-    /// Which URLs carriers and providers may have besides https.
+    /// Which URLs providers may have besides https.
     public var endpointPolicy: EndpointURL.Policy { allowsLoopbackHTTP ? .allowLoopbackHTTP : .httpsOnly }
 
     /// The limits of the server: ``HTTP/limits`` with the connections of one address.
@@ -165,7 +166,7 @@ extension Configuration {
         public init() {}
     }
 
-    /// Requests to carriers and providers.
+    /// Requests to providers.
     public struct Outbound: Sendable, Hashable {
         /// `outbound.timeouts`
         public var limits = OutboundLimits()
@@ -173,7 +174,7 @@ extension Configuration {
         public var bulkhead = CarrierBulkheadRules()
         /// The most connections to one host.
         public var connectionsPerHost = 64
-        /// Whether a carrier's URL may resolve to a private address.
+        /// Whether a provider's URL may resolve to a private address.
         public var allowsPrivateNetworks = false
         /// A file of PEM certificates to trust instead of the system's.
         public var certificateAuthorities: String?
@@ -194,36 +195,6 @@ extension Configuration {
         public var port: UInt16?
         /// The addresses that may read the metrics where they are served with the API.
         public var allowedAddresses = ["127.0.0.0/8", "::1"].compactMap(IPAddressRange.init)
-
-        /// The defaults.
-        public init() {}
-    }
-
-    /// The export of traces and metrics with OpenTelemetry's protocol.
-    public struct Telemetry: Sendable, Hashable {
-        /// The base URL of the receiver; nil exports nothing.
-        public var endpoint: EndpointURL?
-        /// Header fields of the requests to the receiver.
-        public var headers: [TelemetryHeader] = []
-        /// `service.name`
-        public var serviceName = "latchkey"
-        /// The part of new traces that is recorded, from 0 to 1.
-        public var sampleRatio = 1.0
-        /// The time from one export of the metrics to the next.
-        public var metricsInterval = Duration.seconds(60)
-
-        /// The defaults.
-        public init() {}
-    }
-
-    /// How many capsules of failed sign-ins are kept, and how long.
-    public struct Capsules: Sendable, Hashable {
-        /// The most that are kept; 0 makes none.
-        public var count = 1000
-        /// How long one is kept.
-        public var retention = Duration.seconds(7 * 86_400)
-        /// The most that one instance makes in a minute.
-        public var maximumPerMinute = 30
 
         /// The defaults.
         public init() {}

@@ -18,15 +18,22 @@ public struct ConfigurationLoader: Sendable {
     /// The file that is read if no other is named; it may be missing.
     public static let defaultFile = "Config/latchkey.yaml"
 
+    private let settings: Settings
     private let files: FileReader
 
-    /// - Parameter files: Reads the configuration file and the files that it names.
-    public init(files: FileReader = .system) { self.files = files }
+    /// - Parameters:
+    ///   - settings: The keys that there are.
+    ///   - files: Reads the configuration file and the files that it names.
+    public init(_ settings: Settings = .core, files: FileReader = .system) {
+        self.settings = settings
+        self.files = files
+    }
 
     /// Reads the configuration and reports all problems at once.
     ///
     /// - Parameters:
-    ///   - file: The file that the operator named, which must exist; nil for ``defaultFile``, which may be missing.
+    ///   - file: The file that the administrator named, which must exist; nil for ``defaultFile``, which may be
+    ///     missing.
     ///   - environment: Variables by name; those that begin with `LATCHKEY_` are read and override the file.
     ///   - arguments: Settings of the command line, which override the variables.
     /// - Throws: ``ConfigurationErrors`` with every problem found.
@@ -36,14 +43,15 @@ public struct ConfigurationLoader: Sendable {
     ) throws(ConfigurationErrors) -> LoadedConfiguration {
         var context = ReadingContext(files: files)
         let document = readFile(named: file, &context)
-        var reader = SettingsReader(Settings.all)
+        var reader = SettingsReader(settings.all)
         reader.collect(document?.entries ?? [], &context)
-        let variables = EnvironmentOverrides(environment, &context)
+        let variables = EnvironmentOverrides(environment, settings, &context)
 
         var configuration = Configuration()
+        configuration.settings = settings
         var origins: [String: ConfigurationOrigin] = [:]
         var secretsInFile: Set<String> = []
-        for setting in Settings.all {
+        for setting in settings.all {
             let argument = arguments.node(of: setting.name, &context)
             let override = argument ?? variables.values[setting.name]
             if let node = reader.values[setting.name], override == nil || setting.isMerged {
@@ -86,7 +94,7 @@ public struct ConfigurationLoader: Sendable {
         let path = name ?? Self.defaultFile
         let origin = ConfigurationOrigin.file(path: path, line: nil)
         let contents: FileReader.Contents
-        do throws(FileReader.Failure) {
+        do throws(FileReader.ReadError) {
             contents = try files.contents(of: path, limit: YAMLDocument.maximumBytes)
         } catch {
             if error == .notFound, name == nil { return ConfigurationDocument(isMissing: true) }
@@ -94,8 +102,8 @@ public struct ConfigurationLoader: Sendable {
             context.problems.add("", origin, error.reason, "name a readable file of at most \(limit) with --config")
             return nil
         }
-        do throws(YAMLDocument.Refusal) {
-            let entries = try YAMLDocument.read(contents.bytes, path: path)
+        do throws(YAMLDocument.YAMLError) {
+            let entries = try YAMLDocument.read(contents.bytes, path: path, settings)
             return ConfigurationDocument(entries: entries, isReadableByAll: contents.isReadableByAll)
         } catch {
             context.problems.add("", .file(path: path, line: error.line), error.reason, error.remedy)

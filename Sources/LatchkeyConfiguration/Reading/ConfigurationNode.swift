@@ -11,7 +11,7 @@ struct ConfigurationNode: Sendable {
 
     var value: Value
     var origin: ConfigurationOrigin
-    /// Whether the value was read from a file of its own, because the key ends in `_file`.
+    /// Whether the value was read from a separate file, because the key ends in `_file`.
     var isFromSecretFile = false
 
     /// Whether it is a group of keys, all of which may be commented out.

@@ -54,6 +54,6 @@ extension String {
     static let lowerCaseAndDigits = "abcdefghijklmnopqrstuvwxyz0123456789"
     static let alphanumerics = lowerCaseAndDigits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-    /// Whether all bytes are among those of some ASCII characters.
+    /// Whether all bytes are among some ASCII characters.
     func consists(of characters: String) -> Bool { utf8.allSatisfy(characters.utf8.contains) }
 }

@@ -1,5 +1,5 @@
 /// A fault or an unsafe setting of a configuration. Never holds a secret.
-public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
+public struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The key as in the file (`http.port`), with an index in lists (`zenkey.clients[0].id`); empty for the whole file.
     public let key: String
     /// The place of the value.
@@ -8,6 +8,13 @@ public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible 
     public let reason: String
     /// What to do.
     public let remedy: String
+
+    package init(key: String, origin: ConfigurationOrigin = .none, reason: String, remedy: String) {
+        self.key = key
+        self.origin = origin
+        self.reason = reason
+        self.remedy = remedy
+    }
 
     /// One line: `http.port: 70000 is not a whole number from 0 to 65535; give one [Config/latchkey.yaml line 3]`.
     public var description: String {

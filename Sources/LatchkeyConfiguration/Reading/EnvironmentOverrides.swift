@@ -6,12 +6,12 @@ struct EnvironmentOverrides {
     private(set) var broken: Set<String> = []
 
     /// Reads the variables that begin with `LATCHKEY_`. Reports a setting that is given by several of them, and warns
-    /// of former names and of variables that are no settings.
-    init(_ environment: [String: String], _ context: inout ReadingContext) {
+    /// of former names and of variables that are not settings.
+    init(_ environment: [String: String], _ settings: Settings, _ context: inout ReadingContext) {
         let ours = environment.filter { $0.key.hasPrefix(ConfigurationReference.environmentPrefix) }
         var known: Set<String> = []
         var formerNames: Set<String> = []
-        for setting in Settings.all {
+        for setting in settings.all {
             let present = ConfigurationReference.environmentName(of: setting.name)
             let variables = setting.names.flatMap { name -> [Variable] in
                 let variable = ConfigurationReference.environmentName(of: name)

@@ -17,7 +17,7 @@ public struct FileReader: Sendable {
     }
 
     /// Why a file cannot be read.
-    public enum Failure: Error, Sendable, Hashable {
+    public enum ReadError: Error, Sendable, Hashable {
         /// There is no file of this name.
         case notFound
         /// It is a directory, a pipe or a device.
@@ -28,14 +28,14 @@ public struct FileReader: Sendable {
         case system(String)
     }
 
-    private let readFile: @Sendable (String, Int) throws(Failure) -> Contents
+    private let readFile: @Sendable (String, Int) throws(ReadError) -> Contents
     private let checkPermissions: @Sendable (String) -> Bool
 
     /// - Parameters:
     ///   - read: Takes a path and the largest size in bytes.
     ///   - isReadableByAll: Takes a path.
     public init(
-        _ read: @escaping @Sendable (String, Int) throws(Failure) -> Contents,
+        _ read: @escaping @Sendable (String, Int) throws(ReadError) -> Contents,
         isReadableByAll: @escaping @Sendable (String) -> Bool = { _ in false }
     ) {
         readFile = read
@@ -47,10 +47,10 @@ public struct FileReader: Sendable {
     public func isReadableByAll(_ path: String) -> Bool { checkPermissions(path) }
 
     /// The contents of a file of at most `limit` bytes.
-    public func contents(of path: String, limit: Int) throws(Failure) -> Contents { try readFile(path, limit) }
+    public func contents(of path: String, limit: Int) throws(ReadError) -> Contents { try readFile(path, limit) }
 
     /// Regular files of the file system. Blocks; for the start of a program.
-    public static let system = FileReader { (path, limit) throws(Failure) in
+    public static let system = FileReader { (path, limit) throws(ReadError) in
         // Without O_NONBLOCK, opening a pipe waits for a writer before fstat can refuse the pipe.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure(errno) }
@@ -65,7 +65,7 @@ public struct FileReader: Sendable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_mode & S_IROTH != 0
     }
 
-    private static func readAll(_ descriptor: CInt, limit: Int) throws(Failure) -> [UInt8] {
+    private static func readAll(_ descriptor: CInt, limit: Int) throws(ReadError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 * 1024)
         while true {
@@ -81,12 +81,12 @@ public struct FileReader: Sendable {
         }
     }
 
-    private static func failure(_ code: CInt) -> Failure {
+    private static func failure(_ code: CInt) -> ReadError {
         code == ENOENT || code == ENOTDIR ? .notFound : .system(String(cString: strerror(code)))
     }
 }
 
-extension FileReader.Failure {
+extension FileReader.ReadError {
     /// The predicate of a sentence whose subject is the file.
     var reason: String {
         switch self {

@@ -3,7 +3,7 @@ internal import OpenIDConnect
 /// The state of reading a configuration.
 struct ReadingContext: Sendable {
     let files: FileReader
-    /// Which URLs carriers may have; decided by `allow_loopback_http`, which is read first.
+    /// Which URLs providers may have; decided by `allow_loopback_http`, which is read first.
     var policy = EndpointURL.Policy.httpsOnly
     /// The key whose value is being read, for the problems.
     var key = ""
@@ -53,7 +53,7 @@ struct ReadingContext: Sendable {
         }
         let remedy = "give the path of a readable file of at most \(Self.maximumSecretBytes / 1024) KiB"
         let contents: FileReader.Contents
-        do throws(FileReader.Failure) {
+        do throws(FileReader.ReadError) {
             contents = try files.contents(of: path, limit: Self.maximumSecretBytes)
         } catch {
             refuse(node.origin, "the file \(Printable.line(path)) \(error.reason)", remedy)

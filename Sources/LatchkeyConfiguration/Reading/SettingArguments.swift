@@ -4,7 +4,7 @@
 /// `--api-keys-file` names the file that holds it.
 public struct SettingArguments: Sendable, Hashable {
     /// Why arguments are refused. Repeats names, and no values.
-    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+    public struct ArgumentError: Error, Sendable, Hashable, CustomStringConvertible {
         /// One line: what is wrong and what to do.
         public let description: String
     }
@@ -23,15 +23,15 @@ public struct SettingArguments: Sendable, Hashable {
 
     /// Reads arguments.
     ///
-    /// - Throws: ``Refusal`` if an argument is no setting, is a secret, is given twice or has no value.
-    public init(_ arguments: [String]) throws(Refusal) {
-        let options = Self.options
+    /// - Throws: ``ArgumentError`` if an argument is no setting, is a secret, is given twice or has no value.
+    public init(_ arguments: [String], of settings: Settings) throws(ArgumentError) {
+        let options = Self.options(of: settings)
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             let (name, text) = Self.parts(of: argument)
             guard let (setting, isFile) = options[name] else { throw Self.unknown(name, options.keys.sorted()) }
             guard !setting.isSecret || isFile else {
-                throw Refusal(
+                throw ArgumentError(
                     description: "\(name) would show a secret in the list of processes; give \(name)-file, or the "
                         + "variable \(ConfigurationReference.environmentName(of: setting.name))")
             }
@@ -43,15 +43,17 @@ public struct SettingArguments: Sendable, Hashable {
 
     /// Reads changes of settings: `id_token.clock_skew=120`, by the names of the configuration file.
     ///
-    /// - Throws: ``Refusal`` if a change names no setting, or a secret, or one that is given twice, or has no value.
-    public init(changes: [String]) throws(Refusal) {
+    /// - Throws: ``ArgumentError`` if a change names no setting, or a secret, or one that is given twice, or has no
+    ///   value.
+    public init(changes: [String], of settings: Settings) throws(ArgumentError) {
         for change in changes {
             let (name, text) = Self.parts(of: change)
-            guard let setting = Settings.all.first(where: { $0.name == name }) else {
-                throw Self.unknownSetting(name)
+            guard let setting = settings.all.first(where: { $0.name == name }) else {
+                throw Self.unknownSetting(name, settings)
             }
             guard !setting.isSecret else {
-                throw Refusal(description: "\(name) would show a secret in the list of processes; change the file")
+                throw ArgumentError(
+                    description: "\(name) would show a secret in the list of processes; change the file")
             }
             try keep(
                 text, of: setting, name, option: "--with \(name)", isFile: false,
@@ -68,11 +70,11 @@ public struct SettingArguments: Sendable, Hashable {
     private mutating func keep(
         _ text: String?, of setting: Setting<Configuration>, _ name: String, option: String, isFile: Bool,
         orElse remedy: String
-    ) throws(Refusal) {
+    ) throws(ArgumentError) {
         guard values[setting.name] == nil else {
-            throw Refusal(description: "\(name) is given more than once; keep one of them")
+            throw ArgumentError(description: "\(name) is given more than once; keep one of them")
         }
-        guard let text, !text.isEmpty else { throw Refusal(description: "\(name) has no value; \(remedy)") }
+        guard let text, !text.isEmpty else { throw ArgumentError(description: "\(name) has no value; \(remedy)") }
         values[setting.name] = Value(option: option, isFile: isFile, text: text)
     }
 
@@ -83,9 +85,11 @@ public struct SettingArguments: Sendable, Hashable {
         return value.isFile ? context.beneath("." + setting) { $0.secretFile(node) } : node
     }
 
-    private static var options: [String: (setting: Setting<Configuration>, isFile: Bool)] {
+    private static func options(
+        of settings: Settings
+    ) -> [String: (setting: Setting<Configuration>, isFile: Bool)] {
         var options: [String: (setting: Setting<Configuration>, isFile: Bool)] = [:]
-        for setting in Settings.all {
+        for setting in settings.all {
             let name = ConfigurationReference.optionName(of: setting.name)
             options[name] = (setting, false)
             if setting.isSecret { options[name + ConfigurationReference.optionFileSuffix] = (setting, true) }
@@ -93,22 +97,23 @@ public struct SettingArguments: Sendable, Hashable {
         return options
     }
 
-    private static func unknownSetting(_ name: String) -> Refusal {
+    private static func unknownSetting(_ name: String, _ settings: Settings) -> ArgumentError {
         guard let shown = Printable.name(name) else {
-            return Refusal(description: "a change names no setting; write key=value, such as id_token.clock_skew=120")
+            return ArgumentError(
+                description: "a change names no setting; write key=value, such as id_token.clock_skew=120")
         }
-        let meant = Suggestion.nearest(to: name, among: Settings.all.map(\.name)).map { "did you mean \($0)?" }
-        return Refusal(
+        let meant = Suggestion.nearest(to: name, among: settings.all.map(\.name)).map { "did you mean \($0)?" }
+        return ArgumentError(
             description: "there is no setting \(shown); \(meant ?? "latchkey check-config --keys lists them")")
     }
 
     /// An argument may be a secret, so only a name is repeated.
-    private static func unknown(_ name: String, _ known: [String]) -> Refusal {
+    private static func unknown(_ name: String, _ known: [String]) -> ArgumentError {
         guard name.hasPrefix("--"), let shown = Printable.name(String(name.dropFirst(2))) else {
-            return Refusal(description: "an argument is no option; write --key value, such as --http-port 8080")
+            return ArgumentError(description: "an argument is no option; write --key value, such as --http-port 8080")
         }
         let meant = Suggestion.nearest(to: name, among: known).map { "did you mean \($0)?" }
-        return Refusal(
+        return ArgumentError(
             description: "Unknown option '--\(shown)'; \(meant ?? "latchkey check-config --keys lists the settings")")
     }
 }

@@ -87,7 +87,7 @@ extension Settings {
         ).reloaded(.contentsOfFile),
         Setting(
             "tls.host", .list(of: .bindAddress, "an address or a list of addresses"), \.tls.hosts,
-            "The address or addresses to listen on for HTTPS; by default those of http.host."),
+            "The address or addresses to listen on for HTTPS; by default http.host."),
         Setting("tls.port", .port, \.tls.port, "The port to listen on for HTTPS; 0 lets the system choose."),
         Setting(
             "tls.redirect_port", .optional(.port), \.tls.redirectPort,
@@ -124,11 +124,11 @@ extension Settings {
         Setting(
             "outbound.max_connections_per_host", formerly: "outbound.per_host_connections", .integer(1...4096),
             \.outbound.connectionsPerHost,
-            "Connections to one host at the same time, so that a carrier that hangs does not delay the others."),
+            "Connections to one host at the same time, so that a provider that hangs does not delay the others."),
         Setting(
             "outbound.max_requests_per_carrier", formerly: "outbound.per_carrier_requests", .integer(1...65_536),
             \.outbound.bulkhead.maximumInFlight,
-            "Requests to one carrier that are in progress or wait for a connection; a sign-in beyond them is answered "
+            "Requests to one provider that are in progress or wait for a connection; a sign-in beyond them is answered "
                 + "503 at once."),
         Setting(
             "outbound.circuit_breaker.failures", .integer(1...1000), \.outbound.bulkhead.failures,
@@ -140,13 +140,13 @@ extension Settings {
         ),
         Setting(
             "outbound.allow_private_networks", .flag(), \.outbound.allowsPrivateNetworks,
-            "Allows carriers on private addresses."),
+            "Allows providers on private addresses."),
         Setting(
             "outbound.ca_bundle", .optional(.path), \.outbound.certificateAuthorities,
             "A file of PEM certificates to trust instead of the system's."),
         Setting(
             "outbound.additional_ca_bundle", .optional(.path), \.outbound.additionalAuthorities,
-            "A file of PEM certificates to trust besides the system's, or besides those of ca_bundle: such as that of "
+            "A file of PEM certificates to trust besides the system's, or besides ca_bundle's: such as that of "
                 + "your own certificate authority."),
         Setting(
             "outbound.proxy", .optional(.proxyURL), \.outbound.proxy, isSecret: true,
@@ -169,28 +169,6 @@ extension Settings {
             "The address or addresses of metrics.port."),
     ]
 
-    static let telemetry: [Setting<Configuration>] = [
-        Setting(
-            "telemetry.otlp_endpoint", .optional(.receiverURL), \.telemetry.endpoint,
-            "The base URL of an OpenTelemetry receiver, such as a collector, which gets traces at /v1/traces and "
-                + "metrics at /v1/metrics, as JSON; without it nothing is exported. Plain http is for loopback "
-                + "addresses only."),
-        Setting(
-            "telemetry.otlp_headers", .list(of: .telemetryHeader, "a list of header fields"), \.telemetry.headers,
-            isSecret: true,
-            "Header fields of the requests to the receiver, such as its key, each as name=value with the value "
-                + "percent-encoded."),
-        Setting(
-            "telemetry.service_name", .shownName, \.telemetry.serviceName,
-            "The service.name of the exported traces and metrics."),
-        Setting(
-            "telemetry.sample_ratio", .ratio, \.telemetry.sampleRatio,
-            "The part of the traces that is exported; a request with a traceparent follows its sampled flag instead."),
-        Setting(
-            "telemetry.metrics_interval", .duration(1...3600), \.telemetry.metricsInterval,
-            "The time from one export of the metrics to the next."),
-    ]
-
     static let operation: [Setting<Configuration>] = [
         Setting(
             "compat.async302", .flag(), \.compatibility.async302,
@@ -201,9 +179,6 @@ extension Settings {
             "Answers as the published Android example expects: the error of an unknown user is unlinked_user, and the "
                 + "attributes in the profile are objects with a value. The iOS example and Latchkey's own clients do "
                 + "not understand such a profile."),
-        Setting(
-            "compat.zephr", .flag(), \.compatibility.zephr,
-            "Adds the paths of Zephr's OAuth sign-in below /zephr and /blaize."),
         Setting("log.level", .choice, \.log.level, "The lowest severity that is logged.").reloaded(.value),
         Setting("log.format", .choice, \.log.format, "text for people, json for programs."),
         Setting(

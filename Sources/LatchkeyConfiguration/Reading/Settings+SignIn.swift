@@ -27,28 +27,28 @@ extension Settings {
             "Issuers known in advance, by mccmnc; any other network keeps the issuer that was seen first, and must "
                 + "name it with the keys and hosts of the issuer's own OpenID configuration."),
         Setting(
-            "zenkey.id_token_types", .list(of: .choice, "a list of types"), \.zenkey.relyingParty.idTokenRules.types,
+            "zenkey.id_token_types", .list(of: .choice, "a list of types"), \.zenkey.idTokenTypes,
             "The values of typ that carriers' ID tokens may have; absent is an ID token without typ. ZenKey's guides "
                 + "show at+jwt."),
         Setting(
-            "zenkey.par", .choice, \.zenkey.relyingParty.pushedAuthorizationRequests,
+            "zenkey.par", .choice, \.zenkey.extensions.pushedAuthorizationRequests,
             "Pushed authorization requests (RFC 9126). auto: if the carrier's metadata requires them; always: also if "
                 + "it does not; never: not even then."),
         Setting(
-            "zenkey.dpop", .choice, \.zenkey.relyingParty.dpop,
+            "zenkey.dpop", .choice, \.zenkey.extensions.dpop,
             "Access tokens that are bound to a key of this server (DPoP, RFC 9449). auto: if the carrier's metadata "
                 + "demands them; always: a token that is not bound is refused; never: not even then."),
         Setting(
-            "zenkey.mtls", .choice, \.zenkey.relyingParty.mutualTLS,
+            "zenkey.mtls", .choice, \.zenkey.extensions.mutualTLS,
             "Mutual TLS (RFC 8705) with the certificate_file of the client. auto: where the client authenticates with "
                 + "it, or the carrier's metadata says that tokens can be bound to it; always: a carrier whose metadata "
                 + "does not say so is refused; never: not even then."),
         Setting(
-            "zenkey.request_object", .choice, \.zenkey.relyingParty.signedRequestObjects,
+            "zenkey.request_object", .choice, \.zenkey.extensions.signedRequestObjects,
             "Signed authorization requests (RFC 9101), with the private_key of the client. auto: if the carrier's "
                 + "metadata requires them; always: also if it does not; never: not even then."),
         Setting(
-            "zenkey.port_tokens.require_type", .flag(), \.zenkey.relyingParty.portTokenRules.requiresType,
+            "zenkey.port_tokens.require_type", .flag(), \.zenkey.portTokenRules.requiresType,
             "Whether the typ of port tokens must be port_token+jwt; otherwise it may also be absent."),
         ProviderDraft.setting,
         Setting(
@@ -90,7 +90,7 @@ extension Settings {
             "How long after signing in a user may add another way to sign in."),
         Setting(
             "id_token.clock_skew", .seconds(0...600), \.idToken.clockSkewSeconds,
-            "How far a carrier's clock may differ from this machine's."),
+            "How far a provider's clock may differ from this machine's."),
         Setting(
             "id_token.max_age_of_issue", .seconds(1...86_400),
             \.idToken.maximumAgeSeconds,
@@ -101,30 +101,15 @@ extension Settings {
         Setting(
             "audit.sign_ins", .flag(), \.auditsSignIns,
             "Records every sign-in and registration in the audit log, in the sign-in's transaction: one row more."),
-        Setting(
-            "capsules.count", .integer(0...100_000), \.capsules.count,
-            "The most capsules of failed sign-ins that are kept; 0 makes none."),
-        Setting(
-            "capsules.retention", .duration(60...31_536_000), \.capsules.retention,
-            "How long the capsule of a failed sign-in is kept."),
-        Setting(
-            "capsules.per_minute", .integer(1...1_000_000), \.capsules.maximumPerMinute,
-            "The most capsules that one instance makes in a minute."),
     ]
 
-    static let transactions: [Setting<Configuration>] = [
+    static let signingKeys: [Setting<Configuration>] = [
         Setting(
-            "transactions.max_auth_age", .seconds(1...86_400), \.transactions.maximumAuthenticationAge,
-            "How long ago the user who approves a transaction may have authenticated."),
-        Setting(
-            "transactions.receipt_lifetime", .seconds(10...3600), \.transactions.receiptLifetime,
-            "How long the receipt of a transaction can be redeemed."),
-        Setting(
-            "transactions.key_lifetime", .seconds(172_800...31_536_000), \.transactions.keyLifetime,
+            "transactions.key_lifetime", .seconds(172_800...31_536_000), \.signingKeys.lifetime,
             "How long a key signs receipts before the next key replaces it."),
         Setting(
             "transactions.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"),
-            \.transactions.encryptionKeys, isSecret: true,
+            \.signingKeys.encryptionKeys, isSecret: true,
             "Replaced by encryption_keys. The keys of the signing keys of receipts alone."
         ).replaced(by: "encryption_keys"),
     ]

@@ -4,17 +4,34 @@ internal import OpenIDConnect
 internal import SignIn
 internal import StorageModel
 
-/// The keys of the configuration in the order in which they are read and shown. Here and in the two extensions is the
-/// only place of every key's name, type, default, secrecy and meaning.
-enum Settings {
-    static let all: [Setting<Configuration>] =
-        general + http + tls + zenkey + accounts + transactions + outbound + metrics + telemetry + operation
+/// The keys of the configuration in the order in which they are read and shown: those of the core, then those of
+/// features, which follow the core's keys of the same group if there are any. Here and in the two extensions is the
+/// only place of the name, type, default, secrecy and meaning of every key of the core.
+public struct Settings: Sendable {
+    /// Those of the core alone.
+    public static let core = Settings([])
+
+    let ofFeatures: [Setting<Configuration>]
+    let all: [Setting<Configuration>]
+
+    /// The settings of the core and of some features.
+    public init(_ features: [any FeatureSettings.Type]) {
+        ofFeatures = features.flatMap { $0.inConfiguration }
+        all = ofFeatures.reduce(into: Self.ofCore) { all, setting in
+            let group = setting.name.prefix { $0 != "." }
+            let last = all.lastIndex { $0.name.prefix { $0 != "." } == group }
+            all.insert(setting, at: last.map { $0 + 1 } ?? all.endIndex)
+        }
+    }
+
+    private static let ofCore: [Setting<Configuration>] =
+        general + http + tls + zenkey + accounts + signingKeys + outbound + metrics + operation
 
     /// `allow_loopback_http` is first: it decides which URLs are valid.
     private static let general: [Setting<Configuration>] = [
         Setting(
             "allow_loopback_http", .flag(), \.allowsLoopbackHTTP,
-            "Allows plain HTTP to carriers on loopback addresses; for development and tests."),
+            "Allows plain HTTP to providers on loopback addresses; for development and tests."),
         Setting(
             "public_url", .optional(.publicURL), \.publicURL,
             "The base URL of this server as browsers and apps know it."),
@@ -110,11 +127,11 @@ enum Settings {
         Setting(
             "backchannel_authentication.pending_per_caller", .integer(1...1_000_000),
             \.backchannelAuthentication.pendingPerCaller,
-            "The most pending at one carrier for one API key, or one address without a key: at most half of "
+            "The most pending at one provider for one API key, or one address without a key: at most half of "
                 + "pending_per_carrier."),
         Setting(
             "backchannel_authentication.pending_per_carrier", .integer(2...1_000_000),
             \.backchannelAuthentication.pendingPerCarrier,
-            "The most pending at one carrier."),
+            "The most pending at one provider."),
     ]
 }

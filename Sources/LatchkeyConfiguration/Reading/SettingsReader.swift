@@ -1,6 +1,6 @@
 internal import SignIn
 
-/// Finds the values of settings in a mapping of the file, and the keys that are no settings.
+/// Finds the values of settings in a mapping of the file, and the keys that are not settings.
 struct SettingsReader<Root: Sendable> {
     /// By name and former name.
     private let settings: [String: Setting<Root>]
@@ -33,7 +33,7 @@ struct SettingsReader<Root: Sendable> {
     }
 
     /// Takes the settings' values from a mapping, reads the files of secrets, and reports all other keys. `prefix` is
-    /// that of the mapping's keys; it is empty or ends in a dot.
+    /// the prefix of the mapping's keys; it is empty or ends in a dot.
     mutating func collect(_ entries: [ConfigurationEntry], prefix: String = "", _ context: inout ReadingContext) {
         for entry in entries {
             let name = prefix + entry.name
@@ -97,7 +97,7 @@ struct SettingsReader<Root: Sendable> {
         if let other = others.first(where: {
             "\($0.name).".hasPrefix("\(name).") || $0.isSecret && $0.name + Setting<Root>.fileSuffix == name
         }) {
-            let kinds = ProviderKind.allCases.filter(other.kinds.contains).map(\.rawValue).joined(separator: " or ")
+            let kinds = other.kindNames.joined(separator: " or ")
             return context.beneath("." + shown) {
                 $0.refuse(entry.origin, "is a setting of kind \(kinds)", "remove it, or change the provider's kind")
             }

@@ -8,7 +8,7 @@ struct YAMLDocument: ~Copyable {
     static let maximumNodes = 100_000
 
     /// Why a text is refused. Does not repeat the text.
-    struct Refusal: Error {
+    struct YAMLError: Error {
         var line: Int?
         var reason: String
         var remedy: String
@@ -23,48 +23,49 @@ struct YAMLDocument: ~Copyable {
     private var events: YAMLEvents
     /// The place of a value, by the number of its line.
     private let place: @Sendable (Int?) -> ConfigurationOrigin
+    private let settings: Settings
     private var nodes = 0
 
     /// The entries of the mapping at the top of a text; none if the text has only comments.
     ///
-    /// - Parameter path: The file's path, for the values' origins.
-    static func read(_ bytes: [UInt8], path: String) throws(Refusal) -> [ConfigurationEntry] {
+    /// - Parameters:
+    ///   - path: The file's path, for the values' origins.
+    ///   - settings: The keys that there are.
+    static func read(_ bytes: [UInt8], path: String, _ settings: Settings = .core) throws(YAMLError)
+        -> [ConfigurationEntry]
+    {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Refusal(nil, "is not UTF-8", "save it in UTF-8")
+            throw YAMLError(nil, "is not UTF-8", "save it in UTF-8")
         }
-        return try mapping(value(of: text) { .file(path: path, line: $0) })
+        return try mapping(value(of: text, settings) { .file(path: path, line: $0) })
     }
 
     /// The value that a text is in YAML or JSON; ``ConfigurationNode/Value/empty`` if the text has only comments.
     ///
     /// - Parameter place: The place of a value, by the number of its line.
     static func value(
-        of text: String, place: @escaping @Sendable (Int?) -> ConfigurationOrigin
-    ) throws(Refusal) -> ConfigurationNode {
-        var document = YAMLDocument(events: YAMLEvents(text), place: place)
+        of text: String, _ settings: Settings = .core, place: @escaping @Sendable (Int?) -> ConfigurationOrigin
+    ) throws(YAMLError) -> ConfigurationNode {
+        var document = YAMLDocument(events: YAMLEvents(text), place: place, settings: settings)
         return try document.root()
     }
 
-    private init(events: consuming YAMLEvents, place: @escaping @Sendable (Int?) -> ConfigurationOrigin) {
-        self.events = events
-        self.place = place
-    }
-
-    private static func mapping(_ node: ConfigurationNode) throws(Refusal) -> [ConfigurationEntry] {
+    private static func mapping(_ node: ConfigurationNode) throws(YAMLError) -> [ConfigurationEntry] {
         switch node.value {
         case .mapping(let entries): return entries
         case .empty: return []
-        case .text, .list: throw Refusal(1, "has no keys at its top", "write it as `key: value` lines or a JSON object")
+        case .text, .list:
+            throw YAMLError(1, "has no keys at its top", "write it as `key: value` lines or a JSON object")
         }
     }
 
-    private mutating func root() throws(Refusal) -> ConfigurationNode {
+    private mutating func root() throws(YAMLError) -> ConfigurationNode {
         let first = try events.next()
         if case .end = first.kind { return ConfigurationNode(value: .empty, origin: place(nil)) }
         let root = try node(first, depth: 0)
         let next = try events.next()
         guard case .end = next.kind else {
-            throw Refusal(
+            throw YAMLError(
                 next.line,
                 "is not YAML or JSON (expected a single document in the stream, but found another document)",
                 "keep one of them")
@@ -73,10 +74,10 @@ struct YAMLDocument: ~Copyable {
     }
 
     /// The value that begins with an event.
-    private mutating func node(_ first: YAMLEvents.Event, depth: Int) throws(Refusal) -> ConfigurationNode {
+    private mutating func node(_ first: YAMLEvents.Event, depth: Int) throws(YAMLError) -> ConfigurationNode {
         nodes += 1
         guard nodes <= Self.maximumNodes, depth <= Self.maximumDepth else {
-            throw Refusal(first.line, "is nested too deeply or has too many values", "make it simpler")
+            throw YAMLError(first.line, "is nested too deeply or has too many values", "make it simpler")
         }
         let origin = place(first.line)
         switch first.kind {
@@ -85,11 +86,11 @@ struct YAMLDocument: ~Copyable {
             return ConfigurationNode(value: isEmpty ? .empty : .text(text), origin: origin)
         case .sequence: return ConfigurationNode(value: .list(try items(depth: depth + 1)), origin: origin)
         case .mapping: return ConfigurationNode(value: .mapping(try entries(depth: depth + 1)), origin: origin)
-        case .end: throw Refusal(first.line, "is not YAML or JSON", "compare it with Config/latchkey.example.yaml")
+        case .end: throw YAMLError(first.line, "is not YAML or JSON", "compare it with Config/latchkey.example.yaml")
         }
     }
 
-    private mutating func items(depth: Int) throws(Refusal) -> [ConfigurationNode] {
+    private mutating func items(depth: Int) throws(YAMLError) -> [ConfigurationNode] {
         var items: [ConfigurationNode] = []
         while true {
             let first = try events.next()
@@ -98,25 +99,27 @@ struct YAMLDocument: ~Copyable {
         }
     }
 
-    private mutating func entries(depth: Int) throws(Refusal) -> [ConfigurationEntry] {
+    private mutating func entries(depth: Int) throws(YAMLError) -> [ConfigurationEntry] {
         var entries: [ConfigurationEntry] = []
         var names: Set<String> = []
         while true {
             let key = try events.next()
             if case .end = key.kind { return entries }
             guard case .scalar = key.kind, case .text(let name) = try node(key, depth: depth).value else {
-                throw Refusal(key.line, "has a key that is not a name", "give each value a name")
+                throw YAMLError(key.line, "has a key that is not a name", "give each value a name")
             }
-            guard names.insert(name).inserted else { throw Self.duplicate(name, key.line) }
+            guard names.insert(name).inserted else { throw duplicate(name, key.line) }
             let value = try node(try events.next(), depth: depth)
             entries.append(ConfigurationEntry(name: name, origin: place(key.line), node: value))
         }
     }
 
     /// Repeats the key only if it is one of Latchkey's: anything else may be a misplaced secret.
-    private static func duplicate(_ name: String, _ line: Int) -> Refusal {
-        let known = ConfigurationReference.keys.contains { $0.name.split(separator: ".").contains(name[...]) }
-        return Refusal(
+    private func duplicate(_ name: String, _ line: Int) -> YAMLError {
+        let known = ConfigurationReference.keys(of: settings).contains {
+            $0.name.split(separator: ".").contains(name[...])
+        }
+        return YAMLError(
             line, "has the key\(known ? " \(name)" : "") more than once in one group", "keep one of them")
     }
 }

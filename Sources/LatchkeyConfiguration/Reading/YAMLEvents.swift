@@ -21,7 +21,7 @@ struct YAMLEvents: ~Copyable {
         let line: Int
     }
 
-    typealias Refusal = YAMLDocument.Refusal
+    typealias YAMLError = YAMLDocument.YAMLError
 
     /// Does not move, because libyaml keeps its address.
     private let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
@@ -47,7 +47,7 @@ struct YAMLEvents: ~Copyable {
 
     /// The next part. After the last document it is always an end.
     /// - Throws: What is not YAML, and anchors, aliases and tags.
-    mutating func next() throws(Refusal) -> Event {
+    mutating func next() throws(YAMLError) -> Event {
         while true {
             var event = yaml_event_t()
             guard isReady, yaml_parser_parse(parser, &event) == 1 else { throw refusal() }
@@ -74,34 +74,34 @@ struct YAMLEvents: ~Copyable {
 
     private func refuse(
         anchor: UnsafeMutablePointer<UInt8>?, tag: UnsafeMutablePointer<UInt8>?, _ line: Int
-    ) throws(Refusal) {
+    ) throws(YAMLError) {
         guard anchor == nil else {
-            throw Refusal(line, "has an anchor or alias (&, *), which are not supported", "write the value out")
+            throw YAMLError(line, "has an anchor or alias (&, *), which are not supported", "write the value out")
         }
         guard let tag else { return }
         let usual = ["!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"]
         guard usual.contains(String(cString: tag)) else {
-            throw Refusal(line, "has a tag (!!…), which is not supported", "remove the tag")
+            throw YAMLError(line, "has a tag (!!…), which is not supported", "remove the tag")
         }
     }
 
-    private static func alias(_ line: Int) -> Refusal {
-        Refusal(line, "has a value that starts with * and is not in quotes", "put it in quotes")
+    private static func alias(_ line: Int) -> YAMLError {
+        YAMLError(line, "has a value that starts with * and is not in quotes", "put it in quotes")
     }
 
     /// Why libyaml stopped. It has a fixed set of texts, which quote nothing.
-    private func refusal() -> Refusal {
-        let unexplained = Refusal(nil, "is not YAML or JSON", "compare it with Config/latchkey.example.yaml")
+    private func refusal() -> YAMLError {
+        let unexplained = YAMLError(nil, "is not YAML or JSON", "compare it with Config/latchkey.example.yaml")
         guard isReady else { return unexplained }
         let line = Int(clamping: parser.pointee.problem_mark.line) + 1
         switch parser.pointee.error {
         case YAML_READER_ERROR:
-            return Refusal(nil, "has a character that YAML does not allow", "remove control characters")
+            return YAMLError(nil, "has a character that YAML does not allow", "remove control characters")
         case YAML_SCANNER_ERROR, YAML_PARSER_ERROR:
             let context = parser.pointee.context.map { String(cString: $0) }
             if context?.contains("an alias") == true { return Self.alias(line) }
             let texts = [context, parser.pointee.problem.map { String(cString: $0) }].compactMap(\.self)
-            return Refusal(
+            return YAMLError(
                 line, "is not YAML or JSON (\(texts.joined(separator: ", ")))", "correct this line or one above it")
         default: return unexplained
         }

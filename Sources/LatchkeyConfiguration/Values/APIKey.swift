@@ -2,7 +2,7 @@ public import OpenIDConnect
 public import Primitives
 public import SignIn
 
-/// An API key as the operator configured it, and what it gives access to.
+/// An API key as the administrator configured it, and what it gives access to.
 public struct APIKey: Sendable, Hashable {
     /// What a caller's key is compared with.
     public enum Proof: Sendable, Hashable {
@@ -21,16 +21,13 @@ public struct APIKey: Sendable, Hashable {
     /// The origins that requests with it must come from; if empty, any.
     public var origins: [Origin] = []
     /// Whether it gives access to the status page.
-    public var isOperator = false
+    public var isAdministrator = false
 
     /// A key with access to everything but the status page.
     public init(_ proof: Proof) { self.proof = proof }
 
     /// A key with access to everything but the status page.
     public static func plain(_ key: Secret) -> APIKey { APIKey(.plain(key)) }
-
-    /// Such a key, by its SHA-256.
-    public static func sha256(_ hash: [UInt8]) -> APIKey { APIKey(.sha256(hash)) }
 
     /// Whether a text can be the name of a key: 1 to 64 ASCII letters, digits, `.`, `_` and `-`.
     package static func isName(_ text: String) -> Bool { Printable.name(text) != nil }
@@ -49,7 +46,7 @@ extension APIKey.Proof {
             }
             return .sha256(hash)
         }
-        guard (1...256).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x2C })
+        guard (1...256).contains(text.utf8.count), text.utf8.allSatisfy({ $0.isVisibleASCII && $0 != 0x2C })
         else {
             throw InvalidValueError(
                 "a key is longer than 256 characters, or has a space, a comma, a control or a non-ASCII character",
@@ -67,21 +64,11 @@ extension EncryptionKey {
     }
 }
 
-enum Hexadecimal {
+package enum Hexadecimal {
     /// The bytes of pairs of hexadecimal digits; nil for any other text.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-        guard text.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        var high: UInt8?
-        for character in text {
-            guard let digit = character.hexadecimalValue else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | digit)
-                high = nil
-            } else {
-                high = digit
-            }
-        }
-        return bytes
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let digits = text.compactMap(\.hexadecimalValue)
+        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 }

@@ -13,22 +13,6 @@ public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
     /// The SQLite database file at a path.
     public init(path: String) { self = .sqlite(path: path) }
 
-    /// Why a text is not a database URL, and what to write instead. Does not repeat it.
-    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The reason and the remedy.
-        public let description: String
-    }
-
-    /// Parses a URL.
-    /// - Throws: ``Refusal``.
-    public init(_ url: Secret) throws(Refusal) {
-        do throws(InvalidValueError) {
-            self = try Self.parse(url.exposed)
-        } catch {
-            throw Refusal(description: error.reason + (error.remedy.map { "; \($0)" } ?? ""))
-        }
-    }
-
     /// The file's path; nil for PostgreSQL.
     public var path: String? {
         switch self {
@@ -48,19 +32,22 @@ public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
 
     private static let prefix = "sqlite:///"
 
+    /// Parses a URL.
     /// - Throws: ``InvalidValueError``, which does not repeat the text: a PostgreSQL URL may hold a password.
-    static func parse(_ text: String) throws(InvalidValueError) -> DatabaseURL {
+    public init(_ url: Secret) throws(InvalidValueError) {
+        let text = url.exposed
         let forms = "write sqlite:///relative.db or sqlite:////absolute/path.db"
         if text.hasPrefix("postgres:") || text.hasPrefix("postgresql:") {
-            return .postgres(try PostgresURL(parsing: text))
+            self = .postgres(try PostgresURL(parsing: text))
+            return
         }
-        guard text.hasPrefix(prefix) else {
+        guard text.hasPrefix(Self.prefix) else {
             if text.hasPrefix("sqlite:") {
                 throw InvalidValueError("an SQLite URL has three slashes before its path", forms)
             }
             throw InvalidValueError("is not a database URL", forms + ", or postgres://user:password@host/database")
         }
-        let path = text.dropFirst(prefix.count)
+        let path = text.dropFirst(Self.prefix.count)
         guard !path.isEmpty, !path.hasSuffix("/") else { throw InvalidValueError("names no file", forms) }
         guard path.utf8.count <= 4096 else { throw InvalidValueError("the path is longer than 4096 bytes", forms) }
         if path.hasPrefix(":") || path.hasPrefix("file:") {
@@ -69,6 +56,6 @@ public enum DatabaseURL: Sendable, Hashable, CustomStringConvertible {
         if path.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x3F || $0 == 0x23 || $0 == 0x25 }) {
             throw InvalidValueError("the path has a ?, #, % or control character, which are not supported", forms)
         }
-        return .sqlite(path: String(path))
+        self = .sqlite(path: String(path))
     }
 }

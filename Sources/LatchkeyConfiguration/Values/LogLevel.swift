@@ -1,6 +1,6 @@
 public import Logging
 
-/// The lowest severity that is logged: the five names of the mobile SDKs and those of swift-log.
+/// The lowest severity that is logged: the five names of the mobile SDKs and swift-log's.
 public enum LogLevel: String, Sendable, CaseIterable {
     /// The names of the mobile SDKs.
     case off, fatal, error, warn, info, verbose

@@ -1,4 +1,5 @@
 internal import OpenIDConnect
+import Primitives
 
 /// Redirect URIs of apps.
 enum RedirectURIText {
@@ -10,7 +11,7 @@ enum RedirectURIText {
     static func check(_ text: String) throws(InvalidValueError) -> String {
         let example = "give one such as https://app.example.com/callback or com.example.app://callback"
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.startIndex,
-            text.utf8.count <= 2000, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+            text.utf8.count <= 2000, text.utf8.allSatisfy(\.isVisibleASCII)
         else { throw InvalidValueError("is not an absolute URI", example) }
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw InvalidValueError("has a fragment", example) }
         // Sign-ins compare redirect URIs byte by byte (RFC 9700 section 4.1.3).
@@ -30,7 +31,6 @@ enum RedirectURIText {
 
     /// RFC 3986 section 3.1, in lower case.
     private static func isScheme(_ text: String) -> Bool {
-        guard let first = text.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first) else { return false }
-        return text.consists(of: .lowerCaseAndDigits + "+-.")
+        text.utf8.first?.isASCIILetter == true && text.consists(of: .lowerCaseAndDigits + "+-.")
     }
 }

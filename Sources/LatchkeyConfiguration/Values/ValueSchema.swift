@@ -4,7 +4,7 @@ internal import Primitives
 ///
 /// It allows what the loader reads, in each spelling: YAML reads `8080` as a number, and the loader as a text. It does
 /// not know what the loader checks beyond the form, such as whether a text is a URL.
-struct ValueSchema: Sendable {
+package struct ValueSchema: Sendable {
     private var members: [(name: String, value: JSONValue?)]
 
     private init(_ members: [(name: String, value: JSONValue?)]) { self.members = members }
@@ -26,7 +26,7 @@ struct ValueSchema: Sendable {
     func with(_ more: [(name: String, value: JSONValue?)]) -> ValueSchema { ValueSchema(members + more) }
 
     /// A text. YAML reads one of digits as a number.
-    static let text = ValueSchema([("type", ["string", "integer"])])
+    package static let text = ValueSchema([("type", ["string", "integer"])])
 
     /// Any of the spellings of a switch.
     static let flag = words(["true", "false", "on", "off", "yes", "no"])
@@ -63,7 +63,7 @@ struct ValueSchema: Sendable {
         ValueSchema([("type", ["array", "string", "integer"]), ("items", item.json)])
     }
 
-    /// A group whose names the operator chooses.
+    /// A group whose names the administrator chooses.
     /// - Parameter isText: Whether a text can be one, too.
     static func group(of value: ValueSchema, isText: Bool = false) -> ValueSchema {
         let types: JSONValue = isText ? ["object", "string"] : "object"

@@ -11,7 +11,7 @@ extension ValueType {
         element: @escaping @Sendable (ConfigurationEntry, inout ReadingContext) -> Element?
     ) -> ValueType<[Key: Element]> where Value == [Key: Element] {
         ValueType<[Key: Element]>(
-            description, schema: .group(of: schema, isText: isText),
+            description: description, schema: .group(of: schema, isText: isText),
             show: { $0.map(text).sorted().joined(separator: ",") }
         ) {
             node, context in

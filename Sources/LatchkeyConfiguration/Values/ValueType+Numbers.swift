@@ -1,7 +1,7 @@
 internal import LatchkeyAPI
 
 extension ValueType where Value == Int {
-    static func integer(_ range: ClosedRange<Int>) -> ValueType<Int> {
+    public static func integer(_ range: ClosedRange<Int>) -> ValueType<Int> {
         .scalar(
             "a whole number from \(range.lowerBound) to \(range.upperBound)", schema: .integer(range),
             show: { String($0) }
@@ -55,7 +55,7 @@ extension ValueType where Value == UInt16 {
 
 extension ValueType where Value == Int64 {
     /// Seconds: `30`, `30s`, `10m`, `1h`, `14d`.
-    static func seconds(_ range: ClosedRange<Int>) -> ValueType<Int64> {
+    public static func seconds(_ range: ClosedRange<Int>) -> ValueType<Int64> {
         let bounds = "from \(NumberText.duration(range.lowerBound)) to \(NumberText.duration(range.upperBound))"
         return .scalar(
             "a duration \(bounds)", schema: .number(range, pattern: "^[0-9]+(d|h|m|s)?$"),
@@ -68,7 +68,7 @@ extension ValueType where Value == Int64 {
 
 extension ValueType where Value == Duration {
     /// As ``ValueType/seconds(_:)``; the range is in seconds.
-    static func duration(_ range: ClosedRange<Int>) -> ValueType<Duration> {
+    public static func duration(_ range: ClosedRange<Int>) -> ValueType<Duration> {
         ValueType<Int64>.seconds(range).mapped({ .seconds($0) }, back: { $0.components.seconds })
     }
 }
@@ -133,5 +133,31 @@ enum NumberText {
         let unit = [("MiB", 1 << 20), ("KiB", 1 << 10)].first { bytes >= $0.1 && bytes.isMultiple(of: $0.1) }
         guard let unit else { return String(bytes) }
         return "\(bytes / unit.1)\(unit.0)"
+    }
+}
+
+extension ValueType where Value == Double {
+    /// A part of all, from 0 to 1.
+    public static var ratio: ValueType<Double> {
+        .scalar(
+            "a number from 0 to 1", schema: .ratio,
+            show: shown
+        ) { (text, _) throws(InvalidValueError) in
+            let isNumber = (1...8).contains(text.utf8.count) && text.consists(of: "0123456789.")
+            guard isNumber, let number = Double(text), (0...1).contains(number) else {
+                throw InvalidValueError(
+                    "is not a number from 0 to 1", "give one with at most six decimals, such as 0.05")
+            }
+            return number
+        }
+    }
+
+    /// Without an exponent.
+    private static func shown(_ number: Double) -> String {
+        let millionths = Int((number * 1_000_000).rounded())
+        guard millionths < 1_000_000 else { return "1" }
+        let digits = String(1_000_000 + millionths).dropFirst()
+        let decimals = String(digits.reversed().drop { $0 == "0" }.reversed())
+        return decimals.isEmpty ? "0" : "0." + decimals
     }
 }

@@ -4,7 +4,7 @@ internal import SignIn
 
 extension ValueType where Value == Bool {
     /// A switch, shown as `true` and `false` or as `on` and `off`; all of them are read.
-    static func flag(_ on: String = "true", _ off: String = "false") -> ValueType<Bool> {
+    public static func flag(_ on: String = "true", _ off: String = "false") -> ValueType<Bool> {
         .scalar("\(on) or \(off)", schema: .flag, show: { $0 ? on : off }) { (text, _) throws(InvalidValueError) in
             switch text.lowercased() {
             case "true", "on", "yes": return true
@@ -17,7 +17,7 @@ extension ValueType where Value == Bool {
 
 extension ValueType where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
     /// One of a type's words.
-    static var choice: ValueType { choice(of: Array(Value.allCases)) }
+    public static var choice: ValueType { choice(of: Array(Value.allCases)) }
 
     static func choice(of values: [Value]) -> ValueType {
         let words = values.map(\.rawValue)
@@ -35,7 +35,7 @@ extension ValueType where Value: CaseIterable & RawRepresentable, Value.RawValue
 }
 
 extension ValueType where Value == EndpointURL {
-    /// A URL of a carrier: https, or http to loopback where `allow_loopback_http` is set.
+    /// A URL of a provider: https, or http to loopback where `allow_loopback_http` is set.
     static var carrierURL: ValueType<EndpointURL> {
         .scalar("an https URL", show: { $0.text }) { (text, policy) throws(InvalidValueError) in
             if let url = EndpointURL(text, policy: policy) { return url }
@@ -49,7 +49,7 @@ extension ValueType where Value == EndpointURL {
 
     /// An issuer (OpenID Connect Discovery section 3): such a URL without a query.
     static var issuer: ValueType<EndpointURL> {
-        ValueType("the https URL of an issuer", show: { $0.text }) { node, context in
+        ValueType(description: "the https URL of an issuer", show: { $0.text }) { node, context in
             guard let url = ValueType<EndpointURL>.carrierURL.read(node, &context) else { return nil }
             guard !url.text.utf8.contains(UInt8(ascii: "?")) else {
                 context.refuse(node.origin, "has a query", "give the issuer as the provider's metadata spells it")
@@ -125,7 +125,7 @@ extension ValueType where Value == String {
     /// A scope (RFC 6749 section 3.3).
     static var scope: ValueType<String> {
         .parsed("a scope", show: { $0 }, "is not a scope", "write each scope as one item, such as openid") { text in
-            let isScope = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+            let isScope = text.utf8.allSatisfy { $0.isVisibleASCII && $0 != 0x22 && $0 != 0x5C }
             return isScope && (1...64).contains(text.utf8.count) ? text : nil
         }
     }
@@ -133,7 +133,7 @@ extension ValueType where Value == String {
     /// The name of a mobile operator.
     static var operatorName: ValueType<String> {
         .parsed(
-            "a name", show: { $0 }, "is not the name of an operator",
+            "a name", show: { $0 }, "is not the name of a mobile operator",
             "use 1 to 32 lower-case letters, digits and hyphens"
         ) { (1...32).contains($0.utf8.count) && $0.consists(of: .lowerCaseAndDigits + "-") ? $0 : nil }
     }
@@ -146,7 +146,7 @@ extension ValueType where Value == String {
     }
 
     /// A name that users see.
-    static var shownName: ValueType<String> {
+    public static var shownName: ValueType<String> {
         .parsed("a name of up to 64 characters", show: Printable.line, "is not a name that can be shown") {
             (1...64).contains($0.count) && Printable.line($0) == $0 ? $0 : nil
         }
@@ -167,7 +167,7 @@ extension ValueType where Value == String {
     /// A `kid` (RFC 7517 section 4.5).
     static var keyID: ValueType<String> {
         .parsed("a key id", show: Printable.line, "is not a key id", "give 1 to 255 visible ASCII characters") { text in
-            let isVisible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+            let isVisible = text.utf8.allSatisfy(\.isVisibleASCII)
             return isVisible && (1...255).contains(text.utf8.count) ? text : nil
         }
     }
@@ -194,7 +194,7 @@ extension ValueType where Value == Origin {
 extension ValueType where Value == DatabaseURL {
     static var databaseURL: ValueType<DatabaseURL> {
         .scalar("a database URL", show: { Printable.line($0.description) }) { (text, _) throws(InvalidValueError) in
-            try DatabaseURL.parse(text)
+            try DatabaseURL(Secret(text))
         }
     }
 }
@@ -202,7 +202,8 @@ extension ValueType where Value == DatabaseURL {
 extension ValueType where Value == APIKey {
     static var apiKey: ValueType<APIKey> {
         ValueType(
-            "an API key", schema: .definition("api_key"), show: { _ in "‹redacted›" }, read: APIKeyDraft.read)
+            description: "an API key", schema: .definition("api_key"), show: { _ in "‹redacted›" },
+            read: APIKeyDraft.read)
     }
 }
 
@@ -259,7 +260,7 @@ extension ValueType where Value == Secret {
         .secret(
             "a client secret", "is not a client secret", "give 1 to 1024 ASCII characters, without line breaks"
         ) { text in
-            let isVisible = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+            let isVisible = text.utf8.allSatisfy(\.isPrintableASCII)
             return isVisible && (1...1024).contains(text.utf8.count) ? Secret(text) : nil
         }
     }

@@ -1,44 +1,37 @@
-internal import OpenIDConnect
+package import OpenIDConnect
 
 /// Why a text is not a value of its type. Does not repeat a secret.
-struct InvalidValueError: Error {
+public struct InvalidValueError: Error, CustomStringConvertible {
     let reason: String
     /// Nil for the default: to give the type's description.
     let remedy: String?
 
-    init(_ reason: String, _ remedy: String? = nil) {
+    package init(_ reason: String, _ remedy: String? = nil) {
         self.reason = reason
         self.remedy = remedy
     }
+
+    /// The reason and the remedy.
+    public var description: String { reason + (remedy.map { "; \($0)" } ?? "") }
 }
 
 /// How the values of a type are read and shown.
-struct ValueType<Value: Sendable>: Sendable {
+public struct ValueType<Value: Sendable>: Sendable {
     /// With its article: `a whole number from 0 to 65535`.
     let description: String
     /// For editors.
-    let schema: ValueSchema
-    /// The value, or nil after reporting why there is none.
-    let read: @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
+    var schema = ValueSchema.text
     /// The value as it would be written in the file, on one line.
     let show: @Sendable (Value) -> String
-
-    init(
-        _ description: String, schema: ValueSchema = .text, show: @escaping @Sendable (Value) -> String,
-        read: @escaping @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
-    ) {
-        self.description = description
-        self.schema = schema
-        self.show = show
-        self.read = read
-    }
+    /// The value, or nil after reporting why there is none.
+    let read: @Sendable (ConfigurationNode, inout ReadingContext) -> Value?
 
     /// A type of single values.
-    static func scalar(
+    package static func scalar(
         _ description: String, schema: ValueSchema = .text, show: @escaping @Sendable (Value) -> String,
         parse: @escaping @Sendable (String, EndpointURL.Policy) throws(InvalidValueError) -> Value
     ) -> ValueType {
-        ValueType(description, schema: schema, show: show) { node, context in
+        ValueType(description: description, schema: schema, show: show) { node, context in
             guard case .text(let text) = node.value else {
                 context.refuse(node.origin, "is \(node.kind)", "give \(description)")
                 return nil
@@ -56,14 +49,16 @@ struct ValueType<Value: Sendable>: Sendable {
     func mapped<Other>(
         _ forth: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value
     ) -> ValueType<Other> {
-        ValueType<Other>(description, schema: schema, show: { show(back($0)) }) { node, context in
+        ValueType<Other>(description: description, schema: schema, show: { show(back($0)) }) { node, context in
             read(node, &context).map(forth)
         }
     }
 
     /// A type for a property that may be nil.
-    static func optional<Wrapped>(_ type: ValueType<Wrapped>) -> ValueType<Wrapped?> where Value == Wrapped? {
-        ValueType<Wrapped?>(type.description, schema: type.schema, show: { $0.map(type.show) ?? "" }) { node, context in
+    public static func optional<Wrapped>(_ type: ValueType<Wrapped>) -> ValueType<Wrapped?> where Value == Wrapped? {
+        ValueType<Wrapped?>(
+            description: type.description, schema: type.schema, show: { $0.map(type.show) ?? "" }
+        ) { node, context in
             // The outer nil of `Wrapped??` means that the value was refused.
             guard let value = type.read(node, &context) else { return nil }
             return .some(value)
@@ -71,10 +66,11 @@ struct ValueType<Value: Sendable>: Sendable {
     }
 
     /// A list of such values; in a text, with commas between them.
-    static func list<Element>(of element: ValueType<Element>, _ description: String) -> ValueType<[Element]>
+    public static func list<Element>(of element: ValueType<Element>, _ description: String) -> ValueType<[Element]>
     where Value == [Element] {
         ValueType<[Element]>(
-            description, schema: .list(of: element.schema), show: { $0.map(element.show).joined(separator: ",") }
+            description: description, schema: .list(of: element.schema),
+            show: { $0.map(element.show).joined(separator: ",") }
         ) { node, context in
             guard let items = ListText.items(of: node, description, &context) else { return nil }
             var values: [Element] = []
@@ -88,7 +84,7 @@ struct ValueType<Value: Sendable>: Sendable {
 
 /// Lists as one text.
 enum ListText {
-    /// The items of a list, or of a text that separates them with commas (in a file of its own also with line breaks)
+    /// The items of a list, or of a text that separates them with commas (in a separate file also with line breaks)
     /// or is a list in YAML or JSON; nil after reporting that it is neither.
     static func items(
         of node: ConfigurationNode, _ description: String, _ context: inout ReadingContext
@@ -114,12 +110,12 @@ enum ListText {
         }
     }
 
-    /// The list or group that a text is in YAML or JSON, as a variable or a file of its own can hold it. Any other
+    /// The list or group that a text is in YAML or JSON, as a variable or a separate file can hold it. Any other
     /// value is returned as it is. Nil after reporting that the text begins as one and is none.
     static func structured(_ node: ConfigurationNode, _ context: inout ReadingContext) -> ConfigurationNode? {
         guard case .text(let text) = node.value, beginsLikeYAML(text) else { return node }
         let origin = node.origin
-        do throws(YAMLDocument.Refusal) {
+        do throws(YAMLDocument.YAMLError) {
             return try YAMLDocument.value(of: text) { _ in origin }
         } catch {
             let line = error.line.map { "; see its line \($0)" } ?? ""

@@ -9,29 +9,23 @@ extension AdminService {
     /// The most lines of ``apiKeys()``.
     private static let maximumListed = 5000
 
-    /// What a new API key gives access to, as written on the command line.
-    package struct APIKeyRequest: Sendable {
-        package var name: String
-        /// If empty, all.
-        package var clients: [String] = []
-        /// If empty, any.
-        package var origins: [String] = []
-
-        package init(name: String) { self.name = name }
-    }
-
     /// Creates an API key, which servers on this database accept within ``apiKeyDelay`` seconds. Only its hash is
     /// stored.
-    /// - Parameter known: The configured clients: a key for any other client is a mistake.
+    /// - Parameters:
+    ///   - clients: If empty, the key is for all.
+    ///   - origins: As written on the command line. If empty, the key is valid from any.
+    ///   - known: The configured clients: a key for any other client is a mistake.
     /// - Throws: ``AdministratorError`` for an invalid or used name, an unknown client, or an invalid origin.
-    package func createAPIKey(_ request: APIKeyRequest, clients known: [String]) async throws -> Secret {
-        guard APIKey.isName(request.name) else {
+    package func createAPIKey(
+        _ name: String, for clients: [String] = [], from origins: [String] = [], known: [String]
+    ) async throws -> Secret {
+        guard APIKey.isName(name) else {
             throw AdministratorError("the name must be 1 to 64 letters, digits and . _ -")
         }
-        for client in request.clients where !known.contains(client) {
+        for client in clients where !known.contains(client) {
             throw AdministratorError("no provider has a client \(client.debugDescription)")
         }
-        let origins = try request.origins.map { text in
+        let origins = try origins.map { text in
             guard let origin = Origin(text) else {
                 throw AdministratorError(
                     "\(text.debugDescription) is not an origin; write https://app.example.com, without a path")
@@ -39,11 +33,9 @@ extension AdminService {
             return origin.text
         }
         let secret = Secret(RandomSource.system.token())
-        let (now, name) = (clock.now(), request.name)
         let key = StoredAPIKey(
             name: name, hash: TokenHash(sha256Of: secret.exposed),
-            clients: request.clients.isEmpty ? nil : request.clients,
-            origins: origins.isEmpty ? nil : origins, createdAt: now)
+            clients: clients.isEmpty ? nil : clients, origins: origins.isEmpty ? nil : origins, createdAt: clock.now())
         let event = event(.apiKeyCreated) { json in
             json.add("name", name)
             if let clients = key.clients { json.add("clients", clients) }
@@ -58,15 +50,17 @@ extension AdminService {
         }
     }
 
-    /// As ``createAPIKey(_:clients:)``, for the clients of a configuration.
-    package func createAPIKey(_ request: APIKeyRequest, in configuration: Configuration) async throws -> Secret {
-        try await createAPIKey(request, clients: configuration.allClients.map(\.id.text))
+    /// As above, for the clients of a configuration.
+    package func createAPIKey(
+        _ name: String, for clients: [String], from origins: [String], in configuration: Configuration
+    ) async throws -> Secret {
+        try await createAPIKey(name, for: clients, from: origins, known: configuration.allClients.map(\.id.text))
     }
 
     /// The most seconds until running servers accept a new key and refuse a revoked one.
     package static var apiKeyDelay: Int64 { StoredAPIKeys.freshness }
 
-    /// The keys in the database, one line each, without those of the configuration.
+    /// The keys in the database, one line each, without the configuration's.
     package func apiKeys(as format: LineFormat = .text) async throws -> [String] {
         let keys = try await mappingStoreErrors(await store.apiKeysWithRevoked(limit: Self.maximumListed))
         return keys.map { format == .json ? $0.jsonLine : $0.line }
@@ -103,9 +97,4 @@ extension StoredAPIKey {
         json.add("revoked_at", ifPresent: revokedAt.map(UTCTime.text))
         return String(decoding: json.finish(), as: UTF8.self)
     }
-}
-
-extension AuditEvent.Kind {
-    static let apiKeyCreated = AuditEvent.Kind("api_key.created")
-    static let apiKeyRevoked = AuditEvent.Kind("api_key.revoked")
 }

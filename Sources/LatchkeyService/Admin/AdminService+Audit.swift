@@ -50,12 +50,11 @@ extension AdminService {
         return events.reversed().map { format == .json ? $0.jsonLine : $0.textLine }
     }
 
-    /// Parses a time, a day or an age.
     private func moment(_ text: String) throws(AdministratorError) -> Timestamp {
         if let moment = UTCTime.moment(text) { return moment }
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         guard let unit = text.last.flatMap({ units[$0] }), text.utf8.count <= 10,
-            text.utf8.dropLast().allSatisfy({ (48...57).contains($0) }), let count = Int64(text.dropLast())
+            text.dropLast().isDecimal, let count = Int64(text.dropLast())
         else {
             throw AdministratorError(
                 .usage,
@@ -63,6 +62,15 @@ extension AdminService {
         }
         return clock.now().advanced(bySeconds: -count * unit)
     }
+}
+
+/// What administrators cause.
+extension AuditEvent.Kind {
+    static let apiKeyCreated = AuditEvent.Kind("api_key.created")
+    static let apiKeyRevoked = AuditEvent.Kind("api_key.revoked")
+    static let allSessionsRevoked = AuditEvent.Kind("session.all_revoked")
+    /// The stored tokens and claims are encrypted with another key.
+    static let vaultRotated = AuditEvent.Kind("vault.rotated")
 }
 
 extension RecordedAuditEvent {

@@ -8,32 +8,24 @@ import StorageModel
 extension AdminService {
     static let dryRun = ["Nothing was changed. Add --apply to apply the change."]
 
-    /// The new identity of an account.
-    package struct NewIdentity: Sendable {
-        package var issuer: String
-        package var subject: String
-        /// The beginning of the fingerprint of the identity to replace; nil if the user has only one.
-        package var replacing: String?
-
-        package init(issuer: String, subject: String) {
-            self.issuer = issuer
-            self.subject = subject
-        }
-    }
-
     /// Replaces an identity of a user; the user's sessions end.
+    /// - Parameter replacing: The beginning of the fingerprint of the identity to replace; nil if the user has only
+    ///   one.
     package func relink(
-        _ user: Int64, to new: NewIdentity, reason: String?, applies: Bool, as format: LineFormat = .text
+        _ user: Int64, toIssuer issuer: String, subject: String, replacing: String? = nil, reason: String?,
+        applies: Bool,
+        as format: LineFormat = .text
     ) async throws -> [String] {
         try check(reason)
-        let identity = try identity(new)
+        let identity = Identity(issuer: issuer, subject: subject)
+        try check(identity, replacing: replacing)
         let record = try await account(of: user)
         let (id, now) = (UserID(user), clock.now())
         let result = try await mappingStoreErrors(
             applies
                 ? await store.relink(
-                    id, to: identity, replacing: new.replacing, at: now, by: .operating(Self.operatorName),
-                    reason: reason) : await store.relinkable(id, to: identity, replacing: new.replacing))
+                    id, to: identity, replacing: replacing, at: now, by: .operating(Self.operatorName),
+                    reason: reason) : await store.relinkable(id, to: identity, replacing: replacing))
         switch result {
         case .failure(let obstacle): throw AdministratorError(obstacle.explanation(user))
         case .success(let former):
@@ -105,16 +97,15 @@ extension AdminService {
     }
 
     /// Checks that an ID token can have the identity: a typing error locks the user out.
-    private func identity(_ new: NewIdentity) throws(AdministratorError) -> Identity {
-        guard EndpointURL(new.issuer, policy: .allowLoopbackHTTP) != nil else {
-            throw AdministratorError("the issuer is not an https URL; copy it from the carrier's OpenID configuration")
+    private func check(_ identity: Identity, replacing: String?) throws(AdministratorError) {
+        guard EndpointURL(identity.issuer, policy: .allowLoopbackHTTP) != nil else {
+            throw AdministratorError("the issuer is not an https URL; copy it from the provider's OpenID configuration")
         }
-        guard (1...255).contains(new.subject.utf8.count), new.subject.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        guard (1...255).contains(identity.subject.utf8.count), identity.subject.utf8.allSatisfy(\.isVisibleASCII)
         else { throw AdministratorError("the subject must be 1 to 255 visible ASCII characters") }
-        if let replacing = new.replacing, replacing.utf8.count < 8 {
+        if let replacing, replacing.utf8.count < 8 {
             throw AdministratorError("give at least 8 digits of the fingerprint")
         }
-        return Identity(issuer: new.issuer, subject: new.subject)
     }
 }
 

@@ -3,7 +3,6 @@ import SignIn
 import Storage
 import StorageModel
 
-/// The sessions of a user, as an operator sees and ends them.
 extension AdminService {
     private static let maximumListedSessions = 1000
 
@@ -14,16 +13,13 @@ extension AdminService {
         let now = clock.now()
         let sessions = try await mappingStoreErrors(
             await store.sessions(of: UserID(user), at: now, limit: Self.maximumListedSessions + 1))
-        let lines = sessions.prefix(Self.maximumListedSessions).map { format == .json ? $0.jsonLine : $0.textLine }
-        guard sessions.count > Self.maximumListedSessions else { return lines }
-        return lines + [Self.more(than: Self.maximumListedSessions, as: format)]
+        return Self.whole(
+            sessions.map { format == .json ? $0.jsonLine : $0.textLine }, limit: Self.maximumListedSessions, as: format)
     }
 
     /// Ends the sessions of a user, or one of them, or reports what that would do. Running servers refuse the tokens
     /// when their caches are a few seconds older.
-    /// - Parameters:
-    ///   - session: The id of the only session to end; nil for all.
-    ///   - applies: False changes nothing.
+    /// - Parameter session: The id of the only session to end; nil for all.
     package func endSessions(
         of user: Int64, only session: String?, reason: String?, applies: Bool, as format: LineFormat = .text
     ) async throws -> [String] {
@@ -87,9 +83,4 @@ extension SessionSummary {
         json.add("expires_at", UTCTime.text(expiresAt))
         return String(decoding: json.finish(), as: UTF8.self)
     }
-}
-
-extension AuditEvent.Kind {
-    /// An operator ended all sessions of a user.
-    static let allSessionsRevoked = AuditEvent.Kind("session.all_revoked")
 }

@@ -39,9 +39,8 @@ extension AdminService {
         let search = try selection.search()
         let users = try await mappingStoreErrors(await store.users(search, limit: Self.maximumFound + 1))
         guard !users.isEmpty else { throw AdministratorError("there is no such user") }
-        let lines = users.prefix(Self.maximumFound).map { format == .json ? $0.jsonLine : $0.textLine }
-        guard users.count > Self.maximumFound else { return lines }
-        return lines + [Self.more(than: Self.maximumFound, as: format)]
+        return Self.whole(
+            users.map { format == .json ? $0.jsonLine : $0.textLine }, limit: Self.maximumFound, as: format)
     }
 
     /// An account: identities, moves, sessions.
@@ -61,11 +60,9 @@ extension AdminService {
     }
 
     /// Undoes the move of an account, or reports what that would do.
-    ///
     /// - Parameters:
     ///   - number: The user's move; nil for the last that was not undone.
     ///   - reason: For the audit log, at most 280 characters.
-    ///   - applies: False changes nothing.
     package func undoMigration(
         of user: Int64, move number: Int64?, reason: String?, applies: Bool, as format: LineFormat = .text
     ) async throws -> [String] {

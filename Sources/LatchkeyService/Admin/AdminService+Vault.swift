@@ -4,16 +4,13 @@ import SignIn
 import Storage
 import StorageModel
 
-/// The rotation of the encryption key of providers' tokens and claims.
 extension AdminService {
     /// Encrypts every row of stored tokens and claims with the first of `encryption_keys`, in steps: finished
     /// steps remain if it is interrupted. Servers may run at the same time.
-    ///
     /// - Parameters:
     ///   - deletesUnreadableClaims: Whether claims that none of the keys decrypts are deleted.
     ///   - step: The rows of one step.
     ///   - format: Of the result; the progress is text.
-    ///   - progress: Called after each step.
     /// - Throws: ``AdministratorError``, also if rows remain that none of the keys decrypts.
     package func rotateVault(
         _ configuration: Configuration, applies: Bool, deletesUnreadableClaims: Bool = false, step: Int = 200,
@@ -107,7 +104,6 @@ extension AdminService {
     }
 }
 
-/// The encrypted rows by key.
 struct VaultStatus {
     var current = 0
     /// With configured keys other than the first, or not encrypted although there is a key.
@@ -131,9 +127,4 @@ struct VaultStatus {
             }
         }
     }
-}
-
-extension AuditEvent.Kind {
-    /// An operator encrypted the stored tokens and claims with another key.
-    static let vaultRotated = AuditEvent.Kind("vault.rotated")
 }

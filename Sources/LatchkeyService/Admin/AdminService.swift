@@ -1,14 +1,14 @@
 import FoundationEssentials
 package import LatchkeyConfiguration
 package import Primitives
-import Storage
-import StorageModel
+package import Storage
+package import StorageModel
 
-/// Looks up and repairs accounts for an operator, in the database of a configuration. Servers may use the database at
-/// the same time.
+/// Looks up and repairs accounts for an administrator, in the database of a configuration. Servers may use the database
+/// at the same time.
 package struct AdminService: Sendable {
-    let store: SQLStore
-    let clock: WallClock
+    package let store: SQLStore
+    package let clock: WallClock
 
     /// Opens the database, which must exist.
     /// - Throws: ``AdministratorError`` if it cannot be used.
@@ -37,8 +37,8 @@ package struct AdminService: Sendable {
         return [String(decoding: json.finish(), as: UTF8.self)]
     }
 
-    /// An event of the audit log that the operator causes now.
-    func event(
+    /// An event of the audit log that the administrator causes now.
+    package func event(
         _ kind: AuditEvent.Kind, of user: Int64? = nil, _ details: (inout JSONObjectWriter) -> Void
     ) -> AuditEvent {
         AuditEvent(
@@ -46,10 +46,9 @@ package struct AdminService: Sendable {
             details: AuditDetails(details))
     }
 
-    /// Closes the database.
     package func close() async { try? await store.close() }
 
-    func mappingStoreErrors<Value>(
+    package func mappingStoreErrors<Value>(
         _ call: @autoclosure () async throws(StorageError) -> Value
     ) async throws(AdministratorError) -> Value {
         do throws(StorageError) {
@@ -61,16 +60,19 @@ package struct AdminService: Sendable {
 }
 
 extension AdminService {
-    /// The last line of a list that is not whole.
-    static func more(than count: Int, as format: LineFormat) -> String {
-        format == .json ? #"{"more":true}"# : "… and more; the first \(count) are shown"
+    /// At most `limit` lines, and one more that says so if there are more.
+    static func whole(_ lines: [String], limit: Int, as format: LineFormat) -> [String] {
+        guard lines.count > limit else { return lines }
+        return lines.prefix(limit) + [
+            format == .json ? #"{"more":true}"# : "… and more; the first \(limit) are shown"
+        ]
     }
 
     /// How commands print their lines: for people, or for programs as one JSON object on each line.
     package enum LineFormat: Sendable { case text, json }
 }
 
-/// Why an operator's command failed: the cause and the remedy.
+/// Why an administrator's command failed: the cause and the remedy.
 package struct AdministratorError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Reason: Sendable, Hashable {
         /// The database, a provider or the machine.
@@ -82,12 +84,12 @@ package struct AdministratorError: Error, Sendable, Hashable, CustomStringConver
     }
 
     package let reason: Reason
-    /// One line for the operator.
+    /// One line for the administrator.
     package let description: String
 
-    init(_ description: String) { self.init(.failed, description) }
+    package init(_ description: String) { self.init(.failed, description) }
 
-    init(_ reason: Reason, _ description: String) {
+    package init(_ reason: Reason, _ description: String) {
         self.reason = reason
         self.description = description
     }

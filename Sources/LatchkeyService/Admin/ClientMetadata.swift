@@ -4,7 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// What an operator registers for a client at its provider: the client metadata of OpenID Connect Dynamic Client
+/// What an administrator registers for a client at its provider: the client metadata of OpenID Connect Dynamic Client
 /// Registration 1.0 section 2 and its extensions.
 ///
 /// From the configuration alone, without a request and without secrets. A member is left out if the configuration does
@@ -12,13 +12,12 @@ import SignIn
 package struct ClientMetadata: Sendable {
     private let members: Members
 
-    /// The metadata of one client.
     /// - Parameters:
     ///   - name: The provider's name in the configuration. Nil if there is one provider.
     ///   - clientID: Nil if the provider has one client.
     /// - Throws: `AdministratorError` if there is no such provider or client, or `public_url` is not set.
     package init(
-        of clientID: String?, at name: String?, in configuration: Configuration
+        of clientID: String?, at name: String?, in configuration: Configuration, features: FeatureList
     ) throws(AdministratorError) {
         let provider = try Self.provider(name, in: configuration)
         guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
@@ -29,48 +28,39 @@ package struct ClientMetadata: Sendable {
             members = Self.clientCredentials(of: client, scopes: provider.telcoFinder?.finder.scopes ?? [], publicURL)
             return
         }
-        let settings = provider.relyingParty
+        let extensions = provider.extensions
         let path = "\(publicURL)/auth/\(provider.path)"
+        let clientTypes = ClientType.allCases.filter { type in
+            client.redirectURIs.contains { client.allows(type, at: $0) }
+        }
+        let callbacks = features.features.flatMap {
+            $0.callbackPaths(at: provider.id, of: clientTypes, in: configuration).map { publicURL + $0 }
+        }
         let hasIDTokens = provider.kind != .oauth2
+        func flag(_ use: ExtensionUse) -> JSONValue? { hasIDTokens && use == .always ? true : nil }
         let general: Members = [
             ("client_id", .string(client.id.text)), ("application_type", "web"),
-            (
-                "redirect_uris",
-                .texts([path + "/callback"] + Self.callbacks(of: client, provider.id, publicURL, configuration))
-            ),
+            ("redirect_uris", .texts([path + "/callback"] + callbacks)),
             ("response_types", ["code"]),
             ("grant_types", .texts(provider.grantTypes)),
         ]
         let responses: Members = [
-            ("id_token_signed_response_alg", hasIDTokens ? .string(client.registeredAlgorithm.rawValue) : nil),
-            (
-                "id_token_encrypted_response_alg",
-                client.idTokenDecryption.map { .string($0.key.algorithm.rawValue) }
-            ), ("id_token_encrypted_response_enc", client.idTokenDecryption.map { .string($0.encryption.rawValue) }),
-            ("userinfo_signed_response_alg", client.userInfoSigningAlgorithm.map { .string($0.rawValue) }),
-            (
-                "userinfo_encrypted_response_alg",
-                client.userInfoDecryption.map { .string($0.key.algorithm.rawValue) }
-            ), ("userinfo_encrypted_response_enc", client.userInfoDecryption.map { .string($0.encryption.rawValue) }),
-            (
+            Self.text("id_token_signed_response_alg", hasIDTokens ? client.registeredAlgorithm : nil),
+            Self.text("id_token_encrypted_response_alg", client.idTokenDecryption?.key.algorithm),
+            Self.text("id_token_encrypted_response_enc", client.idTokenDecryption?.encryption),
+            Self.text("userinfo_signed_response_alg", client.userInfoSigningAlgorithm),
+            Self.text("userinfo_encrypted_response_alg", client.userInfoDecryption?.key.algorithm),
+            Self.text("userinfo_encrypted_response_enc", client.userInfoDecryption?.encryption),
+            Self.text(
                 "request_object_signing_alg",
-                hasIDTokens && settings.signedRequestObjects != .never
-                    ? client.signingKey.map { .string($0.algorithm.rawValue) } : nil
-            ),
-            ("require_signed_request_object", hasIDTokens && settings.signedRequestObjects == .always ? true : nil),
-            (
+                hasIDTokens && extensions.signedRequestObjects != .never ? client.signingKey?.algorithm : nil),
+            ("require_signed_request_object", flag(extensions.signedRequestObjects)),
+            Self.text(
                 "authorization_signed_response_alg",
-                provider.rules.responseMode.isSigned ? .string(client.responseSigningAlgorithm.rawValue) : nil
-            ),
-            (
-                "require_pushed_authorization_requests",
-                hasIDTokens && settings.pushedAuthorizationRequests == .always ? true : nil
-            ),
-            ("dpop_bound_access_tokens", hasIDTokens && settings.dpop == .always ? true : nil),
-            (
-                "tls_client_certificate_bound_access_tokens",
-                hasIDTokens && settings.mutualTLS == .always ? true : nil
-            ),
+                provider.rules.responseMode.isSigned ? client.responseSigningAlgorithm : nil),
+            ("require_pushed_authorization_requests", flag(extensions.pushedAuthorizationRequests)),
+            ("dpop_bound_access_tokens", flag(extensions.dpop)),
+            ("tls_client_certificate_bound_access_tokens", flag(extensions.mutualTLS)),
         ]
         members =
             general + Self.authentication(of: client, publicURL) + responses
@@ -80,12 +70,15 @@ package struct ClientMetadata: Sendable {
 
     private typealias Members = [(name: String, value: JSONValue?)]
 
-    /// How a client authenticates, and where its keys are.
+    private static func text(
+        _ name: String, _ value: (some RawRepresentable<String>)?
+    ) -> (name: String, value: JSONValue?) { (name, value.map { .string($0.rawValue) }) }
+
     private static func authentication(of client: SignInConfiguration.Client, _ publicURL: String) -> Members {
         [
             ("token_endpoint_auth_method", .string(client.authentication.method.rawValue)),
             ("tls_client_auth_subject_dn", client.certificateSubject.map(JSONValue.string)),
-            ("token_endpoint_auth_signing_alg", client.assertionAlgorithm.map { .string($0.rawValue) }),
+            text("token_endpoint_auth_signing_alg", client.assertionAlgorithm),
             (
                 "jwks_uri",
                 client.publishedKeys.isEmpty && client.decryptionKey == nil && client.publishedCertificate == nil
@@ -111,23 +104,18 @@ package struct ClientMetadata: Sendable {
         of client: SignInConfiguration.Client, _ provider: Configuration.Provider, _ publicURL: String
     ) -> Members {
         [
-            (
-                "backchannel_token_delivery_mode",
-                provider.rules.backchannelTokenDelivery.mode.map { .string($0.rawValue) }
-            ),
+            text("backchannel_token_delivery_mode", provider.rules.backchannelTokenDelivery.mode),
             (
                 "backchannel_client_notification_endpoint",
                 provider.rules.backchannelTokenDelivery == .ping
                     ? .string(publicURL + BackchannelAuthentication.notificationPath(of: provider.id)) : nil
             ),
-            (
+            text(
                 "backchannel_authentication_request_signing_alg",
-                provider.signsBackchannelRequests ? client.signingKey.map { .string($0.algorithm.rawValue) } : nil
-            ),
+                provider.signsBackchannelRequests ? client.signingKey?.algorithm : nil),
         ]
     }
 
-    /// Where a provider begins a sign-in, and where it ends a session.
     private static func pages(
         of client: SignInConfiguration.Client, _ provider: Configuration.Provider, _ path: String
     ) -> Members {
@@ -186,25 +174,11 @@ package struct ClientMetadata: Sendable {
         }
         return client
     }
-
-    /// The callbacks of frontends made for Zephr, one for each kind of frontend that the client has.
-    private static func callbacks(
-        of client: Configuration.Client, _ provider: String, _ publicURL: String, _ configuration: Configuration
-    ) -> [String] {
-        guard configuration.compatibility.zephr else { return [] }
-        let types = ClientType.allCases.filter { type in
-            client.redirectURIs.contains { client.allows(type, at: $0) }
-        }
-        return ["/zephr", "/blaize"].flatMap { prefix in
-            types.map { "\(publicURL)\(prefix)/oauth/\(provider)/\($0.rawValue)/callback" }
-        }
-    }
 }
 
 extension Configuration.Provider {
-    /// Whether the client registers for signed backchannel requests.
     fileprivate var signsBackchannelRequests: Bool {
-        rules.backchannelTokenDelivery != .off && (relyingParty.signedRequestObjects != .never || profile != nil)
+        rules.backchannelTokenDelivery != .off && (extensions.signedRequestObjects != .never || profile != nil)
     }
 
     fileprivate var endsSessions: Bool { kind == .oidc && rules.endsSessions }
@@ -224,7 +198,7 @@ extension Configuration.Client {
     /// What to register for ID tokens. Without a setting, what a registration without the member means (OpenID Connect
     /// Dynamic Client Registration section 2), or the usual algorithm of a profile that does not allow it.
     fileprivate var registeredAlgorithm: SigningAlgorithm {
-        idTokenSigningAlgorithm ?? (usualSigningAlgorithms.contains(.rs256) ? .rs256 : .ps256)
+        rules.idTokenSigningAlgorithm ?? (rules.usualSigningAlgorithms.contains(.rs256) ? .rs256 : .ps256)
     }
 
     /// Signs the client's assertions; nil if it authenticates in another way.

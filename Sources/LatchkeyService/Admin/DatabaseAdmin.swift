@@ -5,7 +5,6 @@ import StorageModel
 
 /// Migrates, backs up and restores the database of a configuration.
 package struct DatabaseAdmin: Sendable {
-    /// The result of a command.
     package struct Report: Sendable, Hashable {
         /// For people.
         package let text: String
@@ -20,7 +19,7 @@ package struct DatabaseAdmin: Sendable {
     private let isNamed: Bool
     private let clock: WallClock
 
-    /// - Parameter isNamed: Whether the operator has configured the database; otherwise it is the default.
+    /// - Parameter isNamed: Whether the administrator has configured the database; otherwise it is the default.
     package init(_ configuration: Configuration, isNamed: Bool = true, clock: WallClock = .system) {
         location = configuration.databaseLocation
         url = configuration.database.url
@@ -29,15 +28,13 @@ package struct DatabaseAdmin: Sendable {
     }
 
     /// Lists the pending migrations.
-    /// - Throws: ``AdministratorError``.
-    package func pendingSteps() throws -> Report {
+    package func pendingSteps() throws(AdministratorError) -> Report {
         let steps = try mappingStoreErrors(location.steps())
         return report(done: [], pending: steps.pending)
     }
 
     /// Applies the pending migrations; creates the database if it is missing. Servers may run at the same time.
-    /// - Throws: ``AdministratorError``.
-    package func migrate() async throws -> Report {
+    package func migrate() async throws(AdministratorError) -> Report {
         let before: DatabaseSteps
         do throws(StorageError) {
             switch location {
@@ -52,7 +49,7 @@ package struct DatabaseAdmin: Sendable {
 
     /// Copies the database into a file, also while servers use it.
     /// - Throws: ``AdministratorError``; then there is no new file.
-    package func backUp(to path: String, replaces: Bool) throws -> Report {
+    package func backUp(to path: String, replaces: Bool) throws(AdministratorError) -> Report {
         let sqlite = try file(or: "pg_dump")
         let backup = try mappingStoreErrors(DatabaseBackup.make(of: sqlite, at: path, replaces: replaces))
         var json = JSONObjectWriter()
@@ -67,7 +64,7 @@ package struct DatabaseAdmin: Sendable {
 
     /// Replaces the database with a backup, and keeps the former database beside it.
     /// - Throws: ``AdministratorError``; then the database is unchanged.
-    package func restore(from path: String) throws -> Report {
+    package func restore(from path: String) throws(AdministratorError) -> Report {
         let sqlite = try file(or: "pg_restore")
         let moment = UTCTime.text(clock.now()).filter { $0 != "-" && $0 != ":" }
         let restore = try mappingStoreErrors(
@@ -106,21 +103,20 @@ package struct DatabaseAdmin: Sendable {
         return Report(text: ([place] + lines).joined(separator: "\n"), json: json.text(), isDone: pending.isEmpty)
     }
 
-    /// The database, and whether it is the default.
     private var place: String {
         guard !isNamed else { return "Database: \(url)" }
         return "Database: \(url), in the working directory. This is the default; choose another with database.url or "
             + "LATCHKEY_DATABASE_URL."
     }
+}
 
-    private func mappingStoreErrors<Value>(_ call: @autoclosure () throws(StorageError) -> Value)
-        throws(AdministratorError) -> Value
-    {
-        do throws(StorageError) {
-            return try call()
-        } catch {
-            throw AdministratorError(error.reason)
-        }
+private func mappingStoreErrors<Value>(
+    _ call: @autoclosure () throws(StorageError) -> Value
+) throws(AdministratorError) -> Value {
+    do throws(StorageError) {
+        return try call()
+    } catch {
+        throw AdministratorError(error.reason)
     }
 }
 
@@ -138,7 +134,6 @@ package struct DatabaseCopy: Sendable {
         self.target = target
     }
 
-    /// The warnings before the copy starts.
     package var warnings: [String] {
         [source, target].compactMap { url in
             guard case .postgres(let postgres) = url, !postgres.isConfidential else { return nil }
@@ -150,19 +145,15 @@ package struct DatabaseCopy: Sendable {
     }
 
     /// Copies the database and reports the progress, one line at a time. Blocks.
-    /// - Parameter isCancelled: Called from time to time.
     /// - Throws: ``AdministratorError``; then nothing was copied, unless it says that this is unknown.
     package func run(
         onProgress: (String) -> Void, isCancelled: () -> Bool
     ) throws(AdministratorError) -> DatabaseAdmin.Report {
-        do throws(StorageError) {
-            let transfer = try DatabaseTransfer.run(
-                from: Self.place(source), to: Self.place(target), onProgress: { onProgress(Self.line($0)) },
-                isCancelled: isCancelled)
-            return report(transfer)
-        } catch {
-            throw AdministratorError(error.reason)
-        }
+        report(
+            try mappingStoreErrors(
+                DatabaseTransfer.run(
+                    from: Self.place(source), to: Self.place(target), onProgress: { onProgress(Self.line($0)) },
+                    isCancelled: isCancelled)))
     }
 
     private static func place(_ url: DatabaseURL) -> DatabaseLocation {
@@ -195,6 +186,6 @@ package struct DatabaseCopy: Sendable {
             """
         return DatabaseAdmin.Report(
             text: text.split(separator: "\n").joined(separator: "\n"),
-            json: String(decoding: json.finish(), as: UTF8.self), isDone: true)
+            json: json.text(), isDone: true)
     }
 }

@@ -15,10 +15,7 @@ final class ExchangeRecorder: HTTPClient {
 
         var response: OutboundResponse? { try? result.get() }
 
-        var failure: OutboundError? {
-            guard case .failure(let error) = result else { return nil }
-            return error
-        }
+        var failure: OutboundError? { if case .failure(let error) = result { error } else { nil } }
     }
 
     private let client: any HTTPClient

@@ -33,19 +33,6 @@ package struct TokenExplainer: Sendable {
         fileprivate var isOfCarrier: Bool { provider == Configuration.ZenKey.name }
     }
 
-    /// Why a token cannot be explained.
-    package struct Failure: Error, Sendable, CustomStringConvertible {
-        package enum Code: Sendable {
-            /// The options are wrong.
-            case usage
-            /// The metadata cannot be fetched.
-            case unavailable
-        }
-
-        package let code: Code
-        package let description: String
-    }
-
     private let configuration: Configuration
     private let clock: WallClock
 
@@ -54,7 +41,6 @@ package struct TokenExplainer: Sendable {
         self.clock = clock
     }
 
-    /// The issuer of a token.
     private struct Source {
         let provider: Configuration.Provider
         /// Of a carrier.
@@ -65,14 +51,13 @@ package struct TokenExplainer: Sendable {
         var key: String { provider.kind == .zenkey ? provider.keys.clients : "the provider \(provider.id)" }
     }
 
-    /// What a token is checked against.
     private enum Demand {
         case idToken(IDTokenExpectation, isEncrypted: Bool)
         case logoutToken(of: [ClientID: Set<SigningAlgorithm>])
     }
 
-    /// Fetches the metadata and keys of the carrier or provider, and makes every check. The token is sent nowhere.
-    /// - Throws: ``Failure``, or ``LatchkeyStartError`` if no requests can be made.
+    /// Fetches the metadata and keys of the provider, and makes every check. The token is sent nowhere.
+    /// - Throws: ``AdministratorError``, or ``LatchkeyStartError`` if no requests can be made.
     package func explain(_ token: Secret, _ question: Question) async throws -> TokenReport {
         let kind = question.kind ?? looks(of: token)
         if kind == .logoutToken { try refuseOptionsOfIDTokens(question) }
@@ -91,8 +76,10 @@ package struct TokenExplainer: Sendable {
             result = .failure(error)
         }
         await client.shutdown()
-        return try result.mapError { Failure(code: .unavailable, description: "\(source.name)'s metadata: \($0)") }
-            .get()
+        return try result.mapError {
+            AdministratorError("\(source.name)'s metadata: \($0)")
+        }
+        .get()
     }
 
     private func explain(
@@ -130,7 +117,7 @@ package struct TokenExplainer: Sendable {
             return try credentials.signedToken(
                 in: token, rules: configuration.relyingParty(of: source.provider).idTokenRules)
         } catch {
-            throw Failure(code: .usage, description: "a sign-in refuses the token before any check: \(error.reason)")
+            throw AdministratorError(.usage, "a sign-in refuses the token before any check: \(error.reason)")
         }
     }
 
@@ -139,48 +126,45 @@ package struct TokenExplainer: Sendable {
     }
 
     /// A logout token belongs to no sign-in and no carrier.
-    private func refuseOptionsOfIDTokens(_ question: Question) throws(Failure) {
+    private func refuseOptionsOfIDTokens(_ question: Question) throws(AdministratorError) {
         guard !question.isOfCarrier else {
-            throw Failure(
-                code: .usage,
-                description: "this is a logout token, which carriers do not send; name its provider with --provider")
+            throw AdministratorError(
+                .usage, "this is a logout token, which carriers do not send; name its provider with --provider")
         }
         guard question.nonce == nil, question.acrValues == nil, question.context == nil, question.accessToken == nil,
             question.maximumAuthenticationAge == nil
         else {
-            throw Failure(
-                code: .usage,
-                description: "this is a logout token, which belongs to no sign-in; leave out --nonce, --acr-values, "
+            throw AdministratorError(
+                .usage,
+                "this is a logout token, which belongs to no sign-in; leave out --nonce, --acr-values, "
                     + "--context, --max-age and --access-token-file")
         }
         let known = configuration.providers.first { $0.id == question.provider }
         guard known?.rules.endsSessions != false else {
-            throw Failure(
-                code: .usage, description: "\(question.provider) cannot end sessions: its backchannel_logout is off")
+            throw AdministratorError(.usage, "\(question.provider) cannot end sessions: its backchannel_logout is off")
         }
     }
 
-    private func source(of question: Question) throws(Failure) -> Source {
+    private func source(of question: Question) throws(AdministratorError) -> Source {
         let known = configuration.servers.filter { !$0.isTelcoFinder }
         guard let provider = known.first(where: { $0.id == question.provider }) else {
             let names = known.filter { $0.kind != .oauth2 }.map(\.id)
-            let text =
+            throw AdministratorError(
+                .usage,
                 names.isEmpty
-                ? "no provider with ID tokens is configured"
-                : "there is no provider of that name; --provider is one of: " + names.joined(separator: ", ")
-            throw Failure(code: .usage, description: text)
+                    ? "no provider with ID tokens is configured"
+                    : "there is no provider of that name; --provider is one of: " + names.joined(separator: ", "))
         }
         switch (provider.kind, question.network.flatMap(MCCMNC.init)) {
         case (.oauth2, _):
-            throw Failure(code: .usage, description: "\(provider.id) is of kind oauth2, which has no ID tokens")
+            throw AdministratorError(.usage, "\(provider.id) is of kind oauth2, which has no ID tokens")
         case (.zenkey, nil):
-            let text = "--mccmnc is not five or six digits; a carrier's token needs its network"
-            throw Failure(code: .usage, description: text)
+            throw AdministratorError(
+                .usage, "--mccmnc is not five or six digits; a carrier's token needs its network")
         case (.zenkey, let network): return Source(provider: provider, network: network)
         case (.oidc, _), (.camara, _):
             guard question.network == nil else {
-                throw Failure(
-                    code: .usage, description: "--mccmnc is for carriers; leave it out for \(provider.id)")
+                throw AdministratorError(.usage, "--mccmnc is for carriers; leave it out for \(provider.id)")
             }
             return Source(provider: provider, network: nil)
         }
@@ -192,8 +176,7 @@ package struct TokenExplainer: Sendable {
         if text.utf8.count <= 12, let seconds = Int64(text), seconds >= 0 {
             return Timestamp(secondsSinceEpoch: seconds)
         }
-        throw Failure(
-            code: .usage, description: "--at is not a time; write 2026-11-21T01:02:03Z, or seconds since 1970")
+        throw AdministratorError(.usage, "--at is not a time; write 2026-11-21T01:02:03Z, or seconds since 1970")
     }
 
     private func demand(_ question: Question, _ kind: Question.Kind, _ source: Source) throws -> Demand {
@@ -225,13 +208,13 @@ package struct TokenExplainer: Sendable {
         let known = source.provider.clients
         if let named = question.clientID {
             guard let client = known.first(where: { $0.id.text == named }) else {
-                throw Failure(code: .usage, description: "--client-id names none of the clients of \(source.key)")
+                throw AdministratorError(.usage, "--client-id names none of the clients of \(source.key)")
             }
             return client
         }
         guard let only = known.first, known.count == 1 else {
             let names = known.map(\.id.text).joined(separator: ", ")
-            throw Failure(code: .usage, description: "there are several clients; name one with --client-id: \(names)")
+            throw AdministratorError(.usage, "there are several clients; name one with --client-id: \(names)")
         }
         return only
     }

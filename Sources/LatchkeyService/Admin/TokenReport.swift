@@ -10,7 +10,6 @@ package struct TokenReport: Sendable {
         case undecided
     }
 
-    /// A check and its result.
     private struct Row: Sendable {
         let name: String
         let demand: String
@@ -78,31 +77,28 @@ package struct TokenReport: Sendable {
     }
 
     private var conclusion: String {
-        let names = { (verdict: TokenVerdict) in
-            rows.filter { $0.verdict == verdict }.map(\.name).joined(separator: ", ")
-        }
-        return switch outcome {
+        switch outcome {
         case .accepted: "Accepted: \(uncompared)." + (caution.map { " \($0)" } ?? "")
         case .refused: "Refused: \(names(.failed))."
         case .undecided: "Undecided: nothing failed, but these could not be checked: \(names(.notPossible))."
         }
     }
-}
 
-extension TokenReport {
     /// What the acceptance does not say.
     private var uncompared: String {
-        let names = rows.filter { $0.verdict == .notCompared }.map(\.name)
-        guard !names.isEmpty else { return "every check passed" }
-        return "every check passed; not compared, because no expected value was given: " + names.joined(separator: ", ")
+        let names = names(.notCompared)
+        return "every check passed"
+            + (names.isEmpty ? "" : "; not compared, because no expected value was given: \(names)")
+    }
+
+    private func names(_ verdict: TokenVerdict) -> String {
+        rows.filter { $0.verdict == verdict }.map(\.name).joined(separator: ", ")
     }
 }
 
 // Keeps the claims out of `print`, interpolation and reflection.
-extension TokenReport: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    package var description: String { "TokenReport(outcome: \(outcome))" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: ["outcome": outcome]) }
+extension TokenReport: Redacted {
+    package var shown: [Mirror.Child] { [("outcome", outcome)] }
 }
 
 extension TokenVerdict {
@@ -116,8 +112,8 @@ extension TokenVerdict {
 }
 
 /// Texts of others that are safe on a terminal.
-enum ShownLine {
-    static func text(_ text: String) -> String {
+package enum ShownLine {
+    package static func text(_ text: String) -> String {
         var line = ""
         for scalar in text.unicodeScalars.prefix(2000) {
             let category = scalar.properties.generalCategory

@@ -1,10 +1,10 @@
+import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 
-// The hosts of the carriers and providers: their certificates and their clocks.
+// The hosts of the providers: their certificates and their clocks.
 extension Doctor {
-    /// How long a certificate is still valid.
     func expiry(_ end: Timestamp, _ subject: String, fix: String) -> Finding {
         let days = end.seconds(since: clock.now()) / 86_400
         let message = "is valid until \(UTCTime.text(end)), \(days) more days"
@@ -28,7 +28,7 @@ extension Doctor {
     private func certificate(_ host: String, _ exchanges: [ExchangeRecorder.Exchange]) -> Finding? {
         // Only the first response on a connection has the expiry.
         if let expiry = exchanges.compactMap({ $0.response?.certificateExpiry }).first {
-            let fix = "ask the operator of the host to renew it: sign-ins fail when it expires"
+            let fix = "ask whoever runs the host to renew it: sign-ins fail when it expires"
             return self.expiry(expiry, host, fix: fix)
         }
         if let refused = exchanges.compactMap(\.failure).first(where: { $0.code == .tls }) {
@@ -59,7 +59,7 @@ extension Doctor {
         let magnitude = Int64(clamping: skew.magnitude)
         guard magnitude > 1 else { return .ok(.clock, host, "agrees with this machine's clock") }
         let message = "is \(magnitude) s \(skew > 0 ? "ahead of" : "behind") this machine's clock"
-        let fix = "set this machine's clock with NTP; if it is right, tell the operator of the host"
+        let fix = "set this machine's clock with NTP; if it is right, tell whoever runs the host"
         if magnitude > allowedSeconds {
             let refused = "\(message), more than id_token.clock_skew allows (\(allowedSeconds) s)"
             return .problem(.clock, host, refused, fix: fix)
@@ -74,5 +74,33 @@ extension Doctor {
         if date > exchange.ended { return date.seconds(since: exchange.ended) }
         if date < exchange.began { return date.seconds(since: exchange.began) }
         return 0
+    }
+}
+
+// The certificate of this server. The configuration's loader has checked that its files are valid.
+extension Doctor {
+    func examineTLS() -> [Finding] {
+        guard configuration.tls.isOn, let path = configuration.tls.certificateFile else { return [] }
+        do throws(ConfigurationProblem) {
+            return [
+                finding(
+                    try ServerTLS(configuration.tls, .system).validity, path,
+                    fix: "renew it; a running server loads new files by itself")
+            ]
+        } catch {
+            return [.problem(.certificates, error.key, error.reason, fix: error.remedy)]
+        }
+    }
+
+    func finding(_ validity: ClosedRange<Timestamp>, _ path: String, fix: String) -> Finding {
+        let now = clock.now()
+        guard now >= validity.lowerBound else {
+            let start = UTCTime.text(validity.lowerBound)
+            return .problem(.certificates, path, "is not valid before \(start)", fix: "check this machine's clock")
+        }
+        guard now <= validity.upperBound else {
+            return .problem(.certificates, path, "expired on \(UTCTime.text(validity.upperBound))", fix: fix)
+        }
+        return expiry(validity.upperBound, path, fix: fix)
     }
 }

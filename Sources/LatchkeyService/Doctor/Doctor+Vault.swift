@@ -9,27 +9,24 @@ extension Doctor {
         guard !keyCounts.isEmpty else { return [] }
         let vault = TokenVault(keys: configuration.vaultKeys)
         let status = VaultStatus(keyCounts, vault)
-        var findings: [Finding] = []
-        if status.lost > 0 {
-            findings.append(
-                .problem(
+        return [
+            status.lost == 0
+                ? nil
+                : .problem(
                     .database, "vault",
                     "\(status.lost) rows of \(kind) are encrypted with keys that encryption_keys does not have "
                         + "(\(status.lostKeys.joined(separator: ", ")))",
-                    fix: "add these keys after the first; docs/providers.md says what to do if they are lost"))
-        }
-        if status.older > 0 {
-            findings.append(
-                .warning(
+                    fix: "add these keys after the first; docs/providers.md says what to do if they are lost"),
+            status.older == 0
+                ? nil
+                : .warning(
                     .database, "vault",
                     "\(status.older) rows of \(kind) are encrypted with an older key, or not at all",
-                    fix: "run latchkey vault rotate --apply before you remove the key"))
-        }
-        if status.current > 0 {
-            findings.append(
-                .ok(.database, "vault", "\(status.current) rows of \(kind) are encrypted with the current key"))
-        }
-        return findings
+                    fix: "run latchkey vault rotate --apply before you remove the key"),
+            status.current == 0
+                ? nil
+                : .ok(.database, "vault", "\(status.current) rows of \(kind) are encrypted with the current key"),
+        ].compactMap(\.self)
     }
 
     /// Whether the keys that sign receipts can be decrypted; nothing if there is neither a key of theirs nor one to
@@ -37,34 +34,31 @@ extension Doctor {
     func examineSigningKeys(_ records: [SigningKeyRecord]) -> [Finding] {
         let protection = KeyProtection(keys: configuration.keysOfSigningKeys)
         let counts = records.reduce(into: [:]) { $0[protection.state(of: $1), default: 0] += 1 }
-        var findings: [Finding] = []
-        if let lost = counts[.unreadable] {
-            findings.append(
+        return [
+            counts[.unreadable].map {
                 .problem(
                     .database, "vault",
-                    "\(lost) signing keys of receipts are encrypted with keys that encryption_keys does not have",
-                    fix: "add these keys after the first; if they are lost, another key signs from the next start"))
-        }
-        if let plain = counts[.plain] {
-            findings.append(
+                    "\($0) signing keys of receipts are encrypted with keys that encryption_keys does not have",
+                    fix: "add these keys after the first; if they are lost, another key signs from the next start")
+            },
+            counts[.plain].map {
                 .warning(
                     .database, "vault",
-                    "\(plain) signing keys of receipts are not encrypted, so servers neither use nor publish them",
+                    "\($0) signing keys of receipts are not encrypted, so servers neither use nor publish them",
                     fix: "if encryption_keys was set in the last days, wait: servers remove such keys within two days. "
-                        + "If not, somebody else can write to the database"))
-        }
-        if let older = counts[.older] {
-            findings.append(
+                        + "If not, somebody else can write to the database")
+            },
+            counts[.older].map {
                 .warning(
-                    .database, "vault",
-                    "\(older) signing keys of receipts are encrypted with an older key",
+                    .database, "vault", "\($0) signing keys of receipts are encrypted with an older key",
                     fix: "remove the key when this warning is gone: servers replace such signing keys within three days"
-                ))
-        }
-        if let current = counts[.current], !configuration.keysOfSigningKeys.isEmpty {
-            findings.append(
-                .ok(.database, "vault", "\(current) signing keys of receipts are encrypted with the current key"))
-        }
-        return findings
+                )
+            },
+            configuration.keysOfSigningKeys.isEmpty
+                ? nil
+                : counts[.current].map {
+                    .ok(.database, "vault", "\($0) signing keys of receipts are encrypted with the current key")
+                },
+        ].compactMap(\.self)
     }
 }

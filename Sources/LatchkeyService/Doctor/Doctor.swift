@@ -6,7 +6,7 @@ import SignIn
 import Storage
 import StorageModel
 
-/// Checks everything that sign-ins depend on: the configuration, the database and the carriers. Changes nothing and
+/// Checks everything that sign-ins depend on: the configuration, the database and the providers. Changes nothing and
 /// signs no user in.
 package struct Doctor: Sendable {
     typealias Finding = DoctorReport.Finding
@@ -57,15 +57,10 @@ package struct Doctor: Sendable {
     }
 
     package func examine() async -> DoctorReport {
-        var findings = examineConfiguration()
-        findings.append(await examinePublicURL())
-        findings.append(contentsOf: examineTLS())
-        findings.append(contentsOf: examineRedirectURIs())
-        let examined = examination()
-        findings.append(contentsOf: examineDatabase(examined))
-        findings.append(contentsOf: await examineCarriers(examined))
-        findings.append(contentsOf: await examineProviders())
-        return DoctorReport(findings)
+        let ours = examineConfiguration() + [await examinePublicURL()] + examineTLS() + examineRedirectURIs()
+        let examined = Result { () throws(StorageError) in try DatabaseExamination(configuration.databaseLocation) }
+        let providers = await examineCarriers(examined) + examineProviders()
+        return DoctorReport(ours + examineDatabase(examined) + providers)
     }
 
     private func examineConfiguration() -> [Finding] {
@@ -75,10 +70,10 @@ package struct Doctor: Sendable {
             return Finding.warning(area, warning.key, warning.reason + place, fix: warning.remedy)
         }
         let keys = configuration.apiKeys.count
-        return [.ok(.configuration, "it is valid and complete")] + warned + [
+        return [.ok(.configuration, "", "it is valid and complete")] + warned + [
             keys > 0
-                ? .ok(.apiKeys, keys == 1 ? "1 key" : "\(keys) keys")
-                : .problem(.apiKeys, "there is no API key, so no app can call the API", fix: "set api_keys")
+                ? .ok(.apiKeys, "", keys == 1 ? "1 key" : "\(keys) keys")
+                : .problem(.apiKeys, "", "there is no API key, so no app can call the API", fix: "set api_keys")
         ]
     }
 
@@ -88,11 +83,11 @@ package struct Doctor: Sendable {
             let hosts = configuration.http.hosts
             guard hosts.contains(where: { $0 == "localhost" || IPAddress($0)?.isLoopback == true }) else {
                 return .warning(
-                    .publicURL, "is not set, so no sign-in by redirect can start",
+                    .publicURL, "", "is not set, so no sign-in by redirect can start",
                     fix: "set it to the https URL of this server if users sign in with browsers")
             }
             return .ok(
-                .publicURL,
+                .publicURL, "",
                 "is not set, so only browsers on this machine can sign in by redirect: set it to the https URL of a "
                     + "reverse proxy if there is one")
         }
@@ -139,10 +134,6 @@ package struct Doctor: Sendable {
         }
     }
 
-    private func examination() -> Result<DatabaseExamination, StorageError> {
-        Result { () throws(StorageError) in try DatabaseExamination(configuration.databaseLocation) }
-    }
-
     private func examineDatabase(_ result: Result<DatabaseExamination, StorageError>) -> [Finding] {
         let subject = configuration.database.url.path ?? configuration.database.url.description
         let examination: DatabaseExamination
@@ -158,7 +149,6 @@ package struct Doctor: Sendable {
     }
 }
 
-/// A doubt about a valid redirect URI.
 private func doubt(about uri: String) -> (reason: String, remedy: String)? {
     let scheme = uri.prefix { $0 != ":" }.lowercased()
     switch scheme {
@@ -230,7 +220,7 @@ extension DoctorReport {
             return Finding.problem(.configuration, subject, problem.reason + place, fix: problem.remedy)
         }
         if errors.omitted > 0 {
-            findings.append(.problem(.configuration, "there are \(errors.omitted) more", fix: "fix these first"))
+            findings.append(.problem(.configuration, "", "there are \(errors.omitted) more", fix: "fix these first"))
         }
         self.init(findings)
     }

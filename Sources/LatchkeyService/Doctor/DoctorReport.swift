@@ -1,6 +1,5 @@
 import Primitives
 
-/// The findings of ``Doctor``.
 package struct DoctorReport: Sendable {
     /// One finding. Never holds a secret.
     package struct Finding: Sendable, Hashable {
@@ -34,8 +33,6 @@ package struct DoctorReport: Sendable {
         /// What to do; nil if nothing.
         package let remedy: String?
 
-        static func ok(_ area: Area, _ message: String) -> Finding { .ok(area, "", message) }
-
         static func ok(_ area: Area, _ subject: String, _ message: String) -> Finding {
             Finding(severity: .ok, area: area, subject: subject, message: message, remedy: nil)
         }
@@ -44,16 +41,8 @@ package struct DoctorReport: Sendable {
             Finding(severity: .warning, area: area, subject: subject, message: message, remedy: fix)
         }
 
-        static func warning(_ area: Area, _ message: String, fix: String) -> Finding {
-            .warning(area, "", message, fix: fix)
-        }
-
         static func problem(_ area: Area, _ subject: String, _ message: String, fix: String) -> Finding {
             Finding(severity: .problem, area: area, subject: subject, message: message, remedy: fix)
-        }
-
-        static func problem(_ area: Area, _ message: String, fix: String) -> Finding {
-            .problem(area, "", message, fix: fix)
         }
     }
 
@@ -99,7 +88,7 @@ package struct DoctorReport: Sendable {
 
 extension String {
     /// With spaces up to a width, at least one.
-    func padded(_ width: Int) -> String {
+    package func padded(_ width: Int) -> String {
         self + String(repeating: " ", count: max(1, width - utf8.count))
     }
 }

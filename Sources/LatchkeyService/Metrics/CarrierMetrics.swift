@@ -1,12 +1,11 @@
-import LatchkeyAPI
 import Logging
 import Observability
-import OpenIDConnect
-import Primitives
+package import OpenIDConnect
+package import Primitives
 import SignIn
 
-/// Counts requests to carriers and providers, and reports their status.
-final class CarrierMetrics: Sendable {
+/// Counts requests to providers, and reports their status.
+package final class CarrierMetrics: Sendable {
     /// Of one issuer.
     private struct Row: Sendable {
         let durations: Histogram
@@ -42,7 +41,7 @@ final class CarrierMetrics: Sendable {
                 + "there was none")
         let durations = RowTemplate(
             "latchkey_carrier_request_duration_seconds", .histogram,
-            "Duration of requests to carriers and providers, to the response or failure.", rows: Self.labels,
+            "Duration of requests to providers, to the response or failure.", rows: Self.labels,
             by: [Self.steps, outcomes])
         let keyRefreshes = RowTemplate(
             "latchkey_key_refreshes_total", .counter, "Requests for an issuer's signing keys.",
@@ -59,14 +58,14 @@ final class CarrierMetrics: Sendable {
     }
 
     /// The observer of a provider's relying party.
-    /// - Parameter stories: Gets the checks of ID tokens; nil for none.
+    /// - Parameter idTokens: Get the checks of ID tokens. If there are none, no check is recorded.
     func observer(
-        of provider: String, usesNetworkDiscovery: Bool, stories: SignInStories? = nil, clock: WallClock, logger: Logger
+        of provider: String, usesNetworkDiscovery: Bool, idTokens: [IDTokenObserver], clock: WallClock,
+        logger: Logger
     ) -> RelyingPartyObserver {
         // Anyone can name any network.
         let refusals = LogSamplers(clock: clock)
-        var idToken: (@Sendable (IDTokenExplanation, CorrelationID?) -> Void)?
-        if let stories { idToken = { stories.note($0, of: $1) } }
+        let tellAll: IDTokenObserver = { explanation, id in for tell in idTokens { tell(explanation, id) } }
         return RelyingPartyObserver(
             request: { [self] destination, ending, nanoseconds in
                 rows[source(of: destination, provider, usesNetworkDiscovery)].durations
@@ -85,7 +84,7 @@ final class CarrierMetrics: Sendable {
                     ["mccmnc": "\(network.text)", "issuer": "\(issuer)", "reason": "\(reason.rawValue)"]
                 }
             },
-            idToken: idToken)
+            idToken: idTokens.isEmpty ? nil : tellAll)
     }
 
     /// Carriers' discovery requests have no issuer: their networks come from callers, and the issuers whose own
@@ -140,13 +139,11 @@ final class CarrierMetrics: Sendable {
         ]
     }
 
-    /// The totals of each issuer.
-    var figures: [Source: Figures] {
+    package var figures: [Source: Figures] {
         Dictionary(rows.all.map { ($0.source, Figures($0.durations)) }) { first, _ in first }
     }
 
-    /// The status of each issuer requested so far.
-    func statuses(of parties: [String: RelyingParty], at now: Timestamp) -> [Status] {
+    package func statuses(of parties: [String: RelyingParty], at now: Timestamp) -> [Status] {
         let open = openBreakers(of: parties)
         let ages = keyAges(of: parties, at: now)
         return rows.all.compactMap { row in
@@ -202,7 +199,6 @@ final class CarrierMetrics: Sendable {
 }
 
 extension Histogram {
-    /// Whether a request of a step was counted.
     fileprivate func has(_ step: OutboundRequest.Destination.Step) -> Bool {
         (0..<4 + OutboundError.Code.allCases.count).contains { total(at: step.place, $0).count > 0 }
     }
@@ -226,48 +222,28 @@ extension OutboundRequest.Destination.Step {
 }
 
 extension CarrierMetrics {
-    /// The results of the requests to an issuer.
-    struct Figures: Sendable, Hashable {
-        /// Responses of 2xx, or of 4xx, with which carriers refuse.
-        var answered: UInt64 = 0
+    package struct Figures: Sendable, Hashable {
+        /// Responses of 2xx, or of 4xx, with which providers refuse.
+        package var answered: UInt64 = 0
         /// All other requests.
-        var failed: UInt64 = 0
-        /// The total duration of the answered requests.
-        var nanoseconds: UInt64 = 0
-
-        var answers: ServiceStatus.Responses {
-            var answers = ServiceStatus.Responses()
-            answers.answered = answered
-            answers.failed = failed
-            if answered > 0 {
-                answers.meanMilliseconds = (Double(nanoseconds) / Double(answered) / 10_000).rounded() / 100
-            }
-            return answers
-        }
-
-        static func - (left: Figures, right: Figures) -> Figures {
-            Figures(
-                answered: left.answered &- right.answered, failed: left.failed &- right.failed,
-                nanoseconds: left.nanoseconds &- right.nanoseconds)
-        }
-
+        package var failed: UInt64 = 0
+        package var nanoseconds: UInt64 = 0
     }
 
     /// A provider's issuer; the empty issuer is the carriers' discovery service.
-    struct Source: Hashable, Sendable {
-        let provider: String
-        let issuer: String
+    package struct Source: Hashable, Sendable {
+        package let provider: String
+        package let issuer: String
     }
 
-    /// The status of an issuer.
-    struct Status: Sendable {
-        let source: Source
+    package struct Status: Sendable {
+        package let source: Source
         /// Since the start of the process.
-        let figures: Figures
+        package let figures: Figures
         /// The steps whose circuit breaker is not closed.
-        let openBreakers: [String]
+        package let openBreakers: [String]
         /// When the oldest cached keys were fetched; nil without keys.
-        let keysFetchedAt: Timestamp?
+        package let keysFetchedAt: Timestamp?
     }
 }
 

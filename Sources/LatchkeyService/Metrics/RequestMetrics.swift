@@ -2,7 +2,6 @@ import HTTPTypes
 import LatchkeyAPI
 import Observability
 
-/// Counts the requests by route.
 final class RequestMetrics: Sendable {
     /// The last one counts all other methods.
     private static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"]
@@ -14,11 +13,9 @@ final class RequestMetrics: Sendable {
 
     private let total: Counter
     private let durations: Histogram
-    /// The index in ``statuses`` of each status.
     private let placeOfStatus: [UInt8]
     private let files: Int
 
-    /// - Parameter patterns: The patterns of all routes, by number.
     init(_ patterns: [String]) {
         files = patterns.count
         let routes = LabelValues(

@@ -4,7 +4,6 @@ import Observability
 import OutboundHTTP
 import SignIn
 
-/// The load of a running service, sampled when the metrics are read.
 enum ServerMetrics {
     static func metrics(_ statistics: @escaping @Sendable () -> ServerStatistics?) -> [any Metric] {
         func sampled(
@@ -122,33 +121,32 @@ enum ServerMetrics {
             SampledMetric(
                 "latchkey_redirect_starts_pending", .gauge,
                 "Sign-ins by redirect that this process started and that have not come back.",
-                { Double(redirects.pendingCount) }),
+                { Double(redirects.pendingStarts.count) }),
             counts(
                 "latchkey_redirect_starts_limited_total",
                 "Sign-ins by redirect refused or dropped because too many are under way.",
                 .init("reason", "`refused`, answered 503; `displaced`, dropped for another one")
             ) {
-                let now = redirects.startStatistics
+                let now = redirects.pendingStarts.statistics
                 return [("refused", now.refused), ("displaced", now.displaced)]
             },
             counts(
                 "latchkey_backchannel_requests_total",
-                "Backchannel authentication requests, sent to carriers or refused because of a limit.",
+                "Backchannel authentication requests, sent to providers or refused because of a limit.",
                 .init(
                     "outcome",
-                    "`accepted`, the carrier prompts the user; `refused` by the carrier; `failed`, not sent or without "
-                        + "a usable response; `user_limit`, the user has enough pending requests or prompts; "
-                        + "`caller_limit` and `carrier_limit`, too many requests of the caller or at the carrier")
+                    "`accepted`, the provider prompts the user; `refused` by the provider; `failed`, not sent or "
+                        + "without a usable response; `user_limit`, the user has enough pending requests or prompts; "
+                        + "`caller_limit` and `carrier_limit`, too many requests of the caller or at the provider")
             ) {
-                let counts = backchannel.promptStatistics.counts
-                return PromptStatistics.Outcome.allCases.compactMap { outcome in
+                let counts = backchannel.prompts.present
+                return PromptOutcome.allCases.compactMap { outcome in
                     counts[outcome].map { (outcome.rawValue, $0) }
                 }
             },
         ]
     }
 
-    /// A counter with one label.
     private static func counts(
         _ name: String, _ help: String, _ label: MetricDescription.Label,
         _ read: @escaping @Sendable () -> [(String, UInt64)]

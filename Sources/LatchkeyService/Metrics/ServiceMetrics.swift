@@ -5,21 +5,18 @@ import Observability
 import OutboundHTTP
 import Primitives
 
-/// The metrics of a service at `GET /metrics`.
-final class ServiceMetrics: Sendable {
+package final class ServiceMetrics: Sendable {
     let registry = MetricsRegistry()
-    let signIns = SignInMetrics()
+    package let signIns = SignInMetrics()
     let verifications = PhoneVerificationMetrics()
-    let capsules = CapsuleMetrics()
-    let carriers = CarrierMetrics()
+    package let carriers = CarrierMetrics()
     let store = StoreMetrics()
     let loops = LoopProbe()
     /// Reads /proc, which takes too long for an event loop. One page at a time.
     private let queue = DispatchQueue(label: "metrics", qos: .utility)
 
-    /// - Parameter maximumDescriptors: The limit of open file descriptors.
     init(maximumDescriptors: Int) {
-        registry.add(signIns.metrics + verifications.metrics + [capsules.total])
+        registry.add(signIns.metrics + verifications.metrics)
         registry.add(ProcessFigures.metrics(maximumDescriptors: maximumDescriptors) + [loops.lag])
         registry.add([
             SampledMetric(
@@ -34,7 +31,7 @@ final class ServiceMetrics: Sendable {
     func page() async -> [UInt8] { await read { [registry] in registry.page() } }
 
     /// Runs off the event loops.
-    func read<Value: Sendable>(_ value: @escaping @Sendable () -> Value) async -> Value {
+    package func read<Value: Sendable>(_ value: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { done in queue.async { done.resume(returning: value()) } }
     }
 

@@ -1,10 +1,9 @@
-import LatchkeyAPI
 import Observability
 import OpenIDConnect
-import SignIn
+package import SignIn
 
 /// Counts sign-ins by provider, network and outcome.
-final class SignInMetrics: Sendable {
+package final class SignInMetrics: Sendable {
     /// The network is empty for other providers, and for networks that discovery does not know: those come from
     /// callers.
     private struct Source: Hashable, Sendable {
@@ -15,8 +14,8 @@ final class SignInMetrics: Sendable {
     /// The most pairs of provider and network counted separately.
     private static let capacity = 128
 
+    let metrics: [any Metric]
     private let total: BoundedRows<Source, Counter>
-    private let template: RowTemplate
     private let durations: Histogram
     private let steps: Histogram
     private let failedChecks: Counter
@@ -27,7 +26,7 @@ final class SignInMetrics: Sendable {
             "outcome", SignInReport.Outcome.allCases.map(\.name),
             "`signed_in`, `signed_up`, `must_register`, `linked`, `was_linked`, `authorized`, `denied` by the user "
                 + "(`access_denied`), or the `error` of the response, with `refused_by_carrier` for all others of the "
-                + "carriers' own codes")
+                + "providers' own codes")
         let template = RowTemplate(
             "latchkey_sign_ins_total", .counter, "Sign-ins that ended.",
             rows: [
@@ -37,12 +36,11 @@ final class SignInMetrics: Sendable {
                     "the carrier's network, if discovery knows it; otherwise empty; `other` for all beyond "
                         + "\(Self.capacity)"),
             ], by: [kinds, outcomes])
-        self.template = template
         total = BoundedRows(capacity: Self.capacity, other: template.counter(["other", "other"])) { source in
             template.counter([source.provider, source.network])
         }
         durations = Histogram(
-            "latchkey_sign_in_duration_seconds", "Duration of sign-ins, including the carriers' responses.",
+            "latchkey_sign_in_duration_seconds", "Duration of sign-ins, including the providers' responses.",
             by: [kinds])
         steps = Histogram(
             "latchkey_sign_in_step_duration_seconds", "Duration of the steps of sign-ins.",
@@ -50,10 +48,7 @@ final class SignInMetrics: Sendable {
         failedChecks = Counter(
             "latchkey_id_token_refusals_total", "ID tokens refused.",
             by: [LabelValues("check", IDTokenCheck.allCases.map(\.rawValue), "the check that failed")])
-    }
-
-    var metrics: [any Metric] {
-        [RowsMetric(template.description, in: total) { $0 }, durations, steps, failedChecks]
+        metrics = [RowsMetric(template.description, in: total) { $0 }, durations, steps, failedChecks]
     }
 
     func count(_ report: SignInReport) {
@@ -62,11 +57,11 @@ final class SignInMetrics: Sendable {
             .add(at: kind, Self.places[report.outcome] ?? 0)
         durations.observe(report.nanoseconds, at: kind)
         for time in report.steps { steps.observe(time.nanoseconds, at: time.step.place) }
-        if let check = report.check { failedChecks.add(at: Self.placesOfChecks[check] ?? 0) }
+        if let check = report.check { failedChecks.add(at: check.place) }
     }
 
     /// The count of each outcome, over all kinds and sources.
-    var counts: [(outcome: SignInReport.Outcome, count: UInt64)] {
+    package var counts: [(outcome: SignInReport.Outcome, count: UInt64)] {
         let rows = total.all
         return SignInReport.Outcome.allCases.enumerated().map { place, outcome in
             let count = rows.reduce(UInt64(0)) { sum, row in
@@ -78,81 +73,39 @@ final class SignInMetrics: Sendable {
 
     private static let places = Dictionary(
         uniqueKeysWithValues: SignInReport.Outcome.allCases.enumerated().map { ($1, $0) })
-    private static let placesOfChecks = Dictionary(
-        uniqueKeysWithValues: IDTokenCheck.allCases.enumerated().map { ($1, $0) })
 }
 
 extension CaseIterable where Self: Equatable, AllCases.Index == Int {
-    /// The place in the order of the cases, which is that of a metric's label values.
+    /// The place in the order of the cases, which is also the order of a metric's label values.
     var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-extension SignInMetrics {
-    /// All sign-ins by kind of outcome.
-    var totals: ServiceStatus.Outcomes {
-        var totals = ServiceStatus.Outcomes()
-        for (outcome, count) in counts {
-            switch outcome {
-            case .signedIn: totals.signedIn &+= count
-            case .signedUp: totals.signedUp &+= count
-            case .mustRegister, .linked, .wasLinked, .authorized: totals.other &+= count
-            case .denied: totals.denied &+= count
-            case .refused(.invalidIDToken), .refused(.issuerMismatch), .refused(.carrierError),
-                .refused(.carrierTimeout), .refused(.temporarilyUnavailable), .refused(.serverError):
-                totals.failed &+= count
-            case .refused: totals.refused &+= count
-            }
-        }
-        return totals
-    }
-}
-
-/// Counts verifications of phone numbers by operator and outcome.
+/// Counts verifications of phone numbers by mobile operator and outcome.
 final class PhoneVerificationMetrics: Sendable {
-    /// The most operators counted separately.
+    /// The most mobile operators counted separately.
     private static let capacity = 128
-    private static let places = Dictionary(
-        uniqueKeysWithValues: PhoneVerificationReport.Outcome.allCases.enumerated().map { ($1, $0) })
 
+    let metrics: [any Metric]
     private let total: BoundedRows<String, Counter>
-    private let template: RowTemplate
 
     init() {
         let outcomes = LabelValues(
             "outcome", PhoneVerificationReport.Outcome.allCases.map(\.name),
             "`verified`, `mismatch`, `confirmed` when the session presents the confirmation, or the error, with "
-                + "`refused_by_carrier` for all of the operators' own codes")
+                + "`refused_by_carrier` for all of the mobile operators' own codes")
         let template = RowTemplate(
             "latchkey_phone_verifications_total", .counter, "Outcomes of verifications of phone numbers.",
             rows: [
                 .init(
                     "operator",
-                    "the operator's name in the configuration; empty if the request did not come to an operator; "
+                    "the mobile operator's name in the configuration; empty if the request did not come to one; "
                         + "`other` for all beyond \(Self.capacity)")
             ], by: [outcomes])
-        self.template = template
         total = BoundedRows(capacity: Self.capacity, other: template.counter(["other"])) { template.counter([$0]) }
+        metrics = [RowsMetric(template.description, in: total) { $0 }]
     }
-
-    var metrics: [any Metric] { [RowsMetric(template.description, in: total) { $0 }] }
 
     func count(_ report: PhoneVerificationReport) {
-        total[report.operatorName ?? ""].add(at: Self.places[report.outcome] ?? 0)
-    }
-}
-
-/// Counts capsules of failed sign-ins.
-final class CapsuleMetrics: Sendable {
-    let total = Counter(
-        "latchkey_capsules_total", "Capsules of failed sign-ins.",
-        by: [
-            LabelValues(
-                "outcome", CapsuleRecorder.Outcome.allCases.map(\.rawValue),
-                "`stored`; `dropped` if there were too many failures at once; `failed` if the database refused it")
-        ],
-        startsAtZero: true)
-
-    func count(_ outcome: CapsuleRecorder.Outcome) {
-        total.add(at: CapsuleRecorder.Outcome.allCases.firstIndex(of: outcome) ?? 0)
+        total[report.operatorName ?? ""].add(at: report.outcome.place)
     }
 }

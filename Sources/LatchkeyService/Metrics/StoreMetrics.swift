@@ -2,7 +2,6 @@ import Observability
 import Storage
 import StorageModel
 
-/// Counts the calls to the store.
 final class StoreMetrics: Sendable {
     private let durations: Histogram
     private let failures: Counter

@@ -18,18 +18,12 @@ final class CertificateRenewal: Sendable {
         let nanoseconds: Int
     }
 
-    private struct State {
-        /// The stamps of the last read; nil for a missing file.
-        var read: [Stamp?] = []
-        /// The stamps of the last check.
-        var seen: [Stamp?] = []
-    }
-
     let tls: ServerTLS
     private let settings: Configuration.TLS
     private let clock: WallClock
     private let logger: Logger
-    private let state = Mutex(State())
+    /// The stamps of the last read, and of the last check; nil for a missing file.
+    private let state: Mutex<(read: [Stamp?], seen: [Stamp?])>
 
     /// Nil without HTTPS.
     /// - Throws: ``LatchkeyStartError`` if the certificate cannot be used.
@@ -39,12 +33,12 @@ final class CertificateRenewal: Sendable {
         self.clock = clock
         self.logger = logger
         let stamps = Self.stamps(settings)
-        do throws(TLSFileError) {
+        do throws(ConfigurationProblem) {
             tls = try ServerTLS(settings, .system)
         } catch {
             throw LatchkeyStartError(.configuration, "\(error)")
         }
-        state.withLock { $0 = State(read: stamps, seen: stamps) }
+        state = Mutex((read: stamps, seen: stamps))
     }
 
     /// Checks the files every few seconds until the task is cancelled.
@@ -63,22 +57,21 @@ final class CertificateRenewal: Sendable {
         if isDue { renew() }
     }
 
-    /// Reads the files and serves with the new certificate.
     func renew() {
         let stamps = Self.stamps(settings)
         // Invalid files are not read again until they change.
-        state.withLock { $0 = State(read: stamps, seen: stamps) }
-        do throws(TLSFileError) {
+        state.withLock { $0 = (read: stamps, seen: stamps) }
+        do throws(ConfigurationProblem) {
             try replace(with: try ServerTLS(settings, .system))
         } catch {
             logger.error("the new certificate is refused, and the current one stays in use: \(error)")
         }
     }
 
-    private func replace(with new: ServerTLS) throws(TLSFileError) {
+    private func replace(with new: ServerTLS) throws(ConfigurationProblem) {
         let end = UTCTime.text(new.validity.upperBound)
         guard new.validity.upperBound > clock.now() else {
-            throw TLSFileError(
+            throw ConfigurationProblem(
                 key: "tls.certificate_file", reason: "the certificate expired on \(end)", remedy: "renew it")
         }
         tls.replace(with: new)

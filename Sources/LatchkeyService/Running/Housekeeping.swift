@@ -1,4 +1,3 @@
-import LatchkeyConfiguration
 import Logging
 import OpenIDConnect
 import Primitives
@@ -11,12 +10,10 @@ struct Housekeeping: Sendable {
     private static let rowsPerStep = 500
 
     let store: any Store
-    /// The retention of audit events.
     let auditRetention: Duration
-    /// How many capsules of failed sign-ins are kept, and how long.
-    let capsules: Configuration.Capsules
     let signingKeys: SigningKeys
     let sessions: Sessions
+    let features: [any Feature]
     let clock: WallClock
     let logger: Logger
 
@@ -46,16 +43,19 @@ struct Housekeeping: Sendable {
     func purge() async throws(StorageError) {
         await writeLastSeen()
         let now = clock.now()
-        let end = now.advanced(bySeconds: -auditRetention.components.seconds)
         var removed = try await repeating { limit async throws(StorageError) in
             try await store.purgeExpired(at: now, limit: limit)
         }
-        removed += try await repeating { limit async throws(StorageError) in
-            try await store.purgeAuditSeals(from: end, limit: limit)
+        if !features.contains(where: { $0.removesAuditEvents }) {
+            let end = now.advanced(bySeconds: -auditRetention.components.seconds)
+            removed += try await repeating { limit async throws(StorageError) in
+                try await store.purgeAuditEvents(from: end, limit: limit)
+            }
         }
-        let oldest = now.advanced(bySeconds: -capsules.retention.components.seconds)
-        removed += try await repeating { limit async throws(StorageError) in
-            try await store.purgeCapsules(from: oldest, keeping: capsules.count, limit: limit)
+        for feature in features {
+            removed += try await repeating { limit async throws(StorageError) in
+                try await feature.purge(at: now, limit: limit)
+            }
         }
         if removed > 0 { logger.debug("removed expired records", metadata: ["rows": .stringConvertible(removed)]) }
     }
@@ -81,7 +81,7 @@ struct Housekeeping: Sendable {
     }
 }
 
-/// Renews the metadata and keys of carriers and providers before they expire, so that sign-ins need not wait.
+/// Renews the metadata and keys of providers before they expire, so that sign-ins need not wait.
 struct BackgroundRefresh: Sendable {
     let relyingParties: [RelyingParty]
     let logger: Logger
@@ -92,13 +92,13 @@ struct BackgroundRefresh: Sendable {
             let result = await refreshDue()
             if result.failed > 0, !Task.isCancelled {
                 logger.warning(
-                    "carriers' metadata or keys could not be renewed; the cached ones stay in use",
+                    "providers' metadata or keys could not be renewed; the cached ones stay in use",
                     metadata: ["failed": "\(result.failed)", "renewed": "\(result.renewed)"])
             }
         }
     }
 
-    /// Concurrently, so that a carrier that hangs does not delay the others.
+    /// Concurrently, so that a provider that hangs does not delay the others.
     private func refreshDue() async -> RelyingParty.Refreshed {
         await withTaskGroup(of: RelyingParty.Refreshed.self) { group in
             for relyingParty in relyingParties { group.addTask { await relyingParty.refreshDue() } }

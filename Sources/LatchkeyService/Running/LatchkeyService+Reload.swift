@@ -25,7 +25,7 @@ extension LatchkeyService {
         let pending = Self.changedKeys(from: configuration, to: new) { $0 != .value }
         let applied = Self.changedKeys(from: before, to: new) { $0 == .value }
         var metadata: Logger.Metadata = ["log_level": "\(new.log.level.rawValue)"]
-        sealer.noteReload(new, applied: applied, pending: pending)
+        serverEvents.noteReload(new, applied: applied, pending: pending)
         if !applied.isEmpty { metadata["taken_over"] = "\(applied.joined(separator: " "))" }
         let former = logThreshold.level
         logThreshold.level = level
@@ -40,7 +40,7 @@ extension LatchkeyService {
             "changed, but in effect only from the next start", metadata: ["keys": "\(pending.joined(separator: " "))"])
     }
 
-    /// Presents the new certificates of clients from now on (RFC 8705). Those of the start stay where there is no new
+    /// Presents the new certificates of clients from now on (RFC 8705). The start's stay where there is no new
     /// one, or an expired one.
     private func renewClientCertificates(_ new: Configuration) {
         for (name, client, renewed) in configuration.clientCertificates(in: new) {
@@ -62,7 +62,7 @@ extension LatchkeyService {
         }
     }
 
-    /// The published keys of a new configuration, and those of the start, which still sign until the next start.
+    /// The published keys of a new configuration, and the start's, which still sign until the next start.
     private func publishedKeys(after new: Configuration) -> [ClientKey] {
         let keys = new.publishedKeys
         let signing = configuration.keyHolders.filter { !$0.publishedKeys.isEmpty }.compactMap(\.signingKey)
@@ -77,7 +77,7 @@ extension LatchkeyService {
     private static func changedKeys(
         from old: Configuration, to new: Configuration, where matches: (ConfigurationKey.Reload) -> Bool
     ) -> [String] {
-        let keys = Set(ConfigurationReference.keys.filter { matches($0.reload) }.map(\.name))
+        let keys = Set(ConfigurationReference.keys(of: new.settings).filter { matches($0.reload) }.map(\.name))
         return zip(ConfigurationReference.values(of: old), ConfigurationReference.values(of: new))
             .filter { $0.0.value != $0.1.value && keys.contains($0.0.key) }.map(\.0.key)
     }
@@ -88,18 +88,14 @@ extension Configuration {
     fileprivate func clientCertificates(
         in new: Configuration
     ) -> [(provider: String, client: Client, renewed: ClientTLS)] {
-        let others = Dictionary(new.clientsByProvider, uniquingKeysWith: { first, _ in first })
-        return clientsByProvider.flatMap { name, clients in
-            clients.compactMap { client in
+        let others = Dictionary(new.allProviders.map { ($0.id, $0.clients) }, uniquingKeysWith: { first, _ in first })
+        return allProviders.flatMap { provider in
+            provider.clients.compactMap { client in
                 guard client.clientTLS != nil,
-                    let renewed = others[name]?.first(where: { $0.id == client.id })?.clientTLS
+                    let renewed = others[provider.id]?.first(where: { $0.id == client.id })?.clientTLS
                 else { return nil }
-                return (name, client, renewed)
+                return (provider.id, client, renewed)
             }
         }
-    }
-
-    private var clientsByProvider: [(String, [Client])] {
-        allProviders.map { ($0.id, $0.clients) }
     }
 }

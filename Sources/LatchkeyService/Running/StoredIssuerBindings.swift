@@ -8,30 +8,28 @@ struct StoredIssuerBindings: IssuerBindings {
     let clock: WallClock
 
     func known(of network: MCCMNC, _ issuer: String) async throws(OIDCError) -> KnownIssuer {
-        do throws(StorageError) {
-            return try await store.knownIssuer(of: network.text, issuer)
-        } catch {
-            throw Self.failure
-        }
+        try await mappingErrors(await store.knownIssuer(of: network.text, issuer))
     }
 
     func bind(_ network: MCCMNC, to binding: IssuerBinding) async throws(OIDCError) -> KnownIssuer {
-        do throws(StorageError) {
-            return try await store.bindIssuer(
-                binding, to: network.text, limit: KnownIssuers.maximumCount, at: clock.now())
-        } catch {
-            throw Self.failure
-        }
+        let now = clock.now()
+        return try await mappingErrors(
+            await store.bindIssuer(binding, to: network.text, limit: KnownIssuers.maximumCount, at: now))
     }
 
     func forgetFirstUse(_ issuer: String) async throws(OIDCError) {
-        do throws(StorageError) {
-            try await store.removeFirstUse(of: issuer)
-        } catch {
-            throw Self.failure
-        }
+        try await mappingErrors(await store.removeFirstUse(of: issuer))
     }
 
-    private static let failure = OIDCError(
-        .storeUnavailable, retryAfter: 5, reason: "The database cannot tell what is known of the carrier's issuer.")
+    private func mappingErrors<Value>(
+        _ call: @autoclosure () async throws(StorageError) -> Value
+    ) async throws(OIDCError) -> Value {
+        do throws(StorageError) {
+            return try await call()
+        } catch {
+            throw OIDCError(
+                .storeUnavailable, retryAfter: 5,
+                reason: "The database cannot tell what is known of the provider's issuer.")
+        }
+    }
 }

@@ -1,6 +1,6 @@
 public import Synchronization
 
-/// Metrics whose first labels are unknown at the start, such as carriers: one row for each, up to a capacity. All
+/// Metrics whose first labels are unknown at the start, such as providers: one row for each, up to a capacity. All
 /// others share a row with the labels `other`.
 ///
 /// The look-up is inlinable, because another module does it for each sign-in and would otherwise not specialise it.
@@ -42,7 +42,7 @@ package final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendab
 
     package func has(_ key: Key) -> Bool { state.withLock { $0.rows[key] != nil } }
 
-    /// All rows in the order in which they were made, then that of all others.
+    /// All rows in the order in which they were made, then the row of all others.
     package var all: [Row] { state.withLock { $0.inOrder } + [other] }
 }
 

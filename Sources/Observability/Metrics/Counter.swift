@@ -35,7 +35,6 @@ package final class Counter: Metric {
         cells.add(amount, at: space.number(first, second, third))
     }
 
-    /// The count of a combination.
     package func value(at first: Int = 0, _ second: Int = 0, _ third: Int = 0) -> UInt64 {
         cells.value(at: space.number(first, second, third))
     }

@@ -23,7 +23,6 @@ struct LabelSpace: Sendable {
         size = dimensions.reduce(1) { $0 * max(1, $1.count) }
     }
 
-    /// The labels of a combination.
     func labels(of number: Int) -> [(name: String, value: String)] {
         var rest = number
         var labels: [(name: String, value: String)] = []

@@ -37,7 +37,6 @@ package struct MetricDescription: Sendable, Hashable {
 /// A family of samples.
 package protocol Metric: Sendable {
     var description: MetricDescription { get }
-    /// The current values.
     var points: [MetricPoint] { get }
 }
 
@@ -60,7 +59,6 @@ package struct MetricPoint: Sendable {
     }
 }
 
-/// The values of a metric at one time.
 package struct MetricReading: Sendable {
     package let description: MetricDescription
     /// Empty if nothing was counted.

@@ -72,7 +72,6 @@ package struct MetricsPage: Sendable {
         }
     }
 
-    /// A number in the text format.
     package static func text(_ number: Double) -> String {
         if number.isNaN { return "NaN" }
         if number.isInfinite { return number < 0 ? "-Inf" : "+Inf" }
@@ -80,6 +79,5 @@ package struct MetricsPage: Sendable {
         return "\(number)"
     }
 
-    /// Nanoseconds as seconds.
     package static func seconds(_ nanoseconds: UInt64) -> String { text(Double(nanoseconds) / 1e9) }
 }

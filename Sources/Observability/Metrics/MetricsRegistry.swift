@@ -1,6 +1,5 @@
 import Synchronization
 
-/// All metrics of a process.
 package final class MetricsRegistry: Sendable {
     private let metrics = Mutex<[any Metric]>([])
 

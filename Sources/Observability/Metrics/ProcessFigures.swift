@@ -29,7 +29,6 @@ package struct ProcessFigures: Sendable, Hashable {
         startTime = bootTime + start / ticksPerSecond
     }
 
-    /// The current figures.
     package static func now() -> ProcessFigures? {
         guard let stat = read("/proc/self/stat"), let system = read("/proc/stat"),
             let line = system.split(separator: "\n").first(where: { $0.hasPrefix("btime ") }),
@@ -40,7 +39,6 @@ package struct ProcessFigures: Sendable, Hashable {
             pageBytes: Double(sysconf(Int32(_SC_PAGESIZE))))
     }
 
-    /// The open file descriptors.
     package static func openDescriptors() -> Int? {
         guard let folder = opendir("/proc/self/fd") else { return nil }
         defer { closedir(folder) }
@@ -69,25 +67,23 @@ extension ProcessFigures {
     /// - Parameter maximumDescriptors: The limit of open file descriptors.
     package static func metrics(maximumDescriptors: Int) -> [any Metric] {
         [
-            SampledMetric(
-                "process_cpu_seconds_total", .counter, "User and system CPU time of the process.",
-                { now()?.cpuSeconds }),
-            SampledMetric(
-                "process_resident_memory_bytes", .gauge, "Resident memory of the process.",
-                { now()?.residentBytes }),
-            SampledMetric(
-                "process_virtual_memory_bytes", .gauge, "Virtual memory of the process.",
-                { now()?.virtualBytes }),
-            SampledMetric("process_threads", .gauge, "Threads of the process.", { now()?.threads }),
-            SampledMetric(
-                "process_start_time_seconds", .gauge, "Start time of the process, in seconds since 1970.",
-                { now()?.startTime }),
-            SampledMetric(
-                "process_open_fds", .gauge, "Open file descriptors of the process.",
-                { openDescriptors().map(Double.init) }),
-            SampledMetric(
-                "process_max_fds", .gauge, "Limit of open file descriptors of the process.",
-                { maximumDescriptors > 0 ? Double(maximumDescriptors) : nil }),
+            gauge("process_resident_memory_bytes", "Resident memory") { now()?.residentBytes },
+            gauge("process_virtual_memory_bytes", "Virtual memory") { now()?.virtualBytes },
+            gauge("process_threads", "Threads") { now()?.threads },
+            gauge("process_open_fds", "Open file descriptors") { openDescriptors().map(Double.init) },
+            gauge("process_max_fds", "Limit of open file descriptors") {
+                maximumDescriptors > 0 ? Double(maximumDescriptors) : nil
+            },
+            SampledMetric("process_cpu_seconds_total", .counter, "User and system CPU time of the process.") {
+                now()?.cpuSeconds
+            },
+            SampledMetric("process_start_time_seconds", .gauge, "Start time of the process, in seconds since 1970.") {
+                now()?.startTime
+            },
         ]
+    }
+
+    private static func gauge(_ name: String, _ what: String, _ read: @escaping @Sendable () -> Double?) -> any Metric {
+        SampledMetric(name, .gauge, what + " of the process.", read)
     }
 }

@@ -3,33 +3,19 @@ public import Primitives
 /// The checks a signed authorization response must pass (JARM section 2.4), in the order in which they are made: those
 /// that need no keys come first. The raw values are stable names for error responses and logs.
 public enum AuthorizationResponseCheck: String, TokenCheck, CaseIterable {
-    /// Strict compact form, of at most the allowed size.
     case format
-    /// No header extension that changes how the token is read.
     case criticalHeader = "critical_header"
-    /// `typ` is absent or `JWT`.
     case type
-    /// The client's algorithm.
     case algorithm
-    /// A strict JSON object.
     case claims
-    /// The provider.
     case issuer
-    /// One of our clients, and no other audience.
     case audience
-    /// An `exp` that is not over, and not far in the future.
     case expiry
-    /// Begun, if the token has an `nbf`.
     case notBefore = "not_before"
-    /// None of the claims that tokens of other kinds have.
     case kind
-    /// A `state`.
     case state
-    /// A `code` or an `error`.
     case outcome
-    /// A signing key of the provider that fits.
     case key
-    /// The signature verifies.
     case signature
 
     public var demand: String {

@@ -57,7 +57,7 @@ struct AuthorizationResponseValidationContext: MessageValidationContext {
 
     /// RFC 6749 appendices A.7 and A.11 allow spaces.
     private static func isText(_ text: String, upTo longest: Int) -> Bool {
-        (1...longest).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        (1...longest).contains(text.utf8.count) && text.utf8.allSatisfy(\.isPrintableASCII)
     }
 
     // What an explanation shows: of state and code, the length alone.

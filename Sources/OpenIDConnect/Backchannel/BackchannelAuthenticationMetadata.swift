@@ -52,11 +52,5 @@ public enum BackchannelTokenDeliverySetting: String, Sendable, Hashable, CaseIte
     case ping
 
     /// The mode; nil for ``off``.
-    public var mode: BackchannelTokenDeliveryMode? {
-        switch self {
-        case .off: nil
-        case .poll: .poll
-        case .ping: .ping
-        }
-    }
+    public var mode: BackchannelTokenDeliveryMode? { BackchannelTokenDeliveryMode(rawValue: rawValue) }
 }

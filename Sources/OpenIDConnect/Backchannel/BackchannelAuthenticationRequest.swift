@@ -77,11 +77,11 @@ extension BackchannelAuthenticationRequest.Hint {
 extension BackchannelAuthenticationMetadata {
     /// The key that signs an authentication request; nil if it is not signed.
     ///
-    /// - Parameter setting: ``FeatureUse/auto`` signs where the provider lists the algorithm of the client's key:
+    /// - Parameter setting: ``ExtensionUse/auto`` signs where the provider lists the algorithm of the client's key:
     ///   without a list, it accepts no signed requests (CIBA Core section 4).
     /// - Throws: ``OIDCError/Code/clientRefused`` if it must be signed, and there is no key, or none with an algorithm
     ///   that the provider lists.
-    func signingKey(_ key: ClientKey?, _ setting: FeatureUse) throws(OIDCError) -> ClientKey? {
+    func signingKey(_ key: ClientKey?, _ setting: ExtensionUse) throws(OIDCError) -> ClientKey? {
         let listed = signingAlgorithms ?? []
         switch setting {
         case .never: return nil

@@ -12,14 +12,14 @@ public struct BackchannelAuthenticationResponse: Sendable, Hashable {
 
     /// The upper bound of ``expiresIn`` and ``interval``, in seconds.
     public static let longestLifetime: Int64 = 3600
-    /// ``expiresIn`` if a carrier names no time, in seconds.
+    /// ``expiresIn`` if a provider names no time, in seconds.
     public static let usualLifetime: Int64 = 300
     /// ``interval`` if the provider names none, in seconds.
     public static let usualInterval: Int64 = 5
 
     /// - Parameter mayLackLifetime: Whether `expires_in` may be missing, which CIBA demands and ZenKey's carriers leave
     ///   out.
-    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the carrier's error code;
+    /// - Throws: ``OIDCError/Code/carrierRefused`` or ``OIDCError/Code/clientRefused`` with the provider's error code;
     ///   ``OIDCError/Code/unusableResponse``.
     init(
         _ response: OutboundResponse, limits: OutboundLimits, mayLackLifetime: Bool = false

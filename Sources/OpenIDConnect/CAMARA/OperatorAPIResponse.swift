@@ -8,36 +8,26 @@ enum OperatorAPIResponse {
         _ response: OutboundResponse, limits: OutboundLimits
     ) throws(OIDCError) -> MSISDN {
         guard let number = try object(response, limits: limits)["devicePhoneNumber"]?.string.flatMap(MSISDN.init) else {
-            throw .unusable("The operator's response has no valid devicePhoneNumber.")
+            throw .unusable("The mobile operator's response has no valid devicePhoneNumber.")
         }
         return number
     }
 
-    /// Whether the number is that of the device (schema `NumberVerificationMatchResponse`). Only `true` and `false` are
-    /// answers.
-    static func isDevicePhoneNumber(
-        _ response: OutboundResponse, limits: OutboundLimits
-    ) throws(OIDCError) -> Bool {
-        try flag("devicePhoneNumberVerified", response, limits)
-    }
-
-    /// Whether the SIM was changed (schema `CheckSimSwapInfo`). Only `true` and `false` are answers.
-    static func isSwapped(_ response: OutboundResponse, limits: OutboundLimits) throws(OIDCError) -> Bool {
-        try flag("swapped", response, limits)
-    }
-
-    private static func flag(
-        _ name: String, _ response: OutboundResponse, _ limits: OutboundLimits
-    ) throws(OIDCError) -> Bool {
-        guard let flag = try object(response, limits: limits)[name]?.bool else {
-            throw .unusable("The operator's response has no \(name) that is true or false.")
+    /// A member of a response. Only `true` and `false` are answers.
+    static func flag(
+        _ name: String
+    ) -> (_ response: OutboundResponse, _ limits: OutboundLimits) throws(OIDCError) -> Bool {
+        { (response, limits) throws(OIDCError) in
+            guard let flag = try object(response, limits: limits)[name]?.bool else {
+                throw .unusable("The mobile operator's response has no \(name) that is true or false.")
+            }
+            return flag
         }
-        return flag
     }
 
     /// Codes of the CAMARA APIs have no digits, and one that has could be the number, which must not be in the log.
     private static func isErrorCode(_ text: String) -> Bool {
-        OIDCError.isErrorCode(text) && !text.utf8.contains(where: \.isDigit)
+        OIDCError.isErrorCode(text) && !text.utf8.contains(where: \.isASCIIDigit)
     }
 
     /// In seconds. Apps are told to wait for so long, and an operator has no longer word for them.
@@ -59,7 +49,7 @@ enum OperatorAPIResponse {
     private static func url(_ name: String, _ object: JSONObject) throws(OIDCError) -> String? {
         guard let value = object[name], !value.isNull else { return nil }
         guard let text = value.string, text.isVisibleASCII(), text.utf8.count <= FoundOperator.maximumURLBytes else {
-            throw .unusable("Telco Finder's response has a \(name) that is no URL.")
+            throw .unusable("Telco Finder's response has a \(name) that is not a URL.")
         }
         return text
     }
@@ -75,13 +65,13 @@ enum OperatorAPIResponse {
         guard (400..<500).contains(response.status), let code = object?["code"]?.string, isErrorCode(code) else {
             throw OIDCError(
                 .unusableResponse, codeMayBeSpent: true,
-                reason: "The operator's API responded with status \(response.status), and neither with 200 and a JSON "
-                    + "object nor with an error of the CAMARA APIs.")
+                reason: "The mobile operator's API responded with status \(response.status), and neither with 200 and "
+                    + "a JSON object nor with an error of the CAMARA APIs.")
         }
         throw OIDCError(
             .apiRefused, carrierError: code, codeMayBeSpent: true,
             retryAfter: response.retryAfter.flatMap { $0.isDecimal ? Int64($0) : nil }.map { min($0, longestRetry) },
-            reason: "The operator's API refused the request.")
+            reason: "The mobile operator's API refused the request.")
     }
 }
 

@@ -4,12 +4,7 @@ public import Primitives
 /// The CAMARA APIs of one mobile operator, below its `apiRoot`.
 public struct OperatorAPIs: Sendable, Hashable {
     /// The URL that the paths of the APIs follow, without a query.
-    public package(set) var root: EndpointURL
-
-    /// Stands for APIs until their root is read.
-    package static let unset = OperatorAPIs()
-
-    private init() { root = .unset }
+    public let root: EndpointURL
 
     /// The APIs below a root; nil if the root has a query.
     public init?(root: EndpointURL) {
@@ -20,7 +15,7 @@ public struct OperatorAPIs: Sendable, Hashable {
     /// `GET`: the number of the device that the access token is for (Number Verification r3.2).
     var devicePhoneNumber: EndpointURL { root.appending(path: "/number-verification/v2/device-phone-number") }
 
-    /// `POST`: whether a number is that of the device that the access token is for (Number Verification r3.2).
+    /// `POST`: whether the device that the access token is for has a given number (Number Verification r3.2).
     var verify: EndpointURL { root.appending(path: "/number-verification/v2/verify") }
 
     /// `POST`: whether the SIM of a number was changed lately (SIM Swap r3.3).
@@ -53,7 +48,7 @@ public struct MSISDN: Sendable, Hashable, Redacted {
         // By bytes: a character may be a + or a digit with further scalars.
         let digits = text.utf8.dropFirst()
         guard text.utf8.first == UInt8(ascii: "+"), (5...15).contains(digits.count),
-            digits.allSatisfy(\.isDigit), digits.first != UInt8(ascii: "0")
+            digits.allSatisfy(\.isASCIIDigit), digits.first != UInt8(ascii: "0")
         else { return nil }
         self.text = text
     }
@@ -68,7 +63,7 @@ enum XCorrelator {
 
     /// The correlation id, or its SHA-256 in hexadecimal if it has characters that the field cannot have.
     static func text(of id: CorrelationID) -> String {
-        let isAllowed = id.text.utf8.allSatisfy { $0.isLetterOrDigit || "-_:;./<>{}".utf8.contains($0) }
+        let isAllowed = id.text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_:;./<>{}".utf8.contains($0) }
         return isAllowed ? id.text : SHA256.hash(data: Array(id.text.utf8)).hexadecimal
     }
 }

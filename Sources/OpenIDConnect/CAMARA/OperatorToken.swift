@@ -1,12 +1,5 @@
 import Primitives
 
-/// A TS.43 temporary token, which an app gets from the operator by the SIM of the device.
-enum OperatorToken {
-    /// The token as the hint for a user (CAMARA Security and Interoperability Profile r4.2, section "Format of
-    /// login_hint").
-    static func hint(_ token: Secret) -> String { "operatortoken:" + token.exposed }
-}
-
 extension ProviderMetadata {
     /// How an operator token becomes tokens, as far as the operator's metadata tells: by a JWT, unless the operator
     /// lists grant types without it and has backchannel authentication in the mode poll.
@@ -19,28 +12,34 @@ extension ProviderMetadata {
 /// The JWT that stands for a user's device at the token endpoint, and for the client itself (RFC 7523 section 2.1, with
 /// the claims of the CAMARA Security and Interoperability Profile r4.2, section "JWT Bearer Flow").
 enum AuthorizationAssertion {
-    static let grantType = GrantType.jwtBearer.rawValue
     /// In seconds. The profile allows 300 at most.
     static let lifetime: Int64 = 60
 
+    /// A TS.43 temporary token, which an app gets from the operator by the SIM of the device, as the hint for a user
+    /// (CAMARA Security and Interoperability Profile r4.2, section "Format of login_hint").
+    static func hint(_ operatorToken: Secret) -> String { "operatortoken:" + operatorToken.exposed }
+
     /// - Parameters:
-    ///   - operatorToken: The TS.43 temporary token that the app got from the operator.
     ///   - scopes: With exactly one purpose.
     ///   - endpoint: The URL that the request goes to, which is the audience.
     ///   - id: Unique: an operator refuses a second use.
+    /// - Throws: ``OIDCError/Code/clientRefused`` if the client has no key, or its key cannot sign.
     static func make(
-        _ clientID: ClientID, operatorToken: Secret, scopes: [String], endpoint: EndpointURL, id: String,
-        now: Timestamp, key: ClientKey
+        of operatorToken: Secret, for client: ClientCredentials, scopes: [String], to endpoint: EndpointURL, id: String,
+        now: Timestamp
     ) throws(OIDCError) -> Secret {
+        guard case .privateKeyJWT(let key, _) = client.authentication else {
+            throw OIDCError(.clientRefused, reason: "An operator token needs a client with private_key_jwt.")
+        }
         var claims = JSONObjectWriter()
-        claims.add("iss", clientID.text)
-        claims.add("sub", OperatorToken.hint(operatorToken))
+        claims.add("iss", client.clientID.text)
+        claims.add("sub", hint(operatorToken))
         claims.add("aud", endpoint.text)
         claims.add("jti", id)
         claims.add("iat", now.secondsSinceEpoch)
         claims.add("exp", now.advanced(bySeconds: lifetime).secondsSinceEpoch)
         claims.add("scope", scopes.joined(separator: " "))
-        return try key.token(type: "JWT", claims: claims.finish())
+        return try key.token(claims: claims.finish())
     }
 }
 
@@ -52,19 +51,14 @@ public struct Purpose: Sendable, Hashable {
     /// `dpv:` and the name of the purpose.
     public let scope: String
 
-    /// Stands for a purpose until it is read.
-    package static let unset = Purpose()
-
-    private init() { scope = "" }
-
     /// The prefix of all purposes.
     public static let prefix = "dpv:"
 
     /// A purpose, or nil unless the text is `dpv:` and 1 to 60 letters and digits that begin with a letter.
     public init?(_ text: String) {
         let name = text.dropFirst(Self.prefix.count).utf8
-        guard text.hasPrefix(Self.prefix), (1...60).contains(name.count), name.allSatisfy(\.isLetterOrDigit),
-            let first = name.first, first.isLetter
+        guard text.hasPrefix(Self.prefix), (1...60).contains(name.count), name.allSatisfy(\.isASCIILetterOrDigit),
+            let first = name.first, first.isASCIILetter
         else { return nil }
         scope = text
     }

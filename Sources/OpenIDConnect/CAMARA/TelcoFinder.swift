@@ -14,18 +14,12 @@ public struct TelcoFinder: Sendable, Hashable {
         var mode: String { rawValue.uppercased() }
     }
 
-    /// The scope of an access token for it, as the description has it.
-    public static let usualScope = "telcofinder"
-
     /// Where its API is.
     public var apis: OperatorAPIs
     /// How far searches go.
     public var portabilitySearch = PortabilitySearch.deep
-    /// The scopes of its access tokens.
-    public var scopes = [usualScope]
-
-    /// The Telco Finder among some APIs.
-    public init(apis: OperatorAPIs) { self.apis = apis }
+    /// The scopes of its access tokens; by default as the description has it.
+    public var scopes = ["telcofinder"]
 
     /// The Telco Finder below an API root; nil if the root has a query.
     public init?(root: EndpointURL) {

@@ -50,7 +50,7 @@ package enum DPoPChallenge {
             rest = rest.drop { Self.isSpace($0) || $0 == UInt8(ascii: ",") }
             let word = rest.prefix(while: Self.isToken)
             rest = rest.dropFirst(word.count)
-            // The characters of a token68 that are none of a token, such as those of Negotiate.
+            // The characters of a token68 that no token has, such as Negotiate's.
             if rest.first == UInt8(ascii: "/") { rest = rest.drop { $0 == UInt8(ascii: "/") || Self.isToken($0) } }
             return word.isEmpty ? nil : String(decoding: word, as: UTF8.self).lowercased()
         }
@@ -90,7 +90,7 @@ package enum DPoPChallenge {
 
         /// RFC 9110 section 5.6.2.
         private static func isToken(_ byte: UInt8) -> Bool {
-            byte.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            byte.isASCIILetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
     }
 }

@@ -62,9 +62,9 @@ package enum DPoPUse: Sendable, Hashable {
     /// A token that is used once and forgotten gains little, and each proof costs a signature. So what a provider only
     /// supports is used where that gains something.
     /// - Parameters:
-    ///   - setting: ``FeatureUse/auto`` also binds tokens where the provider only supports it, if they are preferred.
+    ///   - setting: ``ExtensionUse/auto`` also binds tokens where the provider only supports it, if they are preferred.
     ///   - prefersBoundTokens: Whether tokens are bound wherever the provider supports it.
-    package init(_ setting: FeatureUse, at provider: ProviderMetadata, prefersBoundTokens: Bool) {
+    package init(_ setting: ExtensionUse, at provider: ProviderMetadata, prefersBoundTokens: Bool) {
         self =
             switch setting {
             case .auto where provider.demands.dpopBoundTokens: .required

@@ -4,7 +4,7 @@ import Synchronization
 /// The newest nonce of each server, for the proofs of later requests (RFC 9449 sections 8.2 and 9). Bounded: the oldest
 /// nonce gives way, and its server demands one again.
 final class DPoPNonces: Sendable {
-    /// Who gives nonces. An authorization server and a resource server on one origin may give nonces of their own.
+    /// Who gives nonces. An authorization server and a resource server on one origin may give different nonces.
     struct Server: Sendable, Hashable {
         let scheme: EndpointURL.Scheme
         let authority: String
@@ -43,6 +43,6 @@ struct DPoPNonce: Sendable, Hashable {
 
     /// NQCHAR (RFC 6749 appendix A).
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+        byte.isVisibleASCII && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 }

@@ -66,6 +66,13 @@ public struct CacheRules: Sendable, Hashable {
     private func bounded(_ seconds: Int64) -> Int64 { max(minimumLifetime, min(maximumLifetime, seconds)) }
 }
 
+extension Timestamp {
+    /// Whether it is less than so many seconds after another time. A clock that was set back ends the interval.
+    func isWithin(_ seconds: Int64, after since: Timestamp) -> Bool {
+        self < since.advanced(bySeconds: seconds) && since.advanced(bySeconds: -CacheRules.clockTolerance) <= self
+    }
+}
+
 /// How long a fetched document is used: fresh at first, then stale if it cannot be fetched again, then not at all.
 struct Freshness: Sendable {
     /// When the document was fetched.

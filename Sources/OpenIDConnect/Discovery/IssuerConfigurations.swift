@@ -5,7 +5,7 @@ import Synchronization
 /// and those that networks' metadata names.
 ///
 /// Concurrent callers for the same issuer share one request. An issuer whose request failed is not asked again for a
-/// while, so that a carrier that is down costs sign-ins at another carrier little.
+/// while, so that a provider that is down costs sign-ins at another provider little.
 final class IssuerConfigurations: Sendable {
     /// How many issuers may be asked at once.
     private static let maximumRequests = 64

@@ -9,7 +9,7 @@ import Primitives
 /// - with the keys and hosts that the issuer is bound to, or
 /// - with those of the issuer's own OpenID configuration, which is then the binding, or
 /// - first, if the issuer publishes no OpenID configuration, or
-/// - if the operator configured it as the network's issuer.
+/// - if the administrator configured it as the network's issuer.
 ///
 /// The issuer's own configuration is requested only for metadata that no confirmed binding covers. So its outage does
 /// not affect a carrier that is known.
@@ -22,23 +22,10 @@ struct IssuerVerification: Sendable {
         var authority: IssuerBinding?
     }
 
-    private let configuration: RelyingParty.Configuration
-    private let issuers: IssuerConfigurations
-    private let bindings: any IssuerBindings
-    private let observer: RelyingPartyObserver
-    /// The issuers that the operator configured. No other network is the first to name one of them.
-    private let pinnedIssuers: Set<String>
-
-    init(
-        configuration: RelyingParty.Configuration, issuers: IssuerConfigurations, bindings: any IssuerBindings,
-        observer: RelyingPartyObserver
-    ) {
-        self.configuration = configuration
-        self.issuers = issuers
-        self.bindings = bindings
-        self.observer = observer
-        pinnedIssuers = Set(configuration.pinnedIssuers.values)
-    }
+    let configuration: RelyingParty.Configuration
+    let issuers: IssuerConfigurations
+    let bindings: any IssuerBindings
+    let observer: RelyingPartyObserver
 
     func verify(_ metadata: ProviderMetadata, from source: MetadataSource) async -> Verdict {
         switch source {
@@ -60,7 +47,7 @@ struct IssuerVerification: Sendable {
         }
     }
 
-    /// Whether the operator configured the issuer of a source.
+    /// Whether the administrator configured the issuer of a source.
     func isPinned(_ source: MetadataSource) -> Bool {
         guard case .network(let network, _) = source else { return true }
         return configuration.pinnedIssuers[network] != nil
@@ -93,7 +80,7 @@ struct IssuerVerification: Sendable {
         }
     }
 
-    /// The operator vouches for the network, whatever else is known.
+    /// The administrator vouches for the network, whatever else is known.
     private func accept(pinned metadata: ProviderMetadata, _ network: MCCMNC) async -> Verdict {
         guard let binding = IssuerBinding(metadata, trust: .pinned) else { return Verdict() }
         // A store that fails does not keep the configured carriers' users from signing in.
@@ -144,7 +131,8 @@ struct IssuerVerification: Sendable {
     private func verify(
         _ metadata: ProviderMetadata, of network: MCCMNC, _ stored: IssuerBinding?, withoutDocument error: OIDCError
     ) async throws(OIDCError) -> Verdict {
-        let isPinnedElsewhere = pinnedIssuers.contains(metadata.issuer)
+        // No other network is the first to name an issuer that the administrator configured.
+        let isPinnedElsewhere = configuration.pinnedIssuers.values.contains(metadata.issuer)
         if let stored {
             guard stored.covers(metadata), !isPinnedElsewhere else {
                 return refuse(.keysChanged, metadata, network, because: error)
@@ -174,7 +162,7 @@ struct IssuerVerification: Sendable {
 }
 
 extension RelyingPartyObserver.MetadataRefusal {
-    /// The reason for developers and operators.
+    /// The reason for developers and administrators.
     var text: String {
         let remedy = "If that is right, configure the network's issuer."
         return switch self {

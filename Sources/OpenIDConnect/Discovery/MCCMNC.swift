@@ -1,3 +1,5 @@
+import Primitives
+
 /// A mobile network: mobile country code and mobile network code (ITU-T E.212). A text, because leading zeros matter.
 public struct MCCMNC: Sendable, Hashable, CustomStringConvertible {
     /// Five or six digits.

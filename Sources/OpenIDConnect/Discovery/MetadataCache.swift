@@ -38,11 +38,6 @@ enum MetadataOutcome<Metadata: Sendable>: Sendable {
     case kept(Metadata)
     case failed(OIDCError)
 
-    var wasFetched: Bool {
-        guard case .fetched = self else { return false }
-        return true
-    }
-
     func get() throws(OIDCError) -> Metadata {
         switch self {
         case .fetched(let metadata), .kept(let metadata): return metadata
@@ -97,13 +92,7 @@ struct MetadataCache<Metadata: Sendable & Hashable>: Sendable {
 
     /// The error with which a question was answered lately.
     func refusal(_ question: MetadataQuestion, at now: Timestamp) -> OIDCError? {
-        refusals[question].flatMap { refusal in
-            // A clock that was set back ends it.
-            let isRecent =
-                now < refusal.since.advanced(bySeconds: rules.unknownNetworkLifetime)
-                && refusal.since.advanced(bySeconds: -CacheRules.clockTolerance) <= now
-            return isRecent ? refusal.error : nil
-        }
+        refusals[question].flatMap { now.isWithin(rules.unknownNetworkLifetime, after: $0.since) ? $0.error : nil }
     }
 
     mutating func keep(_ metadata: Metadata, _ freshness: Freshness, for question: MetadataQuestion) {

@@ -71,7 +71,7 @@ struct MetadataReader {
         }
     }
 
-    /// A list of texts, or a bare text (which some carriers write for a list of one); nil if absent or null.
+    /// A list of texts, or a bare text (which some providers write for a list of one); nil if absent or null.
     private func list(_ name: String) throws(OIDCError) -> [String]? {
         switch document[name] {
         case nil, .null: return nil

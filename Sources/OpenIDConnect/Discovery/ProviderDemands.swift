@@ -1,42 +1,38 @@
 /// What a provider's metadata demands of authorization requests and clients.
 ///
 /// ``pushedRequests``, ``signedRequestObjects``, ``dpopBoundTokens`` and ``dpopClaims`` are met. The others are for the
-/// operator: a sign-in that the provider refuses because of one of them fails at the provider.
+/// administrator: a sign-in that the provider refuses because of one of them fails at the provider.
 public struct ProviderDemands: Sendable, Hashable {
     /// Authorization requests must be pushed: `require_pushed_authorization_requests` (RFC 9126 section 5).
-    public let pushedRequests: Bool
+    public private(set) var pushedRequests = false
     /// Authorization requests must be signed: `require_signed_request_object` (RFC 9101 section 10.5).
-    public let signedRequestObjects: Bool
+    public private(set) var signedRequestObjects = false
     /// Access tokens are bound to a key of the client: `dpop_bound_access_tokens` (RFC 9449 section 5.2), which some
     /// providers publish for all their clients.
-    public let dpopBoundTokens: Bool
+    public private(set) var dpopBoundTokens = false
     /// The supported algorithms that DPoP proofs may be signed with: `dpop_signing_alg_values_supported` (RFC 9449
     /// section 5.1); nil without a list.
-    public let dpopAlgorithms: Set<SigningAlgorithm>?
+    public private(set) var dpopAlgorithms: Set<SigningAlgorithm>?
     /// The claims that DPoP proofs have beyond RFC 9449: `camara_dpop_claims_required` (CAMARA Security and
     /// Interoperability Profile r4.2). Those that this module does not know are left out.
-    public let dpopClaims: Set<DPoPClaim>
+    public private(set) var dpopClaims: Set<DPoPClaim> = []
     /// Access tokens can be bound to the client's certificate: `tls_client_certificate_bound_access_tokens` (RFC 8705
     /// section 3.3). It says that the provider can, not that it demands so of this client.
-    public let certificateBoundTokens: Bool
+    public private(set) var certificateBoundTokens = false
     /// The response modes that the provider lists and this module supports; nil without a list.
-    public let responseModes: Set<AuthorizationResponseMode>?
+    public private(set) var responseModes: Set<AuthorizationResponseMode>?
     /// What the provider can sign authorization responses with, as far as it lists algorithms that this module supports
     /// (JARM section 4).
-    public let responseAlgorithms: Set<SigningAlgorithm>?
+    public private(set) var responseAlgorithms: Set<SigningAlgorithm>?
     /// What the provider can encrypt ID tokens with (OpenID Connect Discovery section 3).
-    public let idTokenEncryption: EncryptionSupport
+    public private(set) var idTokenEncryption = EncryptionSupport()
     /// What the provider can encrypt userinfo responses with.
-    public let userInfoEncryption: EncryptionSupport
+    public private(set) var userInfoEncryption = EncryptionSupport()
     /// Whether the provider accepts S256 code challenges, as far as it lists methods (RFC 8414 section 2).
-    public let acceptsS256: Bool
+    public private(set) var acceptsS256 = true
 
     /// Of a provider without metadata.
-    static let none = ProviderDemands(
-        pushedRequests: false, signedRequestObjects: false, dpopBoundTokens: false, dpopAlgorithms: nil,
-        dpopClaims: [], certificateBoundTokens: false, responseModes: nil, responseAlgorithms: nil,
-        idTokenEncryption: .unknown,
-        userInfoEncryption: .unknown, acceptsS256: true)
+    static let none = ProviderDemands()
 }
 
 extension ProviderDemands {

@@ -1,7 +1,7 @@
 import Primitives
 import Synchronization
 
-/// Finds a provider's metadata and keeps it: that of the carrier that serves a network, or that of the one issuer.
+/// Finds a provider's metadata and keeps it: the one of the carrier that serves a network, or the one of the issuer.
 ///
 /// Concurrent callers with the same question share one request. ``IssuerVerification`` decides which issuer metadata
 /// may name.
@@ -95,9 +95,10 @@ final class ProviderDiscovery: Sendable {
         let due = cache.withLock { $0.due(at: now) }.filter { !requests.isInFlight($0) }
         return due.prefix(limit).map { question in
             {
-                await self.requests.value(for: question) {
+                let outcome = await self.requests.value(for: question) {
                     await self.ask(question, .random(from: self.random))
-                }.wasFetched
+                }
+                return if case .fetched = outcome { true } else { false }
             }
         }
     }
@@ -116,11 +117,7 @@ final class ProviderDiscovery: Sendable {
         if known != provider { return known }
         let now = clock.now()
         let mayAsk = renewals.withLock { renewals in
-            // A clock that was set back ends the interval.
-            if let last = renewals[question.source],
-                now < last.advanced(bySeconds: configuration.cache.retryInterval),
-                last.advanced(bySeconds: -CacheRules.clockTolerance) <= now
-            {
+            if let last = renewals[question.source], now.isWithin(configuration.cache.retryInterval, after: last) {
                 return false
             }
             renewals.put(now, for: question.source)

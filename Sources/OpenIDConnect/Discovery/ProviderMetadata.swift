@@ -31,7 +31,7 @@ public final class ProviderMetadata: Sendable {
     /// The supported algorithms that the provider signs with.
     public let signingAlgorithms: Set<SigningAlgorithm>
     /// The client authentication methods that the provider lists and this module supports. Nil without a list, which by
-    /// Discovery section 3 means `client_secret_basic`; but carriers that accept others leave the list out, too.
+    /// Discovery section 3 means `client_secret_basic`; but providers that accept others leave the list out, too.
     public let clientAuthenticationMethods: Set<ClientAuthenticationMethod>?
     /// The algorithms for client assertions that the provider lists and this module supports; nil without a list.
     public let assertionAlgorithms: Set<SigningAlgorithm>?

@@ -3,7 +3,7 @@ import Primitives
 
 /// A JWT that is encrypted for this client (RFC 7516), in compact form, parsed and not decrypted.
 ///
-/// Everything that cannot be decrypted is no such token: a forger learns nothing from the difference.
+/// Everything that cannot be decrypted is not such a token: a forger learns nothing from the difference.
 struct EncryptedToken: Sendable {
     /// How the content key reaches the client.
     enum KeyManagement: Sendable {
@@ -25,7 +25,7 @@ struct EncryptedToken: Sendable {
     let content: AES.GCM.SealedBox
 
     /// Nil for a text that is not five parts in strict base64url, or has more bytes than allowed; and for a header that
-    /// is no strict JSON object, has an algorithm that is not supported, or an extension or compression (`crit`,
+    /// is not a strict JSON object, has an algorithm that is not supported, or an extension or compression (`crit`,
     /// `zip`) that changes how the token is read.
     init?(_ text: Secret, maximumBytes: Int) {
         // Checked before anything is decoded, so that a large token costs nothing.

@@ -27,7 +27,7 @@ public struct ResponseDecryption: Sendable, Hashable {
             return nil
         }
         let keys = [key, otherKey].compactMap(\.self)
-        // A provider that leaves the kid out, or writes one of its own, has one key only.
+        // A provider that leaves the kid out, or writes another one, has one key only.
         let named = keys.filter { $0.keyID == token.keyID }
         for key in named.isEmpty ? keys : named {
             guard let content = key.open(token), let text = String(validating: content, as: UTF8.self) else { continue }
@@ -66,10 +66,7 @@ public enum ContentEncryption: String, Sendable, Hashable, CaseIterable {
 /// What a provider can encrypt one kind of response with, as far as it lists algorithms that this module supports.
 public struct EncryptionSupport: Sendable, Hashable {
     /// Nil without a list.
-    public let algorithms: Set<KeyManagementAlgorithm>?
+    public private(set) var algorithms: Set<KeyManagementAlgorithm>?
     /// Nil without a list.
-    public let encryptions: Set<ContentEncryption>?
-
-    /// Of a provider that lists nothing.
-    static let unknown = EncryptionSupport(algorithms: nil, encryptions: nil)
+    public private(set) var encryptions: Set<ContentEncryption>?
 }

@@ -156,7 +156,8 @@ package struct RecordedToken: Sendable {
         allows: (SigningAlgorithm) -> Bool
     ) -> LogoutTokenExplanation {
         LogoutValidationContext.explain(
-            self, .init(issuer: issuer, clients: clients, rules: rules, now: moment), allows: allows)
+            TokenExamination(self, .logoutToken) { LogoutTokenCheck($0) },
+            .init(issuer: issuer, clients: clients, rules: rules, now: moment), allows: allows)
     }
 
     /// Applies the rules of signed authorization responses to it.
@@ -165,6 +166,7 @@ package struct RecordedToken: Sendable {
         of issuer: String, for clients: [ClientID: SigningAlgorithm], _ rules: IDTokenRules, at moment: Timestamp
     ) -> AuthorizationResponseExplanation {
         AuthorizationResponseValidationContext.explain(
-            self, .init(issuer: issuer, clients: clients.mapValues { [$0] }, rules: rules, now: moment))
+            TokenExamination(self, .authorizationResponse) { AuthorizationResponseCheck($0) },
+            .init(issuer: issuer, clients: clients.mapValues { [$0] }, rules: rules, now: moment))
     }
 }

@@ -34,7 +34,7 @@ extension ClaimValidationContext {
         ),
     ]
 
-    /// The further rules for the ID token of a refresh: it is about the same authentication as that of the sign-in
+    /// The further rules for the ID token of a refresh: it is about the same authentication as the sign-in's
     /// (OpenID Connect Core section 12.2).
     static let refreshRules: [TokenRule<IDTokenCheck, Self>] = [
         .init(.issuer, { $0.hasOriginalIssuer }, found: { $0.foundIssuer }),

@@ -123,7 +123,7 @@ struct ClaimValidationContext: IssuedClaims {
     }
 }
 
-/// The token of a refresh beside that of the sign-in. Without one to compare with, each of these is met.
+/// The token of a refresh beside the sign-in's. Without one to compare with, each of these is met.
 extension ClaimValidationContext {
     /// The provider's metadata may name another issuer by now.
     var hasOriginalIssuer: Bool { expectation.original.map { issuer.hasSameBytes(as: $0.issuer) } ?? true }
@@ -144,7 +144,7 @@ extension ClaimValidationContext {
         return isSame(nonce, original.nonce)
     }
 
-    /// The time of the sign-in, not that of the refresh; it may be left out.
+    /// The time of the sign-in, not of the refresh; it may be left out.
     var hasOriginalAuthTime: Bool {
         guard let original = expectation.original?.claims?.authTime, claims["auth_time"] != nil else { return true }
         return authTime == original

@@ -1,3 +1,4 @@
+package import Crypto
 package import Primitives
 
 /// A JWT in compact form (RFC 7515 section 7.1), split at its first two dots, with each part as far as it can be read.
@@ -58,5 +59,18 @@ package struct CompactToken: Sendable {
         signed = algorithm.map {
             SignedContent(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[..<second]), signedBy: $0)
         }
+    }
+}
+
+extension CompactToken {
+    /// The claims of a token that this server signed with ES256; nil for any other token.
+    /// - Parameter type: The header's `typ`, which no other kind of signed text has (RFC 8725 section 3.11).
+    package func claims(ofType type: String, signedBy key: P256.Signing.PublicKey) -> JSONObject? {
+        guard let header, header["typ"]?.string == type, header["crit"] == nil, algorithm == .es256,
+            case .sha256(let digest) = signed, let bytes = signature.bytes,
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes),
+            key.isValidSignature(signature, for: digest)
+        else { return nil }
+        return payload.object
     }
 }

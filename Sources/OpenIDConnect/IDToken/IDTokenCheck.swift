@@ -1,53 +1,33 @@
 /// The checks an ID token must pass: those of OpenID Connect Core section 3.1.3.7 and RFC 8725, in the order in which
-/// they are made. The raw values are stable names for error responses, logs and metrics.
+/// they are made. ``demand`` explains each. The raw values are stable names for error responses, logs and metrics.
 public enum IDTokenCheck: String, TokenCheck, CaseIterable {
-    /// Encrypted as the client is registered, for one of its keys; only where encryption is registered.
     case encryption
     /// Strict compact form (RFC 7515 section 7.1), of at most the allowed size.
     case format
-    /// No header extension that changes how the token is read.
     case criticalHeader = "critical_header"
     /// `typ` is one of ``IDTokenRules/types``.
     case type
-    /// An allowed algorithm.
     case algorithm
-    /// A signing key of the provider that fits.
     case key
-    /// The signature verifies.
     case signature
-    /// A strict JSON object.
     case claims
-    /// The provider's issuer, byte for byte.
     case issuer
-    /// 1 to 255 visible ASCII characters.
     case subject
-    /// Our client alone.
     case audience
-    /// `azp` is absent or our client.
     case authorizedParty = "authorized_party"
-    /// A token with the type of access tokens has the claims of an ID token, and none of an access token.
     case idTokenClaims = "id_token_claims"
-    /// `exp` is in the future and after `iat`.
     case expiry
-    /// `iat` is not in the future, and not older than allowed.
     case issuedAt = "issued_at"
-    /// `nbf` is absent or over.
     case notBefore = "not_before"
-    /// The nonce of this sign-in.
     case nonce
     /// The `auth_req_id` of this request, or none (CIBA Core section 10.3.1).
     case requestID = "auth_req_id"
-    /// One of the requested authentication contexts.
     case acr
-    /// `auth_time` is as recent as requested.
     case authTime = "auth_time"
-    /// `at_hash` is absent or matches the access token.
     case accessTokenHash = "at_hash"
-    /// The text that the user was asked to approve.
     case context
     /// The userinfo response has the same subject (OpenID Connect Core section 5.3.2).
     case userInfoSubject = "userinfo_subject"
-    /// The user who is already signed in.
     case sameUser = "same_user"
 
     public var demand: String {

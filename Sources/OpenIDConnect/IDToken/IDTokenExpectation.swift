@@ -12,7 +12,7 @@ public struct IDTokenExpectation: Sendable {
     /// Whether a token without a nonce is accepted although one was sent. A token that came with a notification is
     /// bound to its request by the notification token, and not every carrier repeats the nonce there.
     public var nonceMayBeMissing = false
-    /// The carrier's id of the request, which a token that came with a notification may repeat (CIBA Core section
+    /// The provider's id of the request, which a token that came with a notification may repeat (CIBA Core section
     /// 10.3.1).
     public var requestID: Secret?
     /// The requested authentication contexts, one of which the token must have; empty if none was requested.

@@ -78,22 +78,8 @@ extension MessageValidationContext {
     /// Applies every rule to a message, also after one that is not met.
     /// - Parameter allows: Whether the provider signs with an algorithm.
     static func explain(
-        _ text: Secret, keys: Result<JSONWebKeySet, OIDCError>, _ requirements: MessageRequirements,
+        _ token: TokenExamination<Check>, _ requirements: MessageRequirements,
         allows: (SigningAlgorithm) -> Bool = { _ in true }
-    ) -> TokenExplanation<Check> {
-        explain(TokenExamination(text, type, requirements.rules, keys: keys) { Check($0) }, requirements, allows)
-    }
-
-    /// Applies every rule to a message of which there is a record.
-    static func explain(
-        _ record: RecordedToken, _ requirements: MessageRequirements,
-        allows: (SigningAlgorithm) -> Bool = { _ in true }
-    ) -> TokenExplanation<Check> {
-        explain(TokenExamination(record, type) { Check($0) }, requirements, allows)
-    }
-
-    private static func explain(
-        _ token: TokenExamination<Check>, _ requirements: MessageRequirements, _ allows: (SigningAlgorithm) -> Bool
     ) -> TokenExplanation<Check> {
         let context = token.claims.map { Self(claims: $0, requirements: requirements) }
         let header = token.headerSteps { algorithm in

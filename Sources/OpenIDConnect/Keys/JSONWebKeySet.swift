@@ -56,7 +56,7 @@ package struct JSONWebKeySet: Sendable {
     }
 }
 
-/// All entries of a key set, with the reason why an entry is not used. For operators.
+/// All entries of a key set, with the reason why an entry is not used. For administrators.
 package struct KeySetReport: Sendable {
     package struct Entry: Sendable, Hashable {
         /// The key id on one line; nil if there is none, or it is not a text.
@@ -68,7 +68,7 @@ package struct KeySetReport: Sendable {
         /// The size of the modulus, or of the curve.
         package let bits: Int?
         /// Why the key cannot be used.
-        package let refusal: PublicKey.Refusal?
+        package let refusal: PublicKey.KeyError?
     }
 
     package let entries: [Entry]
@@ -89,7 +89,7 @@ extension KeySetReport.Entry {
         let names = [object["kty"]?.string, object["crv"]?.string].compactMap { $0.map(DisplayText.line) }
         let keyID = object["kid"]?.string.map(DisplayText.line)
         let kind = names.isEmpty ? "no kty" : names.joined(separator: " ")
-        do throws(PublicKey.Refusal) {
+        do throws(PublicKey.KeyError) {
             let key = try PublicKey(object)
             self.init(keyID: keyID, kind: kind, algorithms: key.algorithms, bits: key.bits, refusal: nil)
         } catch {

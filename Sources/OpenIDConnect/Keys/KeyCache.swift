@@ -84,15 +84,18 @@ package final class KeyCache: Sendable {
     }
 
     /// Checks a signature with a key set, and after a failure with a newer one.
-    /// - Parameter mayFetch: Whether keys may be fetched for it; asked after a failure only.
-    func check<Refusal: Error>(
-        with held: Snapshot, mayFetch: () -> Bool, _ check: (JSONWebKeySet) throws(Refusal) -> Void
-    ) async throws(Refusal) {
+    /// - Parameters:
+    ///   - correlationID: Of the sign-in that waits.
+    ///   - mayFetch: Whether keys may be fetched after a failure.
+    func check<Value, Refusal: Error>(
+        with held: Snapshot, for correlationID: CorrelationID? = nil, mayFetch: (Refusal) -> Bool = { _ in true },
+        _ check: (JSONWebKeySet) throws(Refusal) -> Value
+    ) async throws(Refusal) -> Value {
         do throws(Refusal) {
-            try check(held.keys)
+            return try check(held.keys)
         } catch {
-            guard mayFetch(), let newer = await newer(than: held) else { throw error }
-            try check(newer.keys)
+            guard mayFetch(error), let newer = await newer(than: held, for: correlationID) else { throw error }
+            return try check(newer.keys)
         }
     }
 

@@ -5,7 +5,7 @@ import Primitives
 /// A public key that verifies signatures, read from a JSON Web Key (RFC 7517, RFC 7518 section 6).
 package struct PublicKey: Sendable {
     /// Why an entry of a key set is not used.
-    package enum Refusal: String, Error, Sendable, Hashable {
+    package enum KeyError: String, Error, Sendable, Hashable {
         /// Its `use` or `key_ops` does not allow verifying.
         case purpose
         /// Its `kty` or `crv` is not supported.
@@ -34,7 +34,7 @@ package struct PublicKey: Sendable {
     private let material: Material
 
     /// - Throws: Why the entry is not a supported key for signatures.
-    init(_ entry: JSONObject) throws(Refusal) {
+    init(_ entry: JSONObject) throws(KeyError) {
         guard Self.isForVerifying(entry) else { throw .purpose }
         material = try Self.material(of: entry)
         algorithms = try Self.algorithms(of: material, named: entry["alg"])
@@ -61,17 +61,11 @@ package struct PublicKey: Sendable {
             guard signature.count == modulusBytes else { return false }
             return key.verifies(.init(rawRepresentation: signature), of: signed, padding: algorithm.padding)
         case (.p256(let key), .sha256(let digest)):
-            return (try? P256.Signing.ECDSASignature(rawRepresentation: signature)).map {
-                key.isValidSignature($0, for: digest)
-            } ?? false
+            return (try? key.isValidSignature(.init(rawRepresentation: signature), for: digest)) ?? false
         case (.p384(let key), .sha384(let digest)):
-            return (try? P384.Signing.ECDSASignature(rawRepresentation: signature)).map {
-                key.isValidSignature($0, for: digest)
-            } ?? false
+            return (try? key.isValidSignature(.init(rawRepresentation: signature), for: digest)) ?? false
         case (.p521(let key), .sha512(let digest)):
-            return (try? P521.Signing.ECDSASignature(rawRepresentation: signature)).map {
-                key.isValidSignature($0, for: digest)
-            } ?? false
+            return (try? key.isValidSignature(.init(rawRepresentation: signature), for: digest)) ?? false
         case (.ed25519(let key), .whole(let content)):
             return key.isValidSignature(signature, for: content)
         default: return false
@@ -87,7 +81,7 @@ package struct PublicKey: Sendable {
         return true
     }
 
-    private static func material(of entry: JSONObject) throws(Refusal) -> Material {
+    private static func material(of entry: JSONObject) throws(KeyError) -> Material {
         switch (entry["kty"]?.string, entry["crv"]?.string) {
         case ("RSA", _): try rsa(entry)
         case ("EC", "P-256"): .p256(try numbers { try .init(rawRepresentation: try point(entry, bytes: 32)) })
@@ -100,7 +94,7 @@ package struct PublicKey: Sendable {
 
     private static func algorithms(
         of material: Material, named name: JSONValue?
-    ) throws(Refusal) -> [SigningAlgorithm] {
+    ) throws(KeyError) -> [SigningAlgorithm] {
         let fitting: [SigningAlgorithm] =
             switch material {
             case .rsa: [.rs256, .rs384, .rs512, .ps256, .ps384, .ps512]
@@ -120,7 +114,7 @@ package struct PublicKey: Sendable {
 
     /// 2048 to 8192 bits (RFC 7518 section 3.3; the upper bound limits the cost of a signature), an odd modulus, and an
     /// odd exponent of 65537 or more in at most 32 bits.
-    private static func rsa(_ entry: JSONObject) throws(Refusal) -> Material {
+    private static func rsa(_ entry: JSONObject) throws(KeyError) -> Material {
         guard let modulus = integer(entry["n"], maximumBytes: 1024), modulus.count >= 256 else { throw .size }
         guard let last = modulus.last, last & 1 == 1, let exponentBytes = integer(entry["e"], maximumBytes: 4) else {
             throw .numbers
@@ -134,17 +128,17 @@ package struct PublicKey: Sendable {
 
     /// A point, each coordinate in exactly so many bytes (RFC 7518 section 6.2.1.2). The initializer of the key checks
     /// that the point is on the curve.
-    private static func point(_ entry: JSONObject, bytes: Int) throws(Refusal) -> [UInt8] {
+    private static func point(_ entry: JSONObject, bytes: Int) throws(KeyError) -> [UInt8] {
         try coordinate(entry["x"], bytes) + coordinate(entry["y"], bytes)
     }
 
-    private static func coordinate(_ value: JSONValue?, _ count: Int) throws(Refusal) -> [UInt8] {
+    private static func coordinate(_ value: JSONValue?, _ count: Int) throws(KeyError) -> [UInt8] {
         guard let bytes = bytes(value, maximum: count), bytes.count == count else { throw .numbers }
         return bytes
     }
 
     /// A key that is made of numbers which may not fit together.
-    private static func numbers<Key>(_ make: () throws -> Key) throws(Refusal) -> Key {
+    private static func numbers<Key>(_ make: () throws -> Key) throws(KeyError) -> Key {
         guard let key = try? make() else { throw .numbers }
         return key
     }

@@ -68,18 +68,10 @@ enum SignedContent: Sendable {
         case .edDSA, .ed25519: self = .whole(Array(content))
         default:
             switch algorithm.hash {
-            case .sha256: self = .sha256(Self.digest(of: content, by: SHA256.self))
-            case .sha384: self = .sha384(Self.digest(of: content, by: SHA384.self))
-            case .sha512: self = .sha512(Self.digest(of: content, by: SHA512.self))
+            case .sha256: self = .sha256(SHA256.hash(data: content))
+            case .sha384: self = .sha384(SHA384.hash(data: content))
+            case .sha512: self = .sha512(SHA512.hash(data: content))
             }
         }
-    }
-
-    private static func digest<Function: HashFunction>(
-        of content: UnsafeRawBufferPointer, by function: Function.Type
-    ) -> Function.Digest {
-        var hash = Function()
-        hash.update(bufferPointer: content)
-        return hash.finalize()
     }
 }

@@ -3,37 +3,21 @@ public import Primitives
 /// The checks a logout token must pass (Back-Channel Logout section 2.6), in the order in which they are made: those
 /// that need no keys come first. The raw values are stable names for error responses and logs.
 public enum LogoutTokenCheck: String, TokenCheck, CaseIterable {
-    /// Strict compact form, of at most the allowed size.
     case format
-    /// No header extension that changes how the token is read.
     case criticalHeader = "critical_header"
-    /// `typ` is absent, `JWT` or `logout+jwt`.
     case type
-    /// An allowed algorithm.
     case algorithm
-    /// A strict JSON object.
     case claims
-    /// The provider.
     case issuer
-    /// One of our clients, and no other audience.
     case audience
-    /// Not in the future, and not older than allowed.
     case issuedAt = "issued_at"
-    /// Not over, if the token has an `exp`.
     case expiry
-    /// Begun, if the token has an `nbf`.
     case notBefore = "not_before"
-    /// A `jti`.
     case tokenID = "jti"
-    /// The event of back-channel logout.
     case event
-    /// No `nonce`, which would make it an ID token.
     case nonce
-    /// A `sub`, a `sid`, or both.
     case subject
-    /// A signing key of the provider that fits.
     case key
-    /// The signature verifies.
     case signature
 
     public var demand: String {

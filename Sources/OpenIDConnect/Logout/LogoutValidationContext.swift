@@ -12,21 +12,20 @@ struct LogoutValidationContext: MessageValidationContext {
     /// order in which it is refused by them.
     static let claimRules: [TokenRule<LogoutTokenCheck, Self>] = [
         .init(.issuer, { $0.hasIssuer }, found: { $0.foundIssuer }),
-        .init(.audience, { $0.hasAudience }, found: { $0.foundAudience }),
+        .init(.audience, { $0.client != nil }, found: { $0.foundAudience }),
         .init(.issuedAt, { $0.wasIssuedJustNow }, found: { $0.foundIssue }),
         // Older providers leave the expiry out.
         .init(.expiry, { $0.isNotExpiredIfStated }, found: { $0.foundTime("exp") }),
         .init(.notBefore, { $0.isValidAlready }, found: { $0.foundTime("nbf") }),
-        .init(.tokenID, { $0.visibleText("jti") != nil }, found: { "jti is \(DisplayText.shape($0.claims["jti"]))" }),
+        .init(
+            .tokenID, { $0.claims["jti"]?.visibleText != nil },
+            found: { "jti is \(DisplayText.shape($0.claims["jti"]))" }),
         .init(.event, { $0.hasEvent }, found: { $0.foundEvent }),
         .init(.nonce, { $0.claims["nonce"] == nil }, found: { "nonce is \(DisplayText.shape($0.claims["nonce"]))" }),
         .init(
             .subject, { $0.hasSubject },
             found: { "sub is \(DisplayText.shape($0.claims["sub"])); sid is \(DisplayText.shape($0.claims["sid"]))" }),
     ]
-
-    /// One audience only, as of an ID token.
-    var hasAudience: Bool { client != nil }
 
     var hasEvent: Bool { claims["events"]?.object?[Self.event]?.object != nil }
 
@@ -41,15 +40,12 @@ struct LogoutValidationContext: MessageValidationContext {
     /// What the token says. The rules make sure that nothing is missing.
     func logout() throws(LogoutTokenError) -> LogoutToken {
         guard let issuedAt else { throw .failed(.issuedAt) }
-        guard let id = visibleText("jti") else { throw .failed(.tokenID) }
+        guard let id = claims["jti"]?.visibleText else { throw .failed(.tokenID) }
         // An expiry, which older providers leave out, can only make it earlier.
         return LogoutToken(
-            issuer: issuer, subject: visibleText("sub"), sessionID: claims["sid"]?.sessionIDText, id: id,
+            issuer: issuer, subject: claims["sub"]?.visibleText, sessionID: claims["sid"]?.sessionIDText, id: id,
             refusedFrom: issuedAt.advanced(bySeconds: rules.maximumAgeSeconds + rules.clockSkewSeconds + 1))
     }
-
-    /// A claim of 1 to 255 visible ASCII characters.
-    func visibleText(_ name: String) -> String? { claims[name]?.visibleText }
 }
 
 extension JSONValue {
@@ -77,7 +73,7 @@ extension LogoutValidationContext {
     var foundAudience: String {
         let named = "aud is \(DisplayText.value(claims["aud"]))"
         let ours = requirements.clients.keys.map { "«\($0.text)»" }.sorted().joined(separator: ", ")
-        return hasAudience ? named : "\(named); our clients: \(ours)"
+        return client != nil ? named : "\(named); our clients: \(ours)"
     }
 
     var foundEvent: String {

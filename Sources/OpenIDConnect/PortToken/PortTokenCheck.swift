@@ -51,11 +51,6 @@ public struct PortTokenError: Error, Sendable, Hashable {
         self.check = check
         self.issuer = issuer
     }
-
-    /// For a check of the header, which all kinds of token have in common.
-    init(header error: OIDCError) {
-        self.init(error.check.flatMap { PortTokenCheck(rawValue: $0.rawValue) } ?? .format)
-    }
 }
 
 /// What is demanded of port tokens beside ``SigningAlgorithm/standard`` and ``IDTokenRules/clockSkewSeconds``.

@@ -15,23 +15,18 @@ public struct UnverifiedPortToken: Sendable {
     let issuedAt: Timestamp
     let token: SignedToken
 
-    struct Requirements: Sendable {
-        let rules: PortTokenRules
-        let idTokenRules: IDTokenRules
-        let metadata: ProviderMetadata.Requirements
-        let clientID: ClientID
-        let now: Timestamp
-    }
-
     /// Makes every check that needs neither network nor keys.
-    init(_ text: Secret, _ requirements: Requirements) throws(PortTokenError) {
+    init(
+        _ text: Secret, for clientID: ClientID, _ configuration: RelyingParty.Configuration, now: Timestamp
+    ) throws(PortTokenError) {
+        let portTokenRules = configuration.portTokenRules
         do throws(OIDCError) {
             token = try SignedToken(
-                text, maximumBytes: requirements.rules.maximumBytes,
-                type: .portToken(requiresType: requirements.rules.requiresType),
-                allows: SigningAlgorithm.standard.contains)
+                text, maximumBytes: portTokenRules.maximumBytes,
+                type: .portToken(requiresType: portTokenRules.requiresType), allows: SigningAlgorithm.standard.contains)
         } catch {
-            throw PortTokenError(header: error)
+            // All kinds of token have the checks of the header in common.
+            throw PortTokenError(error.check.flatMap { PortTokenCheck(rawValue: $0.rawValue) } ?? .format)
         }
         guard token.keyID != nil else { throw PortTokenError(.keyID) }
         guard let claims = IDTokenValidator.claims(token.payload) else { throw PortTokenError(.claims) }
@@ -39,19 +34,19 @@ public struct UnverifiedPortToken: Sendable {
         guard token.type != .absent || (claims["exp"] == nil && claims["events"] == nil) else {
             throw PortTokenError(.type)
         }
-        guard let text = claims["iss"]?.string, let url = EndpointURL(text, policy: requirements.metadata.urlPolicy),
-            requirements.metadata.trustedHosts.contains(url.host), !url.text.utf8.contains(UInt8(ascii: "?"))
+        guard let text = claims["iss"]?.string, let url = EndpointURL(text, policy: configuration.urlPolicy),
+            configuration.trustedHosts.contains(url.host), !url.text.utf8.contains(UInt8(ascii: "?"))
         else { throw PortTokenError(.issuer) }
         issuerURL = url
         issuer = url.text
         guard let subject = claims["sub"]?.visibleText else { throw PortTokenError(.subject, issuer: issuer) }
         self.subject = subject
-        guard claims.onlyAudience?.hasSameBytes(as: requirements.clientID.text) == true else {
+        guard claims.onlyAudience?.hasSameBytes(as: clientID.text) == true else {
             throw PortTokenError(.audience, issuer: issuer)
         }
-        var rules = requirements.idTokenRules
-        rules.maximumAgeSeconds = requirements.rules.maximumAgeSeconds
-        let context = PlainClaims(claims: claims, rules: rules, issuer: issuer, now: requirements.now)
+        var rules = configuration.idTokenRules
+        rules.maximumAgeSeconds = portTokenRules.maximumAgeSeconds
+        let context = PlainClaims(claims: claims, rules: rules, issuer: issuer, now: now)
         guard context.wasIssuedJustNow, let issuedAt = context.issuedAt else {
             throw PortTokenError(.issuedAt, issuer: issuer)
         }

@@ -70,7 +70,7 @@ public struct OIDCError: Error, Sendable {
         set { contents.value.request = newValue }
     }
 
-    /// What became of a request to a provider, for the operator's log.
+    /// What became of a request to a provider, for the log.
     public struct FailedRequest: Sendable, Hashable {
         /// The host, with the port if it is not the usual one.
         public let host: String
@@ -86,7 +86,7 @@ public struct OIDCError: Error, Sendable {
         }
     }
 
-    /// An error; a carrier's error code that does not look like one is left out.
+    /// An error; a provider's error code that does not look like one is left out.
     public init(
         _ code: Code, check: IDTokenCheck? = nil, carrierError: String? = nil, codeMayBeSpent: Bool = false,
         retryAfter: Int64? = nil, reason: String
@@ -127,7 +127,7 @@ public struct OIDCError: Error, Sendable {
     package static func isErrorCode(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) && $0 != UInt8(ascii: "~") }
-            && text.utf8.contains { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }
+            && text.utf8.contains(where: \.isASCIILetter)
     }
 }
 
@@ -139,7 +139,7 @@ extension OIDCError: Equatable {
 }
 
 extension OIDCError: CustomStringConvertible {
-    /// `code (check) [carrier error]: reason`
+    /// `code (check) [provider error]: reason`
     public var description: String {
         var text = code.rawValue
         if let check { text += " (\(check.rawValue))" }

@@ -27,7 +27,8 @@ extension RelyingParty {
             try provider.endpointForBrowsers()
         }
         try check(client, at: provider, for: browsersGoTo)
-        guard configuration.pushedAuthorizationRequests.applies(ifDemanded: provider.demands.pushedRequests) else {
+        guard configuration.extensions.pushedAuthorizationRequests.applies(ifDemanded: provider.demands.pushedRequests)
+        else {
             guard let requestObject = try requestObject(of: request, signedWith: key, provider, browsersGoTo) else {
                 return AuthorizationDestination(url: request.url(at: browsersGoTo), expiresIn: nil)
             }
@@ -61,7 +62,8 @@ extension RelyingParty {
         }
         return AuthorizationDestination(
             url: request.url(at: browsersGoTo, pushedAs: response.requestURI),
-            expiresIn: configuration.signedRequestObjects.applies(ifDemanded: provider.demands.signedRequestObjects)
+            expiresIn: configuration.extensions.signedRequestObjects.applies(
+                ifDemanded: provider.demands.signedRequestObjects)
                 ? min(response.expiresIn, RequestObject.lifetime) : response.expiresIn)
     }
 
@@ -70,7 +72,8 @@ extension RelyingParty {
         of request: AuthorizationRequest, signedWith key: ClientKey?, _ provider: ProviderMetadata,
         _ endpoint: EndpointURL
     ) throws(OIDCError) -> Secret? {
-        guard configuration.signedRequestObjects.applies(ifDemanded: provider.demands.signedRequestObjects) else {
+        guard configuration.extensions.signedRequestObjects.applies(ifDemanded: provider.demands.signedRequestObjects)
+        else {
             return nil
         }
         return try demand(of: provider, for: endpoint) { () throws(OIDCError) in

@@ -29,7 +29,7 @@ extension RelyingParty {
             throw .unknown(error)
         }
         try await cache.check(
-            with: held, mayFetch: { responseKeyFetches.withLock { $0.take(now: clock.now()) } },
+            with: held, mayFetch: { _ in responseKeyFetches.withLock { $0.take(now: clock.now()) } },
             unverified.checkSignature)
         return try unverified.context.response()
     }

@@ -4,7 +4,7 @@ import Primitives
 extension RelyingParty {
     /// What becomes of the tokens of new sign-ins at a provider.
     func dpop(at provider: ProviderMetadata) -> DPoPUse {
-        DPoPUse(configuration.dpop, at: provider, prefersBoundTokens: configuration.prefersBoundTokens)
+        DPoPUse(configuration.extensions.dpop, at: provider, prefersBoundTokens: configuration.prefersBoundTokens)
     }
 
     /// A key for a new authorization at a provider; nil if its tokens are not bound to one.

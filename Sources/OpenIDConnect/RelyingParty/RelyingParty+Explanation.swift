@@ -11,10 +11,16 @@ extension RelyingParty {
     public func explain(
         idToken: Secret, expecting expectation: IDTokenExpectation, provider: ProviderMetadata, at moment: Timestamp
     ) async -> IDTokenExplanation {
-        let rules = configuration.idTokenRules
-        return IDTokenValidator(rules: rules, issuer: provider.issuer).explain(
-            idToken, keys: await keysForExplanation(of: provider),
-            allows: { expectation.signingAlgorithms.contains($0) && provider.signingAlgorithms.contains($0) },
+        explanation(of: idToken, expectation, provider, keys: await keysForExplanation(of: provider), at: moment)
+    }
+
+    func explanation(
+        of idToken: Secret, _ expectation: IDTokenExpectation, _ provider: ProviderMetadata,
+        keys: Result<JSONWebKeySet, OIDCError>, at moment: Timestamp
+    ) -> IDTokenExplanation {
+        IDTokenValidator(rules: configuration.idTokenRules, issuer: provider.issuer).explain(
+            idToken, keys: keys,
+            allows: expectation.signingAlgorithms.intersection(provider.signingAlgorithms).contains,
             expecting: expectation, now: moment)
     }
 
@@ -47,7 +53,7 @@ extension RelyingParty {
     ) -> LogoutTokenExplanation {
         let rules = configuration.idTokenRules
         return LogoutValidationContext.explain(
-            logoutToken, keys: keys,
+            TokenExamination(logoutToken, .logoutToken, rules, keys: keys) { LogoutTokenCheck($0) },
             .init(
                 issuer: issuer, clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules, now: moment),
             allows: { provider?.signingAlgorithms.contains($0) ?? true })
@@ -57,11 +63,13 @@ extension RelyingParty {
     package func explainOffline(
         authorizationResponse: Secret, for clients: [ClientID: SigningAlgorithm]
     ) -> AuthorizationResponseExplanation {
-        AuthorizationResponseValidationContext.explain(
-            authorizationResponse, keys: cachedKeys(of: knownProvider(for: nil)),
+        let (rules, keys) = (configuration.idTokenRules, cachedKeys(of: knownProvider(for: nil)))
+        return AuthorizationResponseValidationContext.explain(
+            TokenExamination(authorizationResponse, .authorizationResponse, rules, keys: keys) {
+                AuthorizationResponseCheck($0)
+            },
             .init(
-                issuer: issuer?.text ?? "", clients: clients.mapValues { [$0] }, rules: configuration.idTokenRules,
-                now: clock.now()))
+                issuer: issuer?.text ?? "", clients: clients.mapValues { [$0] }, rules: rules, now: clock.now()))
     }
 
     private func keysForExplanation(of provider: ProviderMetadata) async -> Result<JSONWebKeySet, OIDCError> {

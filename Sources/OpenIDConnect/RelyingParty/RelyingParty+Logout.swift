@@ -35,7 +35,7 @@ extension RelyingParty {
             throw .unknown(error)
         }
         try await cache.check(
-            with: held, mayFetch: { logoutKeyFetches.withLock { $0.take(now: clock.now()) } },
+            with: held, mayFetch: { _ in logoutKeyFetches.withLock { $0.take(now: clock.now()) } },
             unverified.checkSignature)
         return try unverified.context.logout()
     }

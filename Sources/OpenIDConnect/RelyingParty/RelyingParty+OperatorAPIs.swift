@@ -28,7 +28,7 @@ extension RelyingParty {
         operatorToken: Secret, scopes: [String], client: ClientCredentials, signedWith key: ClientKey?,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
-        let hint = BackchannelAuthenticationRequest.Hint.loginHint(Secret(OperatorToken.hint(operatorToken)))
+        let hint = BackchannelAuthenticationRequest.Hint.loginHint(Secret(AuthorizationAssertion.hint(operatorToken)))
         return try await authenticate(
             BackchannelAuthenticationRequest(scopes: scopes, hint: hint), client: client, signedWith: key,
             provider: provider, correlationID: correlationID)
@@ -47,7 +47,7 @@ extension RelyingParty {
             provider, correlationID, read: OperatorAPIResponse.devicePhoneNumber)
     }
 
-    /// Asks whether a number is that of the device that an access token is for, once.
+    /// Asks, once, whether the device that an access token is for has a given number.
     ///
     /// - Parameters:
     ///   - hashed: Whether only the SHA-256 of the number is sent.
@@ -61,7 +61,9 @@ extension RelyingParty {
         if hashed { body.add("hashedPhoneNumber", number.hashed) } else { body.add("phoneNumber", number.text) }
         return try await call(
             "The verification of the number", .post, apis.verify, body: body.finish(), with: tokens,
-            .numberVerification, provider, correlationID, read: OperatorAPIResponse.isDevicePhoneNumber)
+            .numberVerification, provider, correlationID,
+            // The schema NumberVerificationMatchResponse.
+            read: OperatorAPIResponse.flag("devicePhoneNumberVerified"))
     }
 
     /// Asks whether the SIM of a number was changed, with an access token of the client's own (RFC 6749 section 4.4).
@@ -82,7 +84,8 @@ extension RelyingParty {
         body.add("maxAge", Int64(hours))
         return try await call(
             "The SIM swap check", .post, apis.checkSIMSwap, body: body.finish(), with: tokens, .simSwap, provider,
-            correlationID, read: OperatorAPIResponse.isSwapped)
+            // The schema CheckSimSwapInfo.
+            correlationID, read: OperatorAPIResponse.flag("swapped"))
     }
 
     /// Asks Telco Finder for the operator of a number, with an access token of the client's own.
@@ -104,8 +107,7 @@ extension RelyingParty {
         body.add("portabilitySearchMode", finder.portabilitySearch.mode)
         return try await call(
             "The search of Telco Finder", .post, finder.apis.searchOperator, body: body.finish(), with: tokens,
-            .telcoFinder,
-            provider, correlationID, read: OperatorAPIResponse.foundOperator)
+            .telcoFinder, provider, correlationID, read: OperatorAPIResponse.foundOperator)
     }
 
     /// An access token of the client itself, for one call (RFC 6749 section 4.4).

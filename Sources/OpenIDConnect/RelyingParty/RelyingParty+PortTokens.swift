@@ -4,11 +4,11 @@ public import Primitives
 extension RelyingParty {
     /// Reads the port tokens of an ID token, in their order. Nothing is fetched, and no result can be trusted yet.
     public func read(portTokens: [Secret], for clientID: ClientID) -> [Result<UnverifiedPortToken, PortTokenError>] {
-        let requirements = UnverifiedPortToken.Requirements(
-            rules: configuration.portTokenRules, idTokenRules: configuration.idTokenRules,
-            metadata: configuration.metadataRequirements, clientID: clientID, now: clock.now())
+        let now = clock.now()
         return portTokens.map { text in
-            Result { () throws(PortTokenError) in try UnverifiedPortToken(text, requirements) }
+            Result { () throws(PortTokenError) in
+                try UnverifiedPortToken(text, for: clientID, configuration, now: now)
+            }
         }
     }
 
@@ -35,26 +35,20 @@ extension RelyingParty {
     }
 
     private func verify(_ token: UnverifiedPortToken) async -> Result<VerifiedPortToken, PortTokenError> {
-        let cache: KeyCache
-        let held: KeyCache.Snapshot
-        do throws(OIDCError) {
-            let metadata = try await issuerConfigurations.metadata(of: token.issuerURL)
-            cache = keyCaches.cache(of: metadata.issuer, at: metadata.jwksURI)
-        } catch {
+        guard let metadata = try? await issuerConfigurations.metadata(of: token.issuerURL) else {
             return .failure(PortTokenError(.metadata, issuer: token.issuer))
         }
-        do throws(OIDCError) {
-            held = try await cache.current()
-        } catch {
+        let cache = keyCaches.cache(of: metadata.issuer, at: metadata.jwksURI)
+        guard let held = try? await cache.current() else {
             return .failure(PortTokenError(.keys, issuer: token.issuer))
         }
         do throws(PortTokenError) {
-            return .success(try VerifiedPortToken(token, keys: held.keys))
+            return .success(
+                try await cache.check(with: held, mayFetch: { [.key, .signature].contains($0.check) }) {
+                    (keys) throws(PortTokenError) in try VerifiedPortToken(token, keys: keys)
+                })
         } catch {
-            guard [.key, .signature].contains(error.check), let newer = await cache.newer(than: held) else {
-                return .failure(error)
-            }
-            return Result { () throws(PortTokenError) in try VerifiedPortToken(token, keys: newer.keys) }
+            return .failure(error)
         }
     }
 }

@@ -41,25 +41,21 @@ extension RelyingParty {
         let tokens = try await post(
             .refreshToken(refreshToken), client, boundTo: key, provider, correlationID,
             idToken: provider.hasIDTokens ? .optional : .ignored)
-        guard let idToken = tokens.idToken else { return RefreshResponse(tokens) }
+        guard let idToken = tokens.idToken else { return RefreshResponse(tokens: tokens, unverified: nil) }
         do throws(OIDCError) {
             try await validate(
                 refreshed: idToken, accessToken: tokens.accessToken, receivedAt: clock.now(), client: client.clientID,
                 of: original, signedWith: algorithms, provider: provider, correlationID: correlationID)
         } catch {
             guard error.code != .invalidIDToken else { throw error }
-            return RefreshResponse(tokens, unverified: error)
+            return RefreshResponse(tokens: tokens, unverified: error)
         }
-        return RefreshResponse(tokens)
+        return RefreshResponse(tokens: tokens, unverified: nil)
     }
 
     /// Validates the ID token of a refresh (OpenID Connect Core section 12.2).
     ///
-    /// - Parameters:
-    ///   - accessToken: The access token of the same response.
-    ///   - receivedAt: When the response arrived.
-    ///   - original: The ID token of the sign-in.
-    ///   - algorithms: What the provider may sign the client's ID tokens with (`id_token_signed_response_alg`).
+    /// - Parameter receivedAt: When the response arrived, with the access token.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with the check that failed; ``OIDCError/Code/keysUnavailable`` or a
     ///   transport code if the provider's keys, or newer ones that the token may need, cannot be fetched now.
     public func validate(

@@ -10,7 +10,7 @@ extension RelyingParty {
         case unauthorized
     }
 
-    /// The attributes of an ID token's user (OpenID Connect Core section 5.3). A carrier's endpoint receives the
+    /// The attributes of an ID token's user (OpenID Connect Core section 5.3). A provider's endpoint receives the
     /// correlation id as the query item `correlation_id`, because proxies drop header fields with an underscore. An
     /// OpenID provider without a userinfo endpoint has put the attributes into the ID token.
     ///
@@ -23,7 +23,7 @@ extension RelyingParty {
     ///   - client: The client of the access token, for the certificate that the token may be bound to, and for how its
     ///     userinfo is encrypted.
     /// - Throws: ``OIDCError/Code/invalidIDToken`` with ``IDTokenCheck/userInfoSubject`` if the response has another
-    ///   subject; ``OIDCError/Code/metadataRefused`` if a carrier has no userinfo endpoint;
+    ///   subject; ``OIDCError/Code/metadataRefused`` if a provider has no userinfo endpoint;
     ///   ``OIDCError/Code/unusableResponse``, or a transport code. The code is spent in every case.
     public func userInfo(
         accessToken: Secret, boundTo key: DPoPKey? = nil, about idToken: VerifiedIDToken,
@@ -72,18 +72,16 @@ extension RelyingParty {
 
     /// The claims of a signed response, by the provider's keys, which are fetched again if none of them fits.
     private func verified(
-        _ signed: SignedUserInfo, _ provider: ProviderMetadata, _ correlationID: CorrelationID
+        _ signed: SignedToken, _ provider: ProviderMetadata, _ correlationID: CorrelationID
     ) async throws(OIDCError) -> UserInfoClaims {
         let cache = try keyCaches.cache(of: provider)
-        let held = try await cache.current(for: correlationID) { _ in }
-        if !signed.isVerified(by: held.keys) {
-            guard let newer = await cache.newer(than: held, for: correlationID, { _ in }),
-                signed.isVerified(by: newer.keys)
-            else {
+        let held = try await cache.current(for: correlationID)
+        try await cache.check(with: held, for: correlationID) { (keys) throws(OIDCError) in
+            guard SignatureValidationContext(signed, keys: keys).verifies else {
                 throw .unusable("The signature of the userinfo response does not verify with the provider's keys.")
             }
         }
-        return try signed.claims()
+        return try UserInfoClaims(signed.payload)
     }
 
     private func userInfo(
@@ -99,10 +97,7 @@ extension RelyingParty {
     ///
     /// - Throws: ``OIDCError/Code/unusableResponse``, ``OIDCError/Code/metadataRefused`` if the provider has ID tokens,
     ///   or a transport code. The code is spent in every case.
-    /// - Parameters:
-    ///   - key: The key that the access token is bound to; nil for a Bearer token.
-    ///   - client: As in the request for userinfo.
-    ///   - correlationID: Of the sign-in, for the log.
+    /// - Parameter correlationID: Of the sign-in, for the log. The others are as in the request for userinfo.
     public func user(
         accessToken: Secret, boundTo key: DPoPKey? = nil, client: ClientCredentials? = nil,
         provider: ProviderMetadata, correlationID: CorrelationID? = nil
@@ -124,9 +119,7 @@ extension RelyingParty {
     /// Fetches a user's resource from a provider.
     ///
     /// - Parameters:
-    ///   - url: Configured by the operator; never named by a provider or a client.
-    ///   - key: The key that the access token is bound to; nil for a Bearer token.
-    ///   - client: As in the request for userinfo.
+    ///   - url: Configured by the administrator; never named by a provider or a client.
     ///   - correlationID: Of the request that needs it, for the log.
     /// - Throws: ``OIDCError/Code/unusableResponse`` unless the response is 401, or 200 with a complete JSON object or
     ///   array; a transport code.

@@ -1,7 +1,7 @@
 public import Primitives
 
-/// The state of the circuit breaker of one endpoint of a carrier.
-public enum CarrierStatus: Sendable, Hashable, CaseIterable {
+/// The state of the circuit breaker of one endpoint of a provider.
+public enum ProviderStatus: Sendable, Hashable, CaseIterable {
     /// Requests are sent.
     case closed
     /// One request is under way, to find out whether the endpoint responds again.
@@ -22,13 +22,13 @@ public struct KeyStatus: Sendable, Hashable {
     public let count: Int
 }
 
-/// A relying party's state, for operators.
+/// A relying party's state, for administrators.
 extension RelyingParty {
     /// How many requests to providers are under way.
     public var requestsInFlight: Int { bulkhead.inFlight }
 
     /// The destinations whose circuit breaker is not closed.
-    public var failingDestinations: [(destination: OutboundRequest.Destination, status: CarrierStatus)] {
+    public var failingDestinations: [(destination: OutboundRequest.Destination, status: ProviderStatus)] {
         bulkhead.statuses
     }
 

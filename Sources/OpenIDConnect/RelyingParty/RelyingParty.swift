@@ -5,10 +5,10 @@ import Synchronization
 /// userinfo.
 ///
 /// ```swift
-/// let carrier = try await relyingParty.provider(for: network, clientID: id, correlationID: correlation)
-/// let tokens = try await relyingParty.exchange(code: code, …, provider: carrier, correlationID: correlation)
+/// let provider = try await relyingParty.provider(for: network, clientID: id, correlationID: correlation)
+/// let tokens = try await relyingParty.exchange(code: code, …, provider: provider, correlationID: correlation)
 /// guard let idToken = tokens.idToken else { … }  // only providers without ID tokens, such as OAuth 2.0 ones
-/// let user = try await relyingParty.validate(idToken: idToken, expecting: expectation, provider: carrier)
+/// let user = try await relyingParty.validate(idToken: idToken, expecting: expectation, provider: provider)
 /// // user.issuer and user.subject identify the user.
 /// ```
 ///
@@ -28,12 +28,12 @@ public final class RelyingParty: Sendable {
 
         /// How a provider's metadata is found.
         public var discovery: Discovery
-        /// Which schemes the carriers' URLs may have.
+        /// Which schemes the providers' URLs may have.
         public var urlPolicy: EndpointURL.Policy = .httpsOnly
         /// The hosts that carriers' issuers and endpoints may be on.
         public var trustedHosts: TrustedHosts = .zenKeyCarriers
-        /// The issuers of networks, and the word of the operator that their metadata is right. A network that is not
-        /// listed keeps the issuer first seen, and its metadata is verified with the issuer.
+        /// The issuers of networks, and the word of the administrator that their metadata is right. A network that is
+        /// not listed keeps the issuer first seen, and its metadata is verified with the issuer.
         public var pinnedIssuers: [MCCMNC: String] = [:]
         /// What any of the clients accepts its tokens to be signed with. A provider that lists none of it cannot be
         /// used.
@@ -46,24 +46,19 @@ public final class RelyingParty: Sendable {
         public var limits = OutboundLimits()
         /// How long metadata and keys are kept.
         public var cache = CacheRules()
-        /// Whether authorization requests are pushed to the provider before the browser goes there (RFC 9126).
-        public var pushedAuthorizationRequests = FeatureUse.auto
-        /// Whether tokens are bound to a key that only this server has (DPoP, RFC 9449).
-        public var dpop = FeatureUse.auto
-        /// Whether tokens are bound to the client's certificate (RFC 8705 section 3).
-        public var mutualTLS = FeatureUse.auto
-        /// Whether ``FeatureUse/auto`` for ``dpop`` binds tokens wherever the provider supports it: because they are
-        /// stored, where a thief could find them; or because the provider may demand bound tokens of this client alone,
-        /// which its metadata does not tell (`dpop_bound_access_tokens` of a client's registration).
+        /// Which extensions of the protocols are used.
+        public var extensions = ProtocolExtensions()
+        /// Whether ``ExtensionUse/auto`` for ``ProtocolExtensions/dpop`` binds tokens wherever the provider supports
+        /// it: because they are stored, where a thief could find them; or because the provider may demand bound tokens
+        /// of this client alone, which its metadata does not tell (`dpop_bound_access_tokens` of a client's
+        /// registration).
         public var prefersBoundTokens = false
-        /// Whether authorization requests are signed (RFC 9101).
-        public var signedRequestObjects = FeatureUse.auto
         /// Whether the response to a code must have an ID token. Only where a further request with the access token
         /// names the user may it be left out.
         public var requiresIDTokens = true
         /// Whether backchannel authentication requests are signed.
-        public var signedBackchannelRequests = FeatureUse.auto
-        /// How many requests a carrier may keep under way, and when its circuit breakers open.
+        public var signedBackchannelRequests = ExtensionUse.auto
+        /// How many requests a provider may keep under way, and when its circuit breakers open.
         public var bulkhead = CarrierBulkheadRules()
 
         /// Whether the providers are carriers: they are found by network, accept correlation ids, and vouch for each
@@ -222,7 +217,7 @@ public final class RelyingParty: Sendable {
             try provider.check(client.authentication)
             _ = try provider.tokenEndpoint(presenting: clientTLS)
         }
-        let tokens = try await send("The token request", provingPossessionOf: key, at: provider, codeMayBeSpent: nil) {
+        var tokens = try await send("The token request", provingPossessionOf: key, at: provider, codeMayBeSpent: nil) {
             () throws(OIDCError) in
             var outbound = try request.outbound(
                 to: provider, presenting: clientTLS, limits: configuration.limits, now: clock.now(), random: random)
@@ -239,7 +234,8 @@ public final class RelyingParty: Sendable {
         }
         guard let idToken = tokens.idToken, client.idTokenDecryption != nil else { return tokens }
         do throws(OIDCError) {
-            return tokens.with(idToken: try client.signedToken(in: idToken, rules: configuration.idTokenRules))
+            tokens.idToken = try client.signedToken(in: idToken, rules: configuration.idTokenRules)
+            return tokens
         } catch {
             throw error.at(.init(to: provider.tokenEndpoint))
         }
@@ -260,7 +256,7 @@ public final class RelyingParty: Sendable {
 
     /// What requests of a client present at a provider (RFC 8705); nil for nothing.
     func clientTLS(of client: ClientCredentials?, at provider: ProviderMetadata) -> ClientTLS? {
-        client?.clientTLS(at: provider, configuration.mutualTLS)
+        client?.clientTLS(at: provider, configuration.extensions.mutualTLS)
     }
 
     /// Refuses a client whose tokens could not be bound as configured, before anything is sent.
@@ -269,7 +265,7 @@ public final class RelyingParty: Sendable {
         _ client: ClientCredentials, at provider: ProviderMetadata, for endpoint: EndpointURL
     ) throws(OIDCError) {
         try demand(of: provider, for: endpoint) { () throws(OIDCError) in
-            try client.checkClientTLS(at: provider, configuration.mutualTLS)
+            try client.checkClientTLS(at: provider, configuration.extensions.mutualTLS)
         }
     }
 

@@ -8,7 +8,7 @@ public struct RelyingPartyObserver: Sendable {
         case failed(OutboundError.Code)
     }
 
-    /// A request ended after some nanoseconds, or was not sent because of the carrier's limit or circuit breaker.
+    /// A request ended after some nanoseconds, or was not sent because of the provider's limit or circuit breaker.
     public let request: @Sendable (_ destination: OutboundRequest.Destination, Ending, _ nanoseconds: UInt64) -> Void
     /// An issuer's keys were fetched, or the fetch failed.
     public let keyRefresh: @Sendable (_ issuer: String, _ wentWell: Bool) -> Void

@@ -1,6 +1,6 @@
 public import Primitives
 
-/// The authorization request that a browser takes to a carrier or another provider (OpenID Connect Core section
+/// The authorization request that a browser takes to a provider (OpenID Connect Core section
 /// 3.1.2.1, RFC 7636 section 4.3, and ZenKey's parameters).
 public struct AuthorizationRequest: Sendable {
     /// The client.
@@ -121,27 +121,10 @@ public enum AuthorizationResponseMode: String, Sendable, Hashable, CaseIterable 
     }
 }
 
-/// The request that a browser takes to the discovery UI, where the user chooses the carrier.
-public struct CarrierChoiceRequest: Sendable {
-    /// The client.
-    public var clientID: ClientID
-    /// Where the discovery UI sends the browser back to.
-    public var redirectURI: String
-    /// Comes back with the response.
-    public var state: Secret
-
-    /// A request.
-    public init(clientID: ClientID, redirectURI: String, state: Secret) {
-        self.clientID = clientID
-        self.redirectURI = redirectURI
-        self.state = state
-    }
-
-    /// The URL for the browser.
-    public func url(at discoveryUI: EndpointURL) -> EndpointURL {
-        discoveryUI.appending(query: [
-            ("client_id", clientID.text), ("redirect_uri", redirectURI), ("state", state.exposed),
-        ])
+extension EndpointURL {
+    /// The URL of this discovery UI for a browser: the user chooses the carrier there, and comes back with `state`.
+    package func choosingCarrier(clientID: ClientID, redirectURI: String, state: Secret) -> EndpointURL {
+        appending(query: [("client_id", clientID.text), ("redirect_uri", redirectURI), ("state", state.exposed)])
     }
 }
 

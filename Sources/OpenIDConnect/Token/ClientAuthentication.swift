@@ -37,13 +37,9 @@ public enum ClientAuthentication: Sendable, Hashable {
 
 /// The methods by name, as a provider lists them in `token_endpoint_auth_methods_supported`.
 public enum ClientAuthenticationMethod: String, Sendable, Hashable, CaseIterable {
-    /// HTTP Basic.
     case clientSecretBasic = "client_secret_basic"
-    /// The secret in the form.
     case clientSecretPost = "client_secret_post"
-    /// A signed assertion.
     case privateKeyJWT = "private_key_jwt"
-    /// No authentication.
     case publicClient = "none"
     /// A TLS certificate of an authority (RFC 8705 section 2.1.1).
     case tlsClientAuth = "tls_client_auth"

@@ -18,7 +18,7 @@ extension ClientCredentials {
         var form = items
         var headers: [(name: String, value: String)] = []
         // A client that does not authenticate names itself, too (RFC 6749 section 4.1.3). With Basic the form has no
-        // client_id of its own: one carrier refuses it there.
+        // client_id of its own: one provider refuses it there.
         if authentication.method != .clientSecretBasic, !items.contains(where: { $0.name == "client_id" }) {
             form.append(("client_id", clientID.text))
         }
@@ -52,18 +52,6 @@ extension ClientCredentials {
             destination: .init(carrier: provider.issuer, step: step))
         request.clientTLS = clientTLS
         return request
-    }
-
-    /// The assertion that stands for the user of a TS.43 temporary token.
-    /// - Throws: ``OIDCError/Code/clientRefused`` if the client has no key, or its key cannot sign.
-    func assertion(
-        of operatorToken: Secret, scopes: [String], to endpoint: EndpointURL, id: String, now: Timestamp
-    ) throws(OIDCError) -> Secret {
-        guard case .privateKeyJWT(let key, _) = authentication else {
-            throw OIDCError(.clientRefused, reason: "An operator token needs a client with private_key_jwt.")
-        }
-        return try AuthorizationAssertion.make(
-            clientID, operatorToken: operatorToken, scopes: scopes, endpoint: endpoint, id: id, now: now, key: key)
     }
 
     /// RFC 6749 section 2.3.1: id and secret are encoded before, so that a colon in the id does not end it.

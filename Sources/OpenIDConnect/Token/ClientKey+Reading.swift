@@ -4,17 +4,11 @@ public import Primitives
 
 /// Why a text is not a private key that can sign. Does not repeat the text.
 public enum ClientKeyError: Error, Sendable, Hashable, CaseIterable {
-    /// Neither PEM nor a JSON Web Key.
     case notAKey
-    /// A public key, or a certificate.
     case notPrivate
-    /// Encrypted with a passphrase.
     case encrypted
-    /// RSA of fewer than 2048 or more than 8192 bits, a curve other than P-256 and Ed25519, another type or use.
     case unsupported
-    /// An RSA key without its primes `p` and `q`.
     case primesMissing
-    /// Its numbers do not make a valid key.
     case malformed
 
     /// The fault, as the rest of a sentence that begins with the key's name.
@@ -49,7 +43,7 @@ extension ClientKey {
     }
 }
 
-/// A private key as operators write it.
+/// A private key as administrators write it.
 struct PrivateKeyText {
     typealias Material = ClientKey.Material
 

@@ -41,26 +41,25 @@ public struct ClientKey: Sendable {
     /// The `alg` of the JSON Web Key that it was read from, if that has one and no other was chosen since.
     public private(set) var statedAlgorithm: SigningAlgorithm?
     private let material: Material
-    /// SubjectPublicKeyInfo in DER; for Ed25519 the key alone. Equal keys have the same.
-    private let publicKey: [UInt8]
     let publicJWK: PublicJWK
+    /// Of ``publicJWK``. Equal keys have the same.
+    private let thumbprint: String
 
     init(_ material: Material, keyID: String?) {
         self.material = material
         algorithm = material.algorithms[0]
-        switch material {
-        case .rsa(let key):
-            publicJWK = PublicJWK(key.publicKey)
-            publicKey = Array(key.publicKey.derRepresentation)
-        case .p256(let key):
-            publicJWK = PublicJWK(key.publicKey)
-            publicKey = Array(key.publicKey.derRepresentation)
-        case .ed25519(let key):
-            publicJWK = PublicJWK(key.publicKey)
-            publicKey = Array(key.publicKey.rawRepresentation)
-        }
-        self.keyID = keyID ?? publicJWK.thumbprint
+        publicJWK =
+            switch material {
+            case .rsa(let key): PublicJWK(key.publicKey)
+            case .p256(let key): PublicJWK(key.publicKey)
+            case .ed25519(let key): PublicJWK(key.publicKey)
+            }
+        thumbprint = publicJWK.thumbprint
+        self.keyID = keyID ?? thumbprint
     }
+
+    /// The key of this server for ES256.
+    package init(_ key: P256.Signing.PrivateKey) { self.init(.p256(key), keyID: nil) }
 
     /// The same key under another `kid`.
     public func named(_ keyID: String) -> ClientKey {
@@ -143,12 +142,12 @@ public struct ClientKey: Sendable {
 extension ClientKey: Hashable {
     /// Compares the public halves, the `kid`s and the algorithms.
     public static func == (left: ClientKey, right: ClientKey) -> Bool {
-        left.keyID == right.keyID && left.publicKey == right.publicKey && left.algorithm == right.algorithm
+        left.keyID == right.keyID && left.thumbprint == right.thumbprint && left.algorithm == right.algorithm
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(keyID)
-        hasher.combine(publicKey)
+        hasher.combine(thumbprint)
         hasher.combine(algorithm)
     }
 }

@@ -1,6 +1,6 @@
 public import Primitives
 
-/// Names one sign-in in the logs of the client, this server and the carrier: 1 to 128 visible ASCII characters without
+/// Names one sign-in in the logs of the client, this server and the provider: 1 to 128 visible ASCII characters without
 /// quotation marks and backslashes, so that it needs no escaping in a header, a query or a log line.
 public struct CorrelationID: Sendable, Hashable, CustomStringConvertible {
     /// The id.
@@ -22,7 +22,7 @@ public struct CorrelationID: Sendable, Hashable, CustomStringConvertible {
     public var description: String { text }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "'")
+        byte.isVisibleASCII && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "'")
             && byte != UInt8(ascii: "`") && byte != UInt8(ascii: "\\")
     }
 }

@@ -35,8 +35,8 @@ struct PushedAuthorizationResponse: Sendable, Hashable {
             return false
         }
         let (scheme, rest) = (text.utf8[..<colon], text.utf8[colon...].dropFirst())
-        return scheme.first?.isLetter == true && !rest.isEmpty
-            && scheme.allSatisfy { $0.isLetterOrDigit || "+-.".utf8.contains($0) }
+        return scheme.first?.isASCIILetter == true && !rest.isEmpty
+            && scheme.allSatisfy { $0.isASCIILetterOrDigit || "+-.".utf8.contains($0) }
     }
 
     private static func refusal(_ object: JSONObject, status: Int) -> OIDCError {

@@ -11,10 +11,8 @@ enum RequestObject {
     ///
     /// There is no `sub`: with one it could be taken for a client assertion (RFC 9101 section 10.8).
     /// - Parameter id: Unique: a provider may refuse a second use.
-    static func claims(
-        of clientID: ClientID, audience: String, id: String, now: Timestamp, capacity: Int = 1024
-    ) -> JSONObjectWriter {
-        var claims = JSONObjectWriter(capacity: capacity)
+    static func claims(of clientID: ClientID, audience: String, id: String, now: Timestamp) -> JSONObjectWriter {
+        var claims = JSONObjectWriter(capacity: 1024)
         claims.add("iss", clientID.text)
         claims.add("aud", audience)
         claims.add("iat", now.secondsSinceEpoch)

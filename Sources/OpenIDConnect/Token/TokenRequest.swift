@@ -21,9 +21,7 @@ struct TokenRequest {
     /// For carriers; nil for a provider that does not accept one.
     let correlationID: CorrelationID?
 
-    /// - Parameters:
-    ///   - provider: Accepts the client's authentication method.
-    ///   - clientTLS: What the request presents.
+    /// - Parameter provider: Accepts the client's authentication method.
     /// - Throws: ``OIDCError/Code/clientRefused`` if the client's key cannot sign;
     ///   ``OIDCError/Code/metadataRefused`` if the provider's alias for such requests is not acceptable.
     func outbound(
@@ -32,10 +30,10 @@ struct TokenRequest {
     ) throws(OIDCError) -> OutboundRequest {
         let endpoint = try provider.tokenEndpoint(presenting: clientTLS)
         if case .operatorToken(let token, let scopes) = grant {
-            let assertion = try client.assertion(
-                of: token, scopes: scopes, to: endpoint, id: random.token(bytes: 16), now: now)
+            let assertion = try AuthorizationAssertion.make(
+                of: token, for: client, scopes: scopes, to: endpoint, id: random.token(bytes: 16), now: now)
             return ClientCredentials.request(
-                [("grant_type", AuthorizationAssertion.grantType), ("assertion", assertion.exposed)],
+                [("grant_type", GrantType.jwtBearer.rawValue), ("assertion", assertion.exposed)],
                 to: endpoint, presenting: clientTLS, step: .token, of: provider, limits: limits)
         }
         return try client.request(

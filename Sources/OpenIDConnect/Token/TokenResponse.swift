@@ -9,7 +9,7 @@ public struct TokenResponse: Sendable, Hashable {
     /// The key of the request's proof, which the refresh token may be bound to; nil if the request had none.
     public let proofKey: DPoPKey?
     /// A signed JWT in compact form. Nil from a provider without ID tokens; a response to a refresh may have none.
-    public private(set) var idToken: Secret?
+    public internal(set) var idToken: Secret?
     /// The refresh token, if the provider issued one.
     public let refreshToken: Secret?
     /// Seconds until the access token expires, if the provider says so.
@@ -19,13 +19,6 @@ public struct TokenResponse: Sendable, Hashable {
 }
 
 extension TokenResponse {
-    /// The same response with the signed token that its ID token contained.
-    func with(idToken: Secret) -> TokenResponse {
-        var copy = self
-        copy.idToken = idToken
-        return copy
-    }
-
     /// Whether a response has an ID token.
     enum IDTokenPresence {
         /// The response to a code (OpenID Connect Core section 3.1.3.3).
@@ -132,9 +125,4 @@ public struct RefreshResponse: Sendable {
     /// ``RelyingParty/validate(refreshed:accessToken:receivedAt:client:of:signedWith:provider:correlationID:)`` accepts
     /// the ID token.
     public let unverified: OIDCError?
-
-    init(_ tokens: TokenResponse, unverified: OIDCError? = nil) {
-        self.tokens = tokens
-        self.unverified = unverified
-    }
 }

@@ -1,15 +1,15 @@
 import Primitives
 import Synchronization
 
-/// Isolates carriers from each other: each may have only so many requests under way, and one whose endpoint did not
-/// respond several times in a row is not asked for a while. A carrier that hangs costs no other carrier anything, and
+/// Isolates providers from each other: each may have only so many requests under way, and one whose endpoint did not
+/// respond several times in a row is not asked for a while. A provider that hangs costs no other provider anything, and
 /// its own users little.
 ///
 /// A refused request was not sent. Only silence opens a ``CircuitBreaker``, not an error response: otherwise anyone who
-/// can make a carrier respond with errors could lock it out.
+/// can make a provider respond with errors could lock it out.
 final class CarrierBulkhead: HTTPClient {
     private struct State {
-        /// Requests under way, by carrier; a carrier without any has no entry.
+        /// Requests under way, by provider; a provider without any has no entry.
         var inFlight: [String: Int] = [:]
         /// The breakers with failures to remember. Bounded, because clients name networks.
         var breakers = BoundedCache<OutboundRequest.Destination, CircuitBreaker>(capacity: 4096)
@@ -51,7 +51,7 @@ final class CarrierBulkhead: HTTPClient {
     var inFlight: Int { state.withLock { $0.inFlight.values.reduce(0, +) } }
 
     /// The destinations whose circuit breaker is not closed.
-    var statuses: [(destination: OutboundRequest.Destination, status: CarrierStatus)] {
+    var statuses: [(destination: OutboundRequest.Destination, status: ProviderStatus)] {
         state.withLock { state in
             state.breakers.entries.compactMap { destination, breaker in
                 breaker.status == .closed ? nil : (destination, breaker.status)
@@ -65,14 +65,14 @@ final class CarrierBulkhead: HTTPClient {
             let inFlight = state.inFlight[destination.carrier] ?? 0
             guard inFlight < rules.limit(for: destination.step) else {
                 throw OutboundError(
-                    .overloaded, mayHaveBeenSent: false, reason: "too many requests to the carrier are under way",
+                    .overloaded, mayHaveBeenSent: false, reason: "too many requests to the provider are under way",
                     retryAfter: 1)
             }
             var breaker = state.breakers[destination] ?? CircuitBreaker(rules: rules.breaker)
             switch breaker.admit(now: now) {
             case .refuse(let seconds):
                 throw OutboundError(
-                    .suspended, mayHaveBeenSent: false, reason: "the circuit breaker of the carrier is open",
+                    .suspended, mayHaveBeenSent: false, reason: "the circuit breaker of the provider is open",
                     retryAfter: seconds)
             case .pass(let ticket):
                 if !breaker.isPristine { state.breakers.put(breaker, for: destination) }
@@ -104,9 +104,9 @@ final class CarrierBulkhead: HTTPClient {
     }
 }
 
-/// How many requests one carrier may keep under way, and when its circuit breakers open.
+/// How many requests one provider may keep under way, and when its circuit breakers open.
 public struct CarrierBulkheadRules: Sendable, Hashable {
-    /// Requests to one carrier under way at once, including those that wait for a connection.
+    /// Requests to one provider under way at once, including those that wait for a connection.
     public var maximumInFlight = 256
     /// How many requests in a row without a response open the circuit breaker of an endpoint.
     public var failures = 5

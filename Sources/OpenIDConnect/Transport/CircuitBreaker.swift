@@ -58,7 +58,7 @@ package struct CircuitBreaker: Sendable {
         return true
     }
 
-    var status: CarrierStatus {
+    var status: ProviderStatus {
         switch state {
         case .closed: .closed
         case .open: .open
@@ -78,23 +78,17 @@ package struct CircuitBreaker: Sendable {
     package mutating func end(_ ticket: Ticket, _ outcome: Outcome, now: Timestamp) {
         guard ticket.period == period else { return }
         switch (state, outcome) {
-        case (.closed, .answered), (.halfOpen, .answered): change(to: .closed(failures: 0), isNewPeriod: !isClosed)
+        case (.closed, .answered), (.halfOpen, .answered): change(to: .closed(failures: 0))
         case (.closed(let failures), .failed):
             let opens = failures + 1 >= rules.failures
-            change(
-                to: opens ? .open(since: now, pause: rules.pause) : .closed(failures: failures + 1), isNewPeriod: opens)
+            change(to: opens ? .open(since: now, pause: rules.pause) : .closed(failures: failures + 1))
         case (.halfOpen(_, let pause), .failed):
-            change(to: .open(since: now, pause: min(rules.longestPause, pause * 2)), isNewPeriod: true)
+            change(to: .open(since: now, pause: min(rules.longestPause, pause * 2)))
         case (.halfOpen(_, let pause), .unknown):
             // The next one is the probe.
-            change(to: .open(since: now.advanced(bySeconds: -pause), pause: pause), isNewPeriod: true)
+            change(to: .open(since: now.advanced(bySeconds: -pause), pause: pause))
         case (.closed, .unknown), (.open, _): break
         }
-    }
-
-    private var isClosed: Bool {
-        guard case .closed = state else { return false }
-        return true
     }
 
     /// Lets a probe pass once `wait` seconds are over, or when the clock was set back: it might not catch up for long.
@@ -104,12 +98,16 @@ package struct CircuitBreaker: Sendable {
             guard case .open = state else { return .refuse(retryAfter: 1) }
             return .refuse(retryAfter: wait - elapsed)
         }
-        change(to: .halfOpen(since: now, pause: pause), isNewPeriod: true)
+        change(to: .halfOpen(since: now, pause: pause))
         return .pass(Ticket(period: period))
     }
 
-    private mutating func change(to state: State, isNewPeriod: Bool) {
-        self.state = state
-        if isNewPeriod { period += 1 }
+    /// Every change begins a new period, but for the count of a breaker that stays closed.
+    private mutating func change(to new: State) {
+        switch (state, new) {
+        case (.closed, .closed): break
+        default: period += 1
+        }
+        state = new
     }
 }

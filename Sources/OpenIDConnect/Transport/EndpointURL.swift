@@ -30,9 +30,6 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { text }
 
-    /// Stands for a URL until it is read.
-    package static let unset = EndpointURL(text: "", scheme: .https, host: "", port: 443)
-
     /// Compares the texts, from which everything else follows.
     public static func == (left: EndpointURL, right: EndpointURL) -> Bool { left.text == right.text }
 
@@ -108,7 +105,7 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
             let prefix = scheme.rawValue + "://"
             let head = text.utf8.prefix(prefix.utf8.count)
             guard head.count == prefix.utf8.count,
-                zip(head, prefix.utf8).allSatisfy({ $0 == $1 || ($0 | 0x20 == $1 && $1 >= UInt8(ascii: "a")) })
+                zip(head, prefix.utf8).allSatisfy({ $0.lowercasedASCII == $1 })
             else { continue }
             return (scheme, text.utf8.dropFirst(prefix.utf8.count))
         }

@@ -8,11 +8,11 @@ public import Primitives
 /// URL only, and a connection that presented one carries no request without it or with another one.
 public protocol HTTPClient: Sendable {
     /// Sends a request.
-    /// - Throws: ``OutboundError`` if there is no response. A response of any status is none.
+    /// - Throws: ``OutboundError`` if there is no response. A response of any status is not an error.
     func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse
 }
 
-/// A request to a carrier or provider.
+/// A request to a provider.
 public struct OutboundRequest: Sendable {
     /// The method of a request.
     public enum Method: String, Sendable {
@@ -34,15 +34,15 @@ public struct OutboundRequest: Sendable {
     public var timeout: Duration
     /// The longest response body to accept, in bytes after decompression.
     public var maximumBodyBytes: Int
-    /// The carrier's step that the request belongs to; nil for other requests. Connections are limited by carrier, so
-    /// that two carriers on one host do not wait for each other.
+    /// The provider's step that the request belongs to; nil for other requests. Connections are limited by provider, so
+    /// that two providers on one host do not wait for each other.
     public var destination: Destination?
     /// The sign-in that waits for the response, for the log; nil for none. It is not sent.
     public var correlationID: CorrelationID?
     /// What the client presents if the server asks for a certificate (RFC 8705); nil for nothing.
     public var clientTLS: ClientTLS?
 
-    /// One step at one carrier. Its requests fail for the same reasons, so they share a circuit breaker.
+    /// One step at one provider. Its requests fail for the same reasons, so they share a circuit breaker.
     public struct Destination: Sendable, Hashable {
         /// What a request is for.
         public enum Step: Sendable, Hashable, CaseIterable {
@@ -50,12 +50,12 @@ public struct OutboundRequest: Sendable {
             case numberVerification, simSwap, telcoFinder
         }
 
-        /// The issuer, or another name of the carrier.
+        /// The issuer, or another name of the provider.
         public let carrier: String
         /// What the request is for.
         public let step: Step
 
-        /// A step at a carrier.
+        /// A step at a provider.
         public init(carrier: String, step: Step) {
             self.carrier = carrier
             self.step = step

@@ -61,6 +61,6 @@ enum HostName {
     }
 
     private static func isLabelByte(_ byte: UInt8) -> Bool {
-        byte.isLetterOrDigit || byte == UInt8(ascii: "-")
+        byte.isASCIILetterOrDigit || byte == UInt8(ascii: "-")
     }
 }

@@ -9,7 +9,7 @@ package final class ProtocolRecord: Sendable {
     /// The record of the current task; nil if nothing is recorded.
     @TaskLocal package static var current: ProtocolRecord?
 
-    /// The most requests that are recorded. A sign-in has five at most; polls of an operator may have more.
+    /// The most requests that are recorded. A sign-in has five at most; polls of a mobile operator may have more.
     private static let maximumExchanges = 16
 
     /// A request to the provider, and how it ended.
@@ -25,7 +25,8 @@ package final class ProtocolRecord: Sendable {
             _ result: Result<OutboundResponse, OutboundError>
         ) {
             step = destination.step
-            isToIssuer = destination.isIssuersOwnConfiguration
+            // A discovery service is asked under the name of a network, which is digits.
+            isToIssuer = step == .discovery && !destination.carrier.isDecimal
             self.endedAt = endedAt
             self.result = result
         }
@@ -101,20 +102,12 @@ package final class ProtocolRecord: Sendable {
     func note(_ validation: Validation) { state.withLock { $0.validation = validation } }
 }
 
-extension OutboundRequest.Destination {
-    /// Whether it is the OpenID configuration that an issuer serves itself. A discovery service is asked under the name
-    /// of a network, which is digits.
-    package var isIssuersOwnConfiguration: Bool { step == .discovery && !carrier.isDecimal }
-}
-
 extension RelyingParty {
     /// Makes every check of a recorded validation again, with the cached keys. It sends no request.
     package func explain(_ validation: ProtocolRecord.Validation) -> IDTokenExplanation {
-        let (expectation, provider) = (validation.expectation, validation.provider)
-        return IDTokenValidator(rules: configuration.idTokenRules, issuer: provider.issuer).explain(
-            validation.idToken, keys: cachedKeys(of: provider),
-            allows: { expectation.signingAlgorithms.contains($0) && provider.signingAlgorithms.contains($0) },
-            expecting: expectation, now: validation.at)
+        explanation(
+            of: validation.idToken, validation.expectation, validation.provider,
+            keys: cachedKeys(of: validation.provider), at: validation.at)
     }
 
     /// The provider's cached keys, however old they are; nil if there are none.

@@ -2,7 +2,7 @@ import Primitives
 
 /// Reads providers' responses.
 ///
-/// JSON is read under any Content-Type or none, because carriers label it variously. A success that is labelled a page
+/// JSON is read under any Content-Type or none, because providers label it variously. A success that is labelled a page
 /// or a form is refused. An error is read even then: some providers label their JSON errors `text/html`.
 enum ProviderResponse {
     private static let otherMediaTypes: Set<String> = [
@@ -70,7 +70,7 @@ enum ProviderResponse {
                 : "The \(endpoint) refused the \(subject).")
     }
 
-    /// A number of seconds, which some carriers write as a text; nil if there is no value, or null.
+    /// A number of seconds, which some providers write as a text; nil if there is no value, or null.
     /// - Throws: The fault, if the value is neither.
     static func seconds(_ value: JSONValue?, otherwise fault: OIDCError) throws(OIDCError) -> Int64? {
         guard let value, !value.isNull else { return nil }

@@ -26,7 +26,7 @@ package struct ProxyURL: Sendable, Hashable {
         guard text.utf8.count <= Self.maximumBytes, text.lowercased().hasPrefix(scheme) else { throw .scheme }
         var authority = text.dropFirst(scheme.count)
         if authority.hasSuffix("/") { authority = authority.dropLast() }
-        guard authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !Self.delimiters.contains($0) }) else {
+        guard authority.utf8.allSatisfy({ $0.isVisibleASCII && !Self.delimiters.contains($0) }) else {
             throw .extra
         }
         var user: Substring?
@@ -34,7 +34,7 @@ package struct ProxyURL: Sendable, Hashable {
             user = authority[..<at]
             authority = authority[authority.utf8.index(after: at)...]
         }
-        // The rules for hosts and ports are those of any URL; the default port is another.
+        // Hosts and ports have the rules of any URL; the default port differs.
         let hasPort = authority.drop { $0 != "]" && authority.hasPrefix("[") }.contains(":")
         guard
             let url = EndpointURL("https://\(authority)\(hasPort ? "" : ":\(Self.defaultPort)")", policy: .httpsOnly)

@@ -27,7 +27,7 @@ public struct ConsentedClaims: Sendable, Hashable {
     public enum Value: Sendable, Hashable {
         /// At most 255 bytes without control characters.
         case text(String)
-        /// An answer such as that of `is_adult_18`.
+        /// An answer such as `is_adult_18`'s.
         case flag(Bool)
         /// The members of an address, at least one (OpenID Connect Core section 5.1.1).
         case address([AddressMember: String])

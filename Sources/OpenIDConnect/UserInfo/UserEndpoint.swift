@@ -16,11 +16,6 @@ public struct UserEndpoint: Sendable, Hashable {
             }
         }
 
-        /// Stands for a path until it is read.
-        package static let unset = Member()
-
-        private init() { path = [] }
-
         /// The path with dots between the names.
         public var text: String { path.joined(separator: ".") }
     }

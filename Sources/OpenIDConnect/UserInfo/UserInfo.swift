@@ -21,22 +21,8 @@ public struct UserInfo: Sendable, Hashable {
 extension UserInfo: Redacted {}
 
 extension UserInfo {
-    /// The date of birth, as the provider writes it.
-    public var birthdate: String? {
-        guard case .text(let text) = claims[.birthdate] else { return nil }
-        return text
-    }
-
-    /// The address as one text, with commas between its lines.
-    public var address: String? {
-        guard case .address(let members) = claims[.address] else { return nil }
-        return members[.formatted]
-    }
-}
-
-extension UserInfo {
     /// Reads the claims of a userinfo response (OpenID Connect Core section 5.3.2) in either of the shapes that
-    /// carriers use: flat (`"email": "…"`) and nested (`"email": {"value": "…"}`). Attributes of other types or with
+    /// providers use: flat (`"email": "…"`) and nested (`"email": {"value": "…"}`). Attributes of other types or with
     /// control characters are left out.
     ///
     /// - Throws: The check ``IDTokenCheck/userInfoSubject`` unless the response has the subject of the ID token.
@@ -97,7 +83,7 @@ extension UserInfo {
         return String(repeating: "0", count: 4 - digits.utf8.count) + digits
     }
 
-    /// The other places where carriers tell an attribute.
+    /// The other places where providers tell an attribute.
     private static func nested(_ attribute: UserAttribute, in claims: JSONObject) -> String? {
         switch attribute {
         case .givenName, .familyName: text(claims["name"]?.object?[attribute.rawValue])
@@ -124,7 +110,7 @@ extension UserInfo {
         }
     }
 
-    /// A boolean, which some carriers write as a text.
+    /// A boolean, which some providers write as a text.
     private static func flag(_ value: JSONValue?) -> Bool? {
         switch value {
         case .bool(let flag): flag
@@ -141,13 +127,13 @@ extension UserInfo {
     }
 
     /// The address as one text, or joined from its parts (Core section 5.1.1).
-    private static func addressText(_ attributes: JSONObject) -> String? {
+    private static func addressText(
+        _ attributes: JSONObject, _ parts: [ConsentedClaims.AddressMember: String]
+    ) -> String? {
         if let whole = text(attributes["address"], maximumBytes: 1024) { return whole }
-        guard let address = address(attributes) else { return nil }
-        if let formatted = address["formatted"]?.string { return text(.string(oneLine(formatted)), maximumBytes: 1024) }
-        let parts = ["street_address", "locality", "region", "postal_code", "country"]
-        let texts = parts.compactMap { text(address[$0]?.string.map { .string(oneLine($0)) }) }
-        return texts.isEmpty ? nil : text(.string(texts.joined(separator: ", ")), maximumBytes: 1024)
+        let formatted = address(attributes)?["formatted"]?.string.map(oneLine)
+        let texts = ConsentedClaims.AddressMember.allCases.compactMap { parts[$0] }
+        return text(.string(formatted ?? texts.joined(separator: ", ")), maximumBytes: 1024)
     }
 
     private static func addressMembers(_ claims: JSONObject) -> [ConsentedClaims.AddressMember: String]? {
@@ -156,7 +142,7 @@ extension UserInfo {
         for member in ConsentedClaims.AddressMember.allCases where member != .formatted {
             members[member] = text(address?[member.rawValue]?.string.map { .string(oneLine($0)) })
         }
-        members[.formatted] = addressText(claims)
+        members[.formatted] = addressText(claims, members)
         return members.isEmpty ? nil : members
     }
 

@@ -7,8 +7,8 @@ enum UserInfoResponse: Sendable {
     /// The claims of a JWT that was encrypted for the client and is not signed. Anyone could have encrypted them: like
     /// plain JSON, they are the provider's by their connection only.
     case encrypted(UserInfoClaims)
-    /// A signed JWT, which may have been encrypted.
-    case signed(SignedUserInfo)
+    /// A signed JWT, which may have been encrypted. It is not verified yet.
+    case signed(SignedToken)
 
     /// - Parameters:
     ///   - algorithm: What the response must be signed with; nil if it need not be signed.
@@ -31,7 +31,7 @@ enum UserInfoResponse: Sendable {
                 }
             }
             let algorithms = algorithm.map { [$0] } ?? usual
-            self = .signed(try SignedUserInfo(token, algorithms: algorithms, limits: limits))
+            self = .signed(try Self.signedToken(token, algorithms, limits))
             return
         }
         let claims = try ProviderResponse.okObject(
@@ -62,17 +62,14 @@ enum UserInfoResponse: Sendable {
         }
         return content
     }
-}
-
-/// A userinfo response that is a signed JWT (OpenID Connect Core section 5.3.2), and is not verified yet.
-struct SignedUserInfo: Sendable {
-    private let token: SignedToken
 
     /// - Parameter algorithms: What the provider may sign it with.
     /// - Throws: ``OIDCError/Code/unusableResponse``.
-    init(_ text: Secret, algorithms: Set<SigningAlgorithm>, limits: OutboundLimits) throws(OIDCError) {
+    private static func signedToken(
+        _ text: Secret, _ algorithms: Set<SigningAlgorithm>, _ limits: OutboundLimits
+    ) throws(OIDCError) -> SignedToken {
         do throws(OIDCError) {
-            token = try SignedToken(
+            return try SignedToken(
                 text, maximumBytes: limits.userInfoBytes, type: .userInfo, allows: algorithms.contains)
         } catch {
             let accepted = algorithms.map(\.rawValue).sorted().joined(separator: " or ")
@@ -82,12 +79,4 @@ struct SignedUserInfo: Sendable {
                     : "The userinfo response is a JWT that is encrypted, or not a signed one in compact form.")
         }
     }
-
-    func isVerified(by keys: JSONWebKeySet) -> Bool {
-        SignatureValidationContext(token, keys: keys).verifies
-    }
-
-    /// The claims, which are to be believed if the signature was verified.
-    /// - Throws: ``OIDCError/Code/unusableResponse``.
-    func claims() throws(OIDCError) -> UserInfoClaims { try UserInfoClaims(token.payload) }
 }

@@ -14,7 +14,7 @@ enum Connecting {
         try? SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         // Without it, dead connections would be found later.
         try? probeWhenIdle(descriptor)
-        let result = address.isIPv4 ? connectIPv4(descriptor, address, port) : connectIPv6(descriptor, address, port)
+        let result = connect(descriptor, to: address, port)
         let error = SystemError.last("connect")
         if result == 0 || error.number == EINPROGRESS { return descriptor }
         SystemCalls.closeDescriptor(descriptor)
@@ -30,15 +30,14 @@ enum Connecting {
         }
     }
 
-    private static func connectIPv4(_ descriptor: Int32, _ address: IPAddress, _ port: UInt16) -> Int32 {
-        var target = sockaddr_in()
-        target.sin_family = sa_family_t(AF_INET)
-        target.sin_port = port.bigEndian
-        target.sin_addr.s_addr = UInt32(truncatingIfNeeded: address.low).bigEndian
-        return connect(descriptor, &target)
-    }
-
-    private static func connectIPv6(_ descriptor: Int32, _ address: IPAddress, _ port: UInt16) -> Int32 {
+    private static func connect(_ descriptor: Int32, to address: IPAddress, _ port: UInt16) -> Int32 {
+        if address.isIPv4 {
+            var target = sockaddr_in()
+            target.sin_family = sa_family_t(AF_INET)
+            target.sin_port = port.bigEndian
+            target.sin_addr.s_addr = UInt32(truncatingIfNeeded: address.low).bigEndian
+            return connect(descriptor, &target)
+        }
         var target = sockaddr_in6()
         target.sin6_family = sa_family_t(AF_INET6)
         target.sin6_port = port.bigEndian

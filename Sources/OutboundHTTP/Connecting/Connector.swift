@@ -19,8 +19,6 @@ final class Connector: @unchecked Sendable {
         }
 
         func becameReady(peerHasEnded: Bool, at now: MonotonicTime) { connector.becameReady(self, at: now) }
-        func tick(at now: MonotonicTime) {}
-        func drain() {}
         func abandon() { connector.pool.close() }
     }
 
@@ -30,8 +28,6 @@ final class Connector: @unchecked Sendable {
     let exchange: Exchange
     /// The end of the connect timeout.
     let establishDeadline: MonotonicTime
-    /// Its index in the pool.
-    var slot = 0
     private let pool: ConnectionPool
     private let host: String
     private let port: UInt16
@@ -139,7 +135,6 @@ final class Connector: @unchecked Sendable {
         }
     }
 
-    /// What is due at ``deadline``.
     func timePassed(at now: MonotonicTime) {
         guard !isOver else { return }
         if now >= exchange.deadline { return fail(exchange.timeoutError("without a connection")) }

@@ -1,10 +1,11 @@
 import CLatchkeySystem
 package import EventLoops
 import Glibc
+import HTTPCore
 package import Primitives
 import Synchronization
 
-/// Resolves host names on threads of their own, because `getaddrinfo` blocks. Dispatch's shared queues start with a
+/// Resolves host names on separate threads, because `getaddrinfo` blocks. Dispatch's shared queues start with a
 /// thread for each processor and add one a second: a few look-ups that hang would delay all others.
 ///
 /// There is at most one look-up for a name at a time, and a limited number for all. Addresses are kept for a short
@@ -143,25 +144,12 @@ package final class Resolver: Sendable {
         var addresses: [IPAddress] = []
         var next = first
         while let entry = next {
-            if let address = address(entry.pointee), !addresses.contains(address) { addresses.append(address) }
+            if let address = entry.pointee.ai_addr.flatMap({ IPAddress(socket: $0) }), !addresses.contains(address) {
+                addresses.append(address)
+            }
             next = entry.pointee.ai_next
         }
         return interleaved(addresses)
-    }
-
-    private static func address(_ entry: addrinfo) -> IPAddress? {
-        guard let socketAddress = entry.ai_addr else { return nil }
-        switch entry.ai_family {
-        case AF_INET:
-            return socketAddress.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                withUnsafeBytes(of: $0.pointee.sin_addr) { IPAddress(octets: $0) }
-            }
-        case AF_INET6:
-            return socketAddress.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
-                withUnsafeBytes(of: $0.pointee.sin6_addr) { IPAddress(octets: $0) }
-            }
-        default: return nil
-        }
     }
 
     /// The addresses of the first one's family and the others in turn.

@@ -53,7 +53,7 @@ struct HostKey: Hashable, Sendable {
     let name: String
     let port: UInt16
     let isEncrypted: Bool
-    /// Carriers on the same host have separate limits.
+    /// Providers on the same host have separate limits.
     let carrier: String?
     /// The identifier of the certificate that its connections present: none carries a request without it or with
     /// another one.

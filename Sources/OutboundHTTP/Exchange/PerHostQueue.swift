@@ -9,23 +9,8 @@ package struct PerHostQueue<Host: Hashable, Waiting> {
 
     private struct Queue {
         var active: Int
-        /// In the order of arrival. Elements before `first` have left.
+        /// In the order of arrival.
         var waiting: [Waiting] = []
-        var first = 0
-
-        var waitingCount: Int { waiting.count - first }
-
-        mutating func next() -> Waiting? {
-            guard first < waiting.count else { return nil }
-            let next = waiting[first]
-            first += 1
-            // Moving the rest each time would take quadratic time for a long queue.
-            if first > 64, first * 2 > waiting.count {
-                waiting.removeFirst(first)
-                first = 0
-            }
-            return next
-        }
     }
 
     private var queues: [Host: Queue] = [:]
@@ -37,8 +22,7 @@ package struct PerHostQueue<Host: Hashable, Waiting> {
         self.maximumWaiting = max(0, maximumWaiting)
     }
 
-    /// All that wait.
-    package var waiting: [Waiting] { queues.values.flatMap { $0.waiting[$0.first...] } }
+    package var waiting: [Waiting] { queues.values.flatMap(\.waiting) }
 
     package var hostCount: Int { queues.count }
 
@@ -52,7 +36,7 @@ package struct PerHostQueue<Host: Hashable, Waiting> {
             queues.values[index].active += 1
             return .start
         }
-        guard queues.values[index].waitingCount < maximumWaiting else { return .overloaded }
+        guard queues.values[index].waiting.count < maximumWaiting else { return .overloaded }
         queues.values[index].waiting.append(arrival)
         return .wait
     }
@@ -60,22 +44,17 @@ package struct PerHostQueue<Host: Hashable, Waiting> {
     /// Ends one active exchange. The longest waiting one is returned, and is active in its place.
     package mutating func leave(_ host: Host) -> Waiting? {
         guard let index = queues.index(forKey: host) else { return nil }
-        if let next = queues.values[index].next() { return next }
+        guard queues.values[index].waiting.isEmpty else { return queues.values[index].waiting.removeFirst() }
         queues.values[index].active -= 1
         if queues.values[index].active <= 0 { queues.remove(at: index) }
         return nil
     }
 
-    /// Removes all matching ones from the queues.
     package mutating func removeWaiting(where matches: (Waiting) -> Bool) -> [Waiting] {
         var removed: [Waiting] = []
-        for index in queues.indices where queues.values[index].waitingCount > 0 {
-            var kept: [Waiting] = []
-            for waiting in queues.values[index].waiting[queues.values[index].first...] {
-                if matches(waiting) { removed.append(waiting) } else { kept.append(waiting) }
-            }
-            queues.values[index].waiting = kept
-            queues.values[index].first = 0
+        for index in queues.indices where !queues.values[index].waiting.isEmpty {
+            removed += queues.values[index].waiting.filter(matches)
+            queues.values[index].waiting.removeAll(where: matches)
         }
         return removed
     }

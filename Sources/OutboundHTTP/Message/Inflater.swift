@@ -2,12 +2,6 @@ import CLatchkeyZlib
 
 /// Decodes the gzip coding (RFC 1952) in pieces.
 final class Inflater {
-    enum Progress {
-        case more
-        /// The stream has ended.
-        case ended
-    }
-
     private let stream: OpaquePointer
 
     /// Nil if there is no memory.
@@ -19,9 +13,10 @@ final class Inflater {
     deinit { czlib_inflater_free(stream) }
 
     /// Appends what the bytes decode to.
+    /// - Returns: Whether the stream has ended.
     /// - Throws: `bodyTooLarge` beyond the limit, without decoding further; `gzip` for malformed data, and if anything
     ///   follows the end of the stream.
-    func inflate(_ bytes: Span<UInt8>, into body: inout [UInt8], limit: Int) throws(ResponseError) -> Progress {
+    func inflate(_ bytes: Span<UInt8>, into body: inout [UInt8], limit: Int) throws(ResponseError) -> Bool {
         var consumed = 0
         while true {
             var (taken, made) = (0, 0)
@@ -37,11 +32,11 @@ final class Inflater {
             consumed += taken
             switch status {
             case CZLIB_MORE:
-                if consumed == bytes.count, made < 16 * 1024 { return .more }
+                if consumed == bytes.count, made < 16 * 1024 { return false }
                 guard taken > 0 || made > 0 else { throw .gzip }
             case CZLIB_ENDED:
                 guard consumed == bytes.count else { throw .gzip }
-                return .ended
+                return true
             default: throw .gzip
             }
         }

@@ -66,8 +66,9 @@ package struct RequestWriter: Sendable {
         bytes += "\r\n"
         var (hasAgent, hasAccept) = (false, false)
         for (name, value) in request.headers {
-            if name.isNamed("user-agent") { hasAgent = true }
-            if name.isNamed("accept") { hasAccept = true }
+            let field = name.utf8.span
+            if field.equals(field.indices, "user-agent") { hasAgent = true }
+            if field.equals(field.indices, "accept") { hasAccept = true }
             bytes += name.utf8
             bytes += ": "
             bytes += value.utf8
@@ -82,7 +83,7 @@ package struct RequestWriter: Sendable {
             return
         }
         bytes += "Content-Length: "
-        Self.append(request.body.count, to: &bytes)
+        bytes += String(request.body.count).utf8
         bytes += "\r\n\r\n"
         bytes += request.body
     }
@@ -124,25 +125,12 @@ package struct RequestWriter: Sendable {
         if isIPv6 { bytes += "]" }
         guard isPortNeeded || url.port != (url.scheme == .https ? 443 : 80) else { return }
         bytes += ":"
-        append(Int(url.port), to: &bytes)
-    }
-
-    private static func append(_ number: Int, to bytes: inout [UInt8]) {
-        if number >= 10 { append(number / 10, to: &bytes) }
-        bytes.append(UInt8(ascii: "0") + UInt8(number % 10))
+        bytes += String(url.port).utf8
     }
 }
 
 extension [UInt8] {
     fileprivate static func += (bytes: inout [UInt8], text: StaticString) {
         text.withUTF8Buffer { bytes.append(contentsOf: $0) }
-    }
-}
-
-extension String {
-    /// Compares without regard to case; `lowercase` must be in lower case.
-    fileprivate func isNamed(_ lowercase: StaticString) -> Bool {
-        guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
-        return lowercase.withUTF8Buffer { expected in zip(utf8, expected).allSatisfy { $0 | 0x20 == $1 } }
     }
 }

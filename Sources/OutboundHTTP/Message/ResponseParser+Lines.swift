@@ -5,13 +5,10 @@ extension ResponseParser {
     /// `HTTP/1.` at the beginning of the status line; of an unfinished one, as far as it has come.
     func checkProtocol(_ line: Span<UInt8>, isWhole: Bool) throws(ResponseError) {
         let expected: StaticString = "HTTP/1."
-        let length = expected.utf8CodeUnitCount
-        guard !isWhole || line.count >= length else { throw .notHTTP }
         let isSame = expected.withUTF8Buffer { expected in
-            for index in 0..<min(line.count, length) where line[index] != expected[index] { return false }
-            return true
+            zip(line.indices, expected).allSatisfy { line[$0] == $1 }
         }
-        guard isSame else { throw .notHTTP }
+        guard isSame, !isWhole || line.count >= expected.utf8CodeUnitCount else { throw .notHTTP }
     }
 
     /// `HTTP/1.1 200 OK`; the reason, and the space before it, may be missing (RFC 9112 section 4).
@@ -20,12 +17,9 @@ extension ResponseParser {
         guard line.count >= 12, line[8] == 0x20 else { throw .statusLine }
         let minor = line[7]
         guard minor == UInt8(ascii: "0") || minor == UInt8(ascii: "1") else { throw .notHTTP }
-        var status = 0
-        for index in 9..<12 {
-            guard ASCII.isDigit(line[index]) else { throw .statusLine }
-            status = status * 10 + Int(line[index] - UInt8(ascii: "0"))
+        guard let status = line.decimal(9..<12)?.number, status >= 100, line.count == 12 || line[12] == 0x20 else {
+            throw .statusLine
         }
-        guard status >= 100, line.count == 12 || line[12] == 0x20 else { throw .statusLine }
         for index in 12..<line.count where !ASCII.isFieldValue(line[index]) { throw .statusLine }
         head.minorVersion = Int(minor - UInt8(ascii: "0"))
         head.status = status
@@ -34,7 +28,8 @@ extension ResponseParser {
 
     mutating func receiveField(_ line: Span<UInt8>) throws(ResponseError) {
         if ASCII.isWhitespace(line[0]) { return try receiveFolded(line) }
-        let (name, value) = try field(line)
+        guard let field = FieldLine(line, at: 0..<line.count) else { throw .field }
+        let (name, value) = (field.name, field.value)
         lastField = .other
         // The length excludes most names, so that few are compared. The first of several equal fields counts.
         switch name.count {
@@ -43,7 +38,7 @@ extension ResponseParser {
             head.date = line.text(value)
             lastField = .date
         case 10 where line.equals(name, "connection"):
-            receiveConnection(line, value)
+            head.connection.add(value, in: line)
             lastField = .framing
         case 10 where line.equals(name, "dpop-nonce"):
             // Several are kept, so that they are not taken for one.
@@ -64,7 +59,10 @@ extension ResponseParser {
             head.cacheControl = head.cacheControl.map { "\($0), \(text)" } ?? text
             lastField = .cacheControl
         case 14 where line.equals(name, "content-length"):
-            try receiveContentLength(line, value)
+            // One that overflows is longer than anything that can be accepted.
+            guard let length = line.decimal(value)?.number, head.contentLength == nil || head.contentLength == length
+            else { throw .contentLength }
+            head.contentLength = length
             lastField = .framing
         case 16 where line.equals(name, "content-encoding"):
             try receiveContentEncoding(line, value)
@@ -97,47 +95,9 @@ extension ResponseParser {
         }
     }
 
-    /// The name, and the value without the white space around it (RFC 9112 section 5).
-    private func field(_ line: Span<UInt8>) throws(ResponseError) -> (name: Range<Int>, value: Range<Int>) {
-        var colon = 0
-        while colon < line.count, ASCII.isToken(line[colon]) { colon += 1 }
-        guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else { throw .field }
-        for index in colon + 1..<line.count where !ASCII.isFieldValue(line[index]) { throw .field }
-        return (0..<colon, line.trimmed(colon + 1..<line.count))
-    }
-
-    private mutating func receiveContentLength(_ line: Span<UInt8>, _ value: Range<Int>) throws(ResponseError) {
-        // One that overflows is longer than anything that can be accepted.
-        guard let length = line.decimal(value)?.number else { throw .contentLength }
-        guard head.contentLength == nil || head.contentLength == length else { throw .contentLength }
-        head.contentLength = length
-    }
-
     private mutating func receiveContentEncoding(_ line: Span<UInt8>, _ value: Range<Int>) throws(ResponseError) {
         if value.isEmpty || line.equals(value, "identity") { return }
         guard line.equals(value, "gzip") || line.equals(value, "x-gzip"), !head.isGzip else { throw .contentEncoding }
         head.isGzip = true
-    }
-
-    private mutating func receiveConnection(_ line: Span<UInt8>, _ value: Range<Int>) {
-        line.forEachElement(of: value) { option in
-            if line.equals(option, "close") { head.saysClose = true }
-            if line.equals(option, "keep-alive") { head.saysKeepAlive = true }
-        }
-    }
-
-    /// Trailers are checked, and ignored.
-    func checkTrailer(_ line: Span<UInt8>) throws(ResponseError) { _ = try field(line) }
-}
-
-extension Span<UInt8> {
-    /// The index of the first line feed from an index on.
-    func lineFeed(from start: Int) -> Int? {
-        var index = start
-        while index < count {
-            if self[index] == 0x0A { return index }
-            index += 1
-        }
-        return nil
     }
 }

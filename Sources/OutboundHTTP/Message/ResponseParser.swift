@@ -1,4 +1,4 @@
-import HTTPCore
+package import HTTPCore
 
 /// Parses a response incrementally (RFC 9112), decodes its codings and limits its size.
 ///
@@ -12,17 +12,8 @@ import HTTPCore
 /// What is accepted, because senders do it: a line feed alone as the end of a line of the head (section 2.2), a folded
 /// field that does not decide on the framing (section 5.2), and several equal lengths (section 6.3).
 package struct ResponseParser {
-    /// How large a response may be.
-    package struct Limits: Sendable {
-        /// For all lines of one response together: interim responses (1xx), chunk extensions and trailers included.
-        package static let maximumHeadBytes = 32 * 1024
-
-        package var headBytes = maximumHeadBytes
-        /// Bytes of the body, before and after decompression.
-        package var bodyBytes: Int
-
-        package init(bodyBytes: Int) { self.bodyBytes = bodyBytes }
-    }
+    /// For all lines of one response together: interim responses (1xx), chunk extensions and trailers included.
+    package static let maximumHeadBytes = 32 * 1024
 
     enum State {
         case statusLine, fields
@@ -40,7 +31,7 @@ package struct ResponseParser {
     /// The announced length may be false: no more than this is reserved for it.
     private static let reservedBytes = 64 * 1024
 
-    let limits: Limits
+    private let maximumBodyBytes: Int
     /// Whether a successful response has no body (RFC 9110 section 9.3.6).
     let isOfConnect: Bool
     var state = State.statusLine
@@ -51,14 +42,16 @@ package struct ResponseParser {
     var lastField = LastField.none
     private var chunks: ChunkedDecoder?
     private var inflater: Inflater?
-    private var inflated = Inflater.Progress.more
+    private var gzipHasEnded = false
     package internal(set) var head = ResponseHead()
     /// The decoded body so far.
     package private(set) var body: [UInt8] = []
 
-    /// - Parameter isOfConnect: Whether the request was CONNECT.
-    package init(limits: Limits, isOfConnect: Bool = false) {
-        self.limits = limits
+    /// - Parameters:
+    ///   - bodyBytes: The most bytes of the body, before and after decompression.
+    ///   - isOfConnect: Whether the request was CONNECT.
+    package init(bodyBytes: Int, isOfConnect: Bool = false) {
+        maximumBodyBytes = bodyBytes
         self.isOfConnect = isOfConnect
     }
 
@@ -126,7 +119,7 @@ package struct ResponseParser {
 
     private mutating func countHead(_ bytes: Int) throws(ResponseError) {
         headBytes += bytes
-        guard headBytes <= limits.headBytes else { throw .headTooLarge }
+        guard headBytes <= Self.maximumHeadBytes else { throw .headTooLarge }
     }
 
     /// Reads a line without its line feed.
@@ -162,7 +155,7 @@ package struct ResponseParser {
             chunks = ChunkedDecoder(chunkRules)
             state = .chunks
         } else if let length = head.contentLength {
-            guard length <= limits.bodyBytes else { throw .bodyTooLarge }
+            guard length <= maximumBodyBytes else { throw .bodyTooLarge }
             state = .sized(left: length)
             if length == 0 { return state = .complete }
             body.reserveCapacity(min(length, Self.reservedBytes))
@@ -176,7 +169,8 @@ package struct ResponseParser {
 
     /// Extensions and trailers share the limit of the head.
     private var chunkRules: ChunkedDecoder.Rules {
-        var rules = ChunkedDecoder.Rules(overheadBytes: limits.headBytes - headBytes, contentBytes: limits.bodyBytes)
+        var rules = ChunkedDecoder.Rules(
+            overheadBytes: Self.maximumHeadBytes - headBytes, contentBytes: maximumBodyBytes)
         rules.checksExtensions = false
         rules.allowsBareLineFeeds = true
         return rules
@@ -185,9 +179,17 @@ package struct ResponseParser {
     private mutating func receiveChunks(_ bytes: Span<UInt8>, from start: Int) throws(ResponseError) -> Int {
         var index = start
         while true {
-            switch try nextOfChunks(bytes, from: &index) {
+            let step: ChunkedDecoder.Step
+            do throws(ChunkedCodingError) {
+                step = try chunks?.next(bytes, from: &index) ?? .complete
+            } catch {
+                throw ResponseError(error)
+            }
+            switch step {
             case .content(let range): try take(bytes.extracting(range))
-            case .trailer: if let line = chunks?.trailer { try checkTrailer(line.span) }
+            // Trailers are checked, and ignored.
+            case .trailer:
+                guard let line = chunks?.trailer, FieldLine(line.span, at: line.indices) != nil else { throw .field }
             case .needsMore: return index
             case .complete:
                 try endBody()
@@ -196,34 +198,20 @@ package struct ResponseParser {
         }
     }
 
-    private mutating func nextOfChunks(
-        _ bytes: Span<UInt8>, from index: inout Int
-    ) throws(ResponseError) -> ChunkedDecoder.Step {
-        do throws(ChunkedCodingError) {
-            return try chunks?.next(bytes, from: &index) ?? .complete
-        } catch {
-            throw ResponseError(error)
-        }
-    }
-
-    private func checkAnnounced(_ bytes: Int) throws(ResponseError) {
-        guard bytes <= limits.bodyBytes - codedBytes else { throw .bodyTooLarge }
-    }
-
     private mutating func take(_ bytes: Span<UInt8>) throws(ResponseError) {
-        try checkAnnounced(bytes.count)
+        guard bytes.count <= maximumBodyBytes - codedBytes else { throw .bodyTooLarge }
         codedBytes += bytes.count
         guard let inflater else {
             bytes.withUnsafeBufferPointer { body.append(contentsOf: $0) }
             return
         }
-        guard case .more = inflated else { throw .gzip }
-        inflated = try inflater.inflate(bytes, into: &body, limit: limits.bodyBytes)
+        guard !gzipHasEnded else { throw .gzip }
+        gzipHasEnded = try inflater.inflate(bytes, into: &body, limit: maximumBodyBytes)
     }
 
     private mutating func endBody() throws(ResponseError) {
         // An empty body has no coding to end.
-        if inflater != nil, codedBytes > 0, case .more = inflated { throw .gzip }
+        if inflater != nil, codedBytes > 0, !gzipHasEnded { throw .gzip }
         inflater = nil
         state = .complete
     }
@@ -245,12 +233,7 @@ package struct ResponseHead: Sendable, Hashable {
     package var isChunked = false
     /// Whether the body has the gzip content coding.
     package var isGzip = false
-    /// Whether `Connection` has the option `close`.
-    package var saysClose = false
-    /// Whether `Connection` has the option `keep-alive`.
-    package var saysKeepAlive = false
-
-    package init() {}
+    package var connection = ConnectionOptions()
 
     /// Statuses whose responses have no body (RFC 9112 section 6.3).
     package var hasNoBody: Bool { status == 204 || status == 304 }
@@ -259,7 +242,6 @@ package struct ResponseHead: Sendable, Hashable {
     /// framing is unambiguous. Where both lengths are given, the coding counts, and the connection must be closed
     /// (section 6.3).
     package var allowsReuse: Bool {
-        guard !saysClose, minorVersion == 1 || saysKeepAlive else { return false }
-        return hasNoBody || isChunked != (contentLength != nil)
+        connection.keepAlive(minorVersion: minorVersion) && (hasNoBody || isChunked != (contentLength != nil))
     }
 }

@@ -48,7 +48,6 @@ final class ClientContext: Sendable {
     }
 }
 
-/// The context of a client's TLS sessions.
 extension TLSContext {
     /// - Parameters:
     ///   - caBundle: The path of the only authorities to trust; nil for the system's.

@@ -78,7 +78,6 @@ final class ConnectionPool: @unchecked Sendable {
         arm(exchange.deadline)
         if let connection = takeIdle(exchange.host, at: now) { return connection.begin(exchange) }
         let connector = Connector(exchange, pool: self, at: now)
-        connector.slot = connectors.count
         connectors.append(connector)
         arm(connector.deadline)
         connector.begin(at: now)
@@ -123,37 +122,23 @@ final class ConnectionPool: @unchecked Sendable {
 
     // MARK: Connections
 
-    /// A connection is established for the connector's exchange.
     func connected(_ descriptor: Int32, for connector: Connector, at now: MonotonicTime) {
-        remove(connector)
+        connectors.removeAll { $0 === connector }
         let connection = OutboundConnection(descriptor: descriptor, host: connector.exchange.host, pool: self)
-        connection.slot = connections.count
         connections.append(connection)
         connection.establish(for: connector.exchange, until: connector.establishDeadline)
     }
 
     func failed(_ connector: Connector, _ error: OutboundError) {
-        remove(connector)
+        connectors.removeAll { $0 === connector }
         finish(connector.exchange, .failure(error))
     }
 
-    private func remove(_ connector: Connector) {
-        guard let last = connectors.last else { return }
-        connectors[connector.slot] = last
-        last.slot = connector.slot
-        connectors.removeLast()
-    }
-
-    /// The connection is closed.
     func remove(_ connection: OutboundConnection, wasIdle: Bool) {
         if wasIdle { removeIdle(connection) }
-        guard let last = connections.last else { return }
-        connections[connection.slot] = last
-        last.slot = connection.slot
-        connections.removeLast()
+        connections.removeAll { $0 === connection }
     }
 
-    /// Keeps a connection for reuse.
     func keep(_ connection: OutboundConnection) {
         idle[connection.host, default: []].append(connection)
         arm(connection.deadline)
@@ -187,7 +172,6 @@ final class ConnectionPool: @unchecked Sendable {
     /// Has ``timePassed(at:)`` called at this time, or before.
     func arm(_ time: MonotonicTime) { timer?.set(to: time) }
 
-    /// Fails and closes what is due.
     func timePassed(at now: MonotonicTime) {
         for connector in connectors where connector.deadline <= now { connector.timePassed(at: now) }
         for connection in connections where connection.deadline <= now { connection.timePassed(at: now) }

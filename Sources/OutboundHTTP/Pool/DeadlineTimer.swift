@@ -1,6 +1,5 @@
 import CLatchkeySystem
 import EventLoops
-import Glibc
 
 /// Tells its pool when the earliest deadline has come. The tick of a loop is too coarse for short timeouts.
 ///
@@ -49,10 +48,6 @@ final class DeadlineTimer: LoopMember {
         due = .never
         pool.timePassed(at: now)
     }
-
-    func tick(at now: MonotonicTime) {}
-
-    func drain() {}
 
     func abandon() { pool?.close() }
 }

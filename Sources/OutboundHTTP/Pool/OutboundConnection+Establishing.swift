@@ -4,14 +4,17 @@ import OpenIDConnect
 
 // What comes before the first exchange: the tunnel through a proxy and the TLS handshake.
 extension OutboundConnection {
-    /// Establishes the connection, then sends the exchange's request.
     func establish(for exchange: Exchange, until establishDeadline: MonotonicTime) {
         self.exchange = exchange
         deadline = min(establishDeadline, exchange.deadline)
-        guard register() else { return fail(.overloaded, "the system has no room for another connection") }
+        do {
+            registration = try pool.loop.register(self, descriptor: descriptor)
+        } catch {
+            return fail(.overloaded, "the system has no room for another connection")
+        }
         guard host.isEncrypted else { return established() }
         guard pool.shared.proxy != nil else { return beginHandshake() }
-        parser = ResponseParser(limits: .init(bodyBytes: 0), isOfConnect: true)
+        parser = ResponseParser(bodyBytes: 0, isOfConnect: true)
         let isOpen = write { pool.shared.writer.appendConnect(to: exchange.request.url, &$0) }
         if !isOpen { fail(.unreachable, "the proxy closed the connection") }
     }

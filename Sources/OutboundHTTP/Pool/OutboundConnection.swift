@@ -1,12 +1,9 @@
 import EventLoops
-import Glibc
 import HTTPCore
 import OpenIDConnect
 import Primitives
 
 /// A connection to a host: its tunnel through a proxy and its TLS handshake, then one exchange after the other.
-///
-/// `OutboundConnection+Establishing.swift` has what comes before the first exchange.
 ///
 /// Sendable without the compiler's check: used on its pool's loop only.
 final class OutboundConnection: LoopMember, @unchecked Sendable {
@@ -15,8 +12,6 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     let descriptor: Int32
     let host: HostKey
     let pool: ConnectionPool
-    /// Its index in the pool.
-    var slot = 0
     var stage = Stage.tunnelling
     /// Of the exchange, of the connect timeout, or of idleness.
     var deadline = MonotonicTime.never
@@ -24,10 +19,10 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     private(set) var keptAt: MonotonicTime?
     var exchange: Exchange?
     var tls: TLSSession?
-    var parser = ResponseParser(limits: .init(bodyBytes: 0))
+    var parser = ResponseParser(bodyBytes: 0)
     /// For the first response, if the client inspects certificates.
     var certificateExpiry: Timestamp?
-    private var registration: EventLoop.Registration?
+    var registration: EventLoop.Registration?
     /// Bytes that the socket has not taken yet, from `outputStart` on.
     private var output: [UInt8] = []
     private var outputStart = 0
@@ -41,25 +36,14 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         self.pool = pool
     }
 
-    /// False if the system has no room for it.
-    func register() -> Bool {
-        do {
-            registration = try pool.loop.register(self, descriptor: descriptor)
-            return true
-        } catch {
-            return false
-        }
-    }
-
     // MARK: Exchanges
 
-    /// Sends the exchange's request on the established connection.
     func begin(_ exchange: Exchange) {
         stage = .exchanging
         self.exchange = exchange
         deadline = exchange.deadline
         let request = exchange.request
-        parser = ResponseParser(limits: .init(bodyBytes: max(0, request.maximumBodyBytes)))
+        parser = ResponseParser(bodyBytes: max(0, request.maximumBodyBytes))
         let isForProxy = pool.shared.proxy != nil && tls == nil
         exchange.wasSent = true
         if write({ pool.shared.writer.append(request, to: isForProxy ? .proxy : .server, &$0) }) { return }
@@ -110,7 +94,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
             wwwAuthenticate: head.wwwAuthenticate, body: parser.body, certificateExpiry: certificateExpiry)
         certificateExpiry = nil
         let isReusable = isAlone && parser.allowsReuse && output.isEmpty && !peerHasEnded
-        parser = ResponseParser(limits: .init(bodyBytes: 0))
+        parser = ResponseParser(bodyBytes: 0)
         if isReusable {
             stage = .idle
             let now = MonotonicTime.now()
@@ -152,7 +136,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     func isReusable() -> Bool {
         guard !peerHasEnded else { return false }
         guard let tls else { return Connecting.isReusable(descriptor) }
-        // TLS has messages of its own, such as session tickets.
+        // TLS has its own messages, such as session tickets.
         tls.becameReady(peerHasEnded: false)
         if case .wouldBlock = receive() { return true }
         return false
@@ -177,7 +161,6 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         }
     }
 
-    /// What is due at ``deadline``.
     func timePassed(at now: MonotonicTime) {
         switch stage {
         case .idle, .closed: close()
@@ -199,10 +182,6 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
                 : exchange.error(.unreachable, "timed out after \(limit.text), \(state)")
         }
     }
-
-    func tick(at now: MonotonicTime) {}
-
-    func drain() {}
 
     func abandon() { pool.close() }
 

@@ -5,7 +5,7 @@
 ///   happened once must not live longer because it was changed since.
 /// - Whether a value also expires (`lifetime`). Records that answer for a window of time do.
 ///
-/// A lookup is that of a dictionary and changes nothing. A change takes constant time on the average of many. The
+/// A lookup is a dictionary's and changes nothing. A change takes constant time on the average of many. The
 /// methods are inlinable, because other modules call them on hot paths and would otherwise not specialise them.
 ///
 /// The values stand in a ring in the order of age, and a hash table of four-byte places finds them: a dictionary and a

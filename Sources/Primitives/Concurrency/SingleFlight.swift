@@ -2,7 +2,7 @@ import Synchronization
 
 /// Runs one operation per key at a time. Callers that need a key whose operation is under way share its value.
 ///
-/// The operation runs in a task of its own: cancelling one caller takes nothing from the others, and the operation goes
+/// The operation runs in its own task: cancelling one caller takes nothing from the others, and the operation goes
 /// on after the last caller has gone.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let inFlight = Mutex<[Key: Task<Value, Never>]>([:])

@@ -111,7 +111,7 @@ package struct IssuerBinding: Sendable, Hashable {
         case firstUse = "first_use"
         /// The issuer's own OpenID configuration says the same.
         case confirmed
-        /// The operator configured the issuer of the network whose metadata this is.
+        /// The administrator configured the issuer of the network whose metadata this is.
         case pinned
     }
 

@@ -7,15 +7,12 @@ public struct JSONLimits: Sendable, Hashable {
     /// How many values of all kinds the whole text may have.
     public var values: Int
 
-    /// Limits; the standard ones unless given.
+    /// Limits; unless given, 1 MiB, 32 levels and 16,384 values.
     public init(bytes: Int = 1 << 20, depth: Int = 32, values: Int = 16_384) {
         self.bytes = bytes
         self.depth = depth
         self.values = values
     }
-
-    /// 1 MiB, 32 levels, 16,384 values.
-    public static let standard = JSONLimits()
 }
 
 /// Why a text is not JSON or exceeds a limit, and where. It does not repeat the text.

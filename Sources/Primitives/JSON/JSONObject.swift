@@ -17,25 +17,30 @@ public struct JSONObject: Sendable, Hashable {
         }
 
         /// Whether it has a name, by its bytes.
-        func isNamed(_ other: String, _ otherMark: Mark) -> Bool { mark == otherMark && name.hasSameBytes(as: other) }
+        func isNamed(_ other: String, _ otherMark: Mark) -> Bool {
+            mark == otherMark && (mark.isWholeName || name.hasSameBytes(as: other))
+        }
     }
 
-    /// The length and some bytes of a name. Names with different marks are different, so that most comparisons of a
-    /// look-up are of one number.
+    /// The length of a name with its first and last eight bytes, which are all of most names: a look-up compares
+    /// numbers.
     struct Mark: Sendable, Hashable {
-        private let bits: UInt64
+        private let first: UInt64
+        private let last: UInt64
+        private let length: Int
 
         init(_ name: String) {
-            bits = name.withBytes { bytes in
-                let length = UInt64(truncatingIfNeeded: bytes.count)
-                guard let start = UnsafeRawPointer(bytes.baseAddress), bytes.count >= 4 else {
-                    return bytes.reduce(length) { $0 << 8 | UInt64($1) }
+            (first, last, length) = name.withBytes { bytes in
+                guard let start = UnsafeRawPointer(bytes.baseAddress), bytes.count >= 8 else {
+                    return (bytes.reduce(0) { $0 << 8 | UInt64($1) }, 0, bytes.count)
                 }
-                let first = start.loadUnaligned(as: UInt32.self)
-                let last = start.loadUnaligned(fromByteOffset: bytes.count - 4, as: UInt32.self)
-                return (UInt64(first) << 32 | UInt64(last)) ^ length << 28
+                let last = start.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
+                return (start.loadUnaligned(as: UInt64.self), last, bytes.count)
             }
         }
+
+        /// Whether names of this mark are the same.
+        var isWholeName: Bool { length <= 16 }
     }
 
     /// In the order of the text.
@@ -47,10 +52,13 @@ public struct JSONObject: Sendable, Hashable {
     /// `.null`.
     public subscript(_ name: String) -> JSONValue? {
         let mark = Mark(name)
-        // By index: a loop over the members would copy each of them.
-        for index in members.indices where members[index].isNamed(name, mark) {
-            return members[index].value
+        // In the buffer: a loop over the members, and a call of one's method, would copy each of them.
+        return members.withUnsafeBufferPointer { members in
+            for index in members.indices
+            where members[index].mark == mark && (mark.isWholeName || members[index].name.hasSameBytes(as: name)) {
+                return members[index].value
+            }
+            return nil
         }
-        return nil
     }
 }

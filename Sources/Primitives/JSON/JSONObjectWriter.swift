@@ -44,13 +44,7 @@ public struct JSONObjectWriter: Sendable {
 
     /// Adds an array of texts.
     public mutating func add(_ name: StaticString, _ texts: [String]) {
-        begin(name)
-        bytes.append(UInt8(ascii: "["))
-        for (index, text) in texts.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            JSONText.append(text, to: &bytes)
-        }
-        bytes.append(UInt8(ascii: "]"))
+        addArray(name, texts) { JSONText.append($0, to: &$1.bytes) }
     }
 
     /// Adds a text under a variable name. The caller must not add a name twice.
@@ -119,11 +113,17 @@ public struct JSONObjectWriter: Sendable {
     public mutating func add<Element>(
         _ name: StaticString, objects elements: [Element], _ members: (Element, inout JSONObjectWriter) -> Void
     ) {
+        addArray(name, elements) { element, json in json.appendObject { members(element, &$0) } }
+    }
+
+    private mutating func addArray<Element>(
+        _ name: StaticString, _ elements: [Element], _ append: (Element, inout Self) -> Void
+    ) {
         begin(name)
         bytes.append(UInt8(ascii: "["))
         for (index, element) in elements.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            appendObject { members(element, &$0) }
+            append(element, &self)
         }
         bytes.append(UInt8(ascii: "]"))
     }

@@ -12,7 +12,7 @@ extension JSONParser {
         if bytes[position] == UInt8(ascii: "0") {
             position += 1
         } else {
-            guard isDigit(bytes[position]) else {
+            guard bytes[position].isASCIIDigit else {
                 throw error(position == start ? .unexpectedByte : .invalidNumber)
             }
             isWhole = takeInteger(&magnitude)
@@ -33,7 +33,7 @@ extension JSONParser {
     /// Reads all digits; false if the number does not fit.
     private mutating func takeInteger(_ value: inout UInt64) -> Bool {
         var fits = true
-        while position < count, isDigit(bytes[position]) {
+        while position < count, bytes[position].isASCIIDigit {
             let (tenfold, overflow) = value.multipliedReportingOverflow(by: 10)
             let (sum, carry) = tenfold.addingReportingOverflow(UInt64(bytes[position] - UInt8(ascii: "0")))
             fits = fits && !overflow && !carry
@@ -45,8 +45,8 @@ extension JSONParser {
 
     private mutating func takeDigits() throws(JSONSyntaxError) {
         guard position < count else { throw error(.unexpectedEnd) }
-        guard isDigit(bytes[position]) else { throw error(.invalidNumber) }
-        while position < count, isDigit(bytes[position]) { position += 1 }
+        guard bytes[position].isASCIIDigit else { throw error(.invalidNumber) }
+        while position < count, bytes[position].isASCIIDigit { position += 1 }
     }
 
     private mutating func takeByte(_ byte: UInt8) -> Bool {
@@ -68,6 +68,4 @@ extension JSONParser {
         guard magnitude <= UInt64(Int64.max) else { return nil }
         return -Int64(magnitude)
     }
-
-    private func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") <= 9 }
 }

@@ -26,14 +26,14 @@ public enum JSONValue: Sendable, Hashable {
     /// what exceeds the limits. Takes time linear in the length of the input.
     ///
     /// - Throws: ``JSONSyntaxError`` with the offset of the first fault.
-    public init(parsing bytes: [UInt8], limits: JSONLimits = .standard) throws(JSONSyntaxError) {
+    public init(parsing bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONSyntaxError) {
         self = try bytes.withUnsafeBufferPointer { buffer throws(JSONSyntaxError) in
             try JSONValue(parsing: buffer, limits: limits)
         }
     }
 
     /// As ``init(parsing:limits:)-([UInt8],_)``, for bytes in a larger buffer.
-    public init(parsing bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = .standard) throws(JSONSyntaxError) {
+    public init(parsing bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONSyntaxError) {
         guard bytes.count <= limits.bytes else { throw JSONSyntaxError(.tooLarge, offset: limits.bytes) }
         var parser = JSONParser(bytes: bytes, limits: limits)
         self = try parser.parseText()

@@ -10,15 +10,11 @@ public enum MediaTypeText {
             while start < end, isBlank(bytes[start]) { start += 1 }
             while end > start, isBlank(bytes[end - 1]) { end -= 1 }
             return String(unsafeUninitializedCapacity: end - start) { text in
-                for index in start..<end { text[index - start] = lowercase(bytes[index]) }
+                for index in start..<end { text[index - start] = bytes[index].lowercasedASCII }
                 return end - start
             }
         }
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-
-    private static func lowercase(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-    }
 }

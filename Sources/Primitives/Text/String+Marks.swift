@@ -63,15 +63,4 @@ extension String {
         0x1BC00..<0x1BD00,
         0x1CF00..<0x1D300, 0x1DF00..<0x1EA00,
     ]
-
-    /// Whether all characters are ASCII.
-    public var isASCII: Bool { utf8.allSatisfy { $0 < 0x80 } }
-}
-
-extension UInt8 {
-    /// Whether it is a letter of ASCII.
-    package var isASCIILetter: Bool { (0x61...0x7A).contains(self | 0x20) }
-
-    /// Whether it is a digit of ASCII.
-    package var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
 }

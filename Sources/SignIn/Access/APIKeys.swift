@@ -4,19 +4,19 @@ package import StorageModel
 
 /// What a caller may do: with an API key, or from the origin of a web frontend.
 package struct APIGrant: Sendable, Hashable {
-    /// The operator's name for the key; nil if it has none.
+    /// The administrator's name for the key; nil if it has none.
     package let name: String?
     /// The clients whose users and sessions it may access; nil for all.
     package let clients: Set<String>?
     /// The origins that it is limited to; nil for any.
     package let origins: Set<String>?
-    /// Whether the key belongs to an operator, who may see the operators' pages.
-    package let isOperator: Bool
+    /// Whether the key belongs to an administrator, who may see the administrators' pages.
+    package let isAdministrator: Bool
 
     package init(
-        name: String? = nil, clients: Set<String>? = nil, origins: Set<String>? = nil, isOperator: Bool = false
+        name: String? = nil, clients: Set<String>? = nil, origins: Set<String>? = nil, isAdministrator: Bool = false
     ) {
-        self.isOperator = isOperator
+        self.isAdministrator = isAdministrator
         self.name = name
         self.clients = clients
         self.origins = origins
@@ -26,16 +26,6 @@ package struct APIGrant: Sendable, Hashable {
 /// The configured API keys, sent in `X-API-KEY`, and what each may do.
 package struct APIKeys: Sendable {
     private let entries: [(hash: TokenHash, grant: APIGrant)]
-
-    /// - Parameters:
-    ///   - plain: Keys without limits, as text; an empty one is ignored.
-    ///   - sha256: The SHA-256 of keys without limits, 32 bytes each; other lengths are ignored.
-    package init(plain: [Secret] = [], sha256: [[UInt8]] = []) {
-        let hashes =
-            plain.filter { !$0.exposed.isEmpty }.map { TokenHash(sha256Of: $0.exposed) }
-            + sha256.compactMap { TokenHash($0) }
-        entries = hashes.map { ($0, APIGrant()) }
-    }
 
     package init(_ keys: [(hash: TokenHash, grant: APIGrant)]) { entries = keys }
 
@@ -55,7 +45,7 @@ package struct APIKeys: Sendable {
     }
 }
 
-/// The API keys in the store, which operators make and revoke while servers run.
+/// The API keys in the store, which administrators make and revoke while servers run.
 ///
 /// A read is used for five seconds. Within that time a new key may be unknown, and a revoked one accepted, on any
 /// instance; guessing keys causes one read in that time.
@@ -100,6 +90,12 @@ package struct Caller: Sendable, Hashable {
 
     package init(apiKey: String) {
         hash = TokenHash(sha256Of: "key " + apiKey)
+        isKeyless = false
+    }
+
+    /// - Parameter hash: That by which the key is known.
+    package init(apiKeyHash hash: TokenHash) {
+        self.hash = hash
         isKeyless = false
     }
 
@@ -166,7 +162,7 @@ extension SignInError {
     /// because the published apps read any 403 of a sign-in as the offer of a registration.
     package static let clientNotAllowed = SignInError(
         .unauthorizedClient, .configurationError,
-        "This API key or origin is not for this client. The operator must add the client to it.")
+        "This API key or origin is not for this client. The administrator must add the client to it.")
 }
 
 /// The origin of a web page (RFC 6454), as browsers write it in `Origin`: scheme, host and, if it is not the scheme's

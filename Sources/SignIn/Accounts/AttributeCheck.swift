@@ -68,7 +68,7 @@ struct AttributeCheck {
     private mutating func postalCode(_ text: String?) -> String? {
         guard let text = self.text(text, .postalCode, limit: 16) else { return nil }
         let isCode = text.utf8.allSatisfy { byte in
-            byte.isASCIILetter || byte.isASCIIDigit || " -".utf8.contains(byte)
+            byte.isASCIILetterOrDigit || " -".utf8.contains(byte)
         }
         return isCode ? text : refuse(.postalCode, "is not a postal code")
     }
@@ -143,11 +143,6 @@ public struct RegistrationRules: Sendable, Hashable {
 
     /// What happens at the first sign-in of an identity.
     public var mode = Mode.automatic
-    /// Whether ``mode`` is ``Mode/required``.
-    public var isRequired: Bool {
-        get { mode == .required }
-        set { mode = newValue ? .required : .automatic }
-    }
     /// The attributes that a registration must have.
     public var requiredAttributes: [Attribute] = []
     /// Domains whose e-mail addresses cannot register, compared as ``DomainName`` says. `example.com` also blocks
@@ -179,7 +174,7 @@ extension UserAttribute {
 }
 
 extension Profile {
-    /// This profile, without an e-mail address that has no domain to check. Some carriers send another form, such as
+    /// This profile, without an e-mail address that has no domain to check. Some providers send another form, such as
     /// `Jane <jane@mail.example>`.
     var withReachableEmail: Profile {
         var profile = self

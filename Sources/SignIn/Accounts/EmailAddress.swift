@@ -36,11 +36,11 @@ struct EmailAddress: Sendable, Hashable {
     private static func isLabel(_ label: Substring.UTF8View) -> Bool {
         let hyphen = UInt8(ascii: "-")
         guard (1...63).contains(label.count), label.first != hyphen, label.last != hyphen else { return false }
-        return label.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0 == hyphen || $0 >= 0x80 }
+        return label.allSatisfy { $0.isASCIILetterOrDigit || $0 == hyphen || $0 >= 0x80 }
     }
 
     /// Whether IDNA (RFC 5895, UTS #46) keeps a scalar of a lower-case name as it is, including the sharp s and the
-    /// final sigma, which are letters of their own now.
+    /// final sigma, which are separate letters now.
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII || scalar == "\u{DF}" || scalar == "\u{3C2}" { return true }
         guard !scalar.properties.changesWhenNFKCCaseFolded else { return false }
@@ -99,10 +99,10 @@ package enum DomainName {
 
     /// Whether a byte is a letter, a digit or a hyphen of ASCII.
     private static func isLDH(_ byte: UInt8) -> Bool {
-        byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "-")
+        byte.isASCIILetterOrDigit || byte == UInt8(ascii: "-")
     }
 
-    /// Normalizes a U-label or an A-label (UTS #46). The sharp s and the final sigma are letters of their own. The
+    /// Normalizes a U-label or an A-label (UTS #46). The sharp s and the final sigma are separate letters. The
     /// rules of host names, of scripts from right to left (RFC 5893) and of joiners (RFC 5892 appendix A) hold.
     private static func aLabel(_ text: Substring) -> String? {
         // libidn2 drops some ASCII characters that host names cannot have.

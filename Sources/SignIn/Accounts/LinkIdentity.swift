@@ -9,7 +9,6 @@ package struct LinkIdentity: UseCase {
     /// The most identities that a user can have.
     package static let limit = 32
 
-    /// The linked identity.
     package struct Linked: Sendable {
         package let identity: LinkedIdentity
         /// False if the user had it before.
@@ -30,7 +29,7 @@ package struct LinkIdentity: UseCase {
     package func callAsFunction(
         _ request: SignInRequest, token: Secret, holder: SessionAndUser
     ) async throws(SignInError) -> Linked {
-        try await run(request, as: .link) { (run) async throws(SignInError) in
+        try await environment.perform(request, as: .link) { (run) async throws(SignInError) in
             try checkAge(of: holder.session)
             return try await link(run, token, holder)
         }
@@ -45,7 +44,7 @@ package struct LinkIdentity: UseCase {
     ///
     /// The session's age was checked at the start, and may have passed the limit meanwhile.
     func finish(_ request: SignInRequest, holding token: Secret?, ofID id: String) async throws(SignInError) {
-        _ = try await run(request, as: .link) { (run) async throws(SignInError) in
+        _ = try await environment.perform(request, as: .link) { (run) async throws(SignInError) in
             guard let token, let holder = try await signIn.completion.sessions.authenticate(token),
                 holder.session.id.hasSameBytes(as: id)
             else { throw .linkingSessionGone }
@@ -80,7 +79,6 @@ package struct LinkIdentity: UseCase {
     }
 }
 
-/// Errors of linking.
 extension SignInError {
     package static func signInTooOld(_ seconds: Int64) -> SignInError {
         SignInError(

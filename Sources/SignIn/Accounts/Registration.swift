@@ -3,7 +3,7 @@ package import OpenIDConnect
 package import Primitives
 package import StorageModel
 
-/// Creates a user for an identity that a carrier vouched for, and signs the user in.
+/// Creates a user for an identity that a provider vouched for, and signs the user in.
 package struct Registration: UseCase {
     let environment: Environment
     let rules: RegistrationRules
@@ -35,7 +35,7 @@ package struct Registration: UseCase {
 
     /// The cookie of a browser in which a user registers: what it says, a dot, and 256 random bits in base64url.
     ///
-    /// The challenge in it takes the place of the verifier. It is no secret, so the cookie counts only if it was made
+    /// The challenge in it takes the place of the verifier. It is not secret, so the cookie counts only if it was made
     /// here.
     /// - Parameters:
     ///   - text: The handle, the challenge, and what else the page needs.
@@ -43,8 +43,8 @@ package struct Registration: UseCase {
     /// - Throws: `temporarily_unavailable`.
     package func makeCookie(containing text: Secret, seconds: Int64) async throws(SignInError) -> Secret {
         let cookie = Secret("\(text.exposed).\(random.token())")
-        _ = try await oneTimeStore.begin(
-            Self.hash(ofCookie: cookie), for: .registeringBrowser, seconds: seconds, insteadOf: [])
+        _ = try await oneTimeStore.add(
+            oneTimeStore.record(Self.hash(ofCookie: cookie), for: .registeringBrowser, seconds: seconds))
         return cookie
     }
 
@@ -134,7 +134,7 @@ package struct RegistrationForm: Sendable {
 }
 
 extension RegistrationForm {
-    /// The user's profile: the form's values, completed with the carrier's.
+    /// The user's profile: the form's values, completed with the provider's.
     /// - Throws: `invalid_request` naming every missing or malformed attribute; `email_domain_blocked`.
     func profile(completing known: Profile, _ rules: RegistrationRules) throws(SignInError) -> Profile {
         var check = AttributeCheck(names: attributeNames)

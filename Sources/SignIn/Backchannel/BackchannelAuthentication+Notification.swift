@@ -18,15 +18,15 @@ extension BackchannelAuthentication {
     /// Looked up by its hash, so that the time taken reveals nothing about existing tokens.
     /// - Parameters:
     ///   - provider: Whose notification endpoint it is.
-    ///   - requestID: Names a notification in its capsule that belongs to no sign-in; a random one if nil.
+    ///   - requestID: Names the failure of a notification that belongs to no sign-in; a random one if nil.
     /// - Throws: `invalid_token`; `temporarily_unavailable`.
     package func authenticate(
         _ token: Secret, at provider: String, requestID: String? = nil
     ) async throws(SignInError) -> Notifier {
-        try await capsules.recording { () async throws(SignInError) in
+        try await failures.recording { () async throws(SignInError) in
             try await find(token, at: provider)
         } failed: { _ in
-            CapsuleSubject(
+            FailedOperation(
                 flow: .backchannelAuthentication, correlationID: requestID ?? random.token(bytes: 16),
                 provider: provider,
                 client: nil, relyingParty: providers[provider]?.server?.relyingParty, network: nil, times: StepTimes(),
@@ -45,7 +45,7 @@ extension BackchannelAuthentication {
         return Notifier(record: record, token: token)
     }
 
-    /// Receives a carrier's notification. Duplicates and late notifications change nothing and are no error.
+    /// Receives a provider's notification. Duplicates and late notifications change nothing and are not errors.
     ///
     /// - Throws: `invalid_request` if it is about another request, and `invalid_token` if it is a ping about another
     ///   one; `invalid_id_token`, and the sign-in has failed; `temporarily_unavailable` if it cannot be verified now,
@@ -58,11 +58,11 @@ extension BackchannelAuthentication {
             let hasState =
                 notification.state?.exposed.hasSameBytesInConstantTime(as: notifier.token.state.exposed) ?? true
             log.notification =
-                notification.capsuleMembers + [
+                notification.failureMembers + [
                     ("is_ping", .flag(notifier.isPing)), ("matches_request", .flag(isOfRequest)),
                     ("matches_state", .flag(hasState)),
                 ]
-            // CIBA Core section 10.2 demands 401 for a token that is not that of the `auth_req_id`.
+            // CIBA Core section 10.2 demands 401 for a token that does not belong to the `auth_req_id`.
             guard isOfRequest, hasState else {
                 throw notifier.isPing ? .notificationTokenUnknown : .notificationOfAnother
             }
@@ -75,15 +75,15 @@ extension BackchannelAuthentication {
                 log.begin(.store)
                 let failure = BackchannelAuthenticationFailure.carrier(sending: code)
                 try await settle(notifier, notification, .refusal) { $0.failure = failure.text }
-                await capsules.keep(capsuleSubject(of: record.terms, log), failure.error)
+                await failures.note(failedOperation(of: record.terms, log), failure.error)
             case .approved(let idToken, let accessToken):
                 try await approve(notifier, notification, idToken, accessToken, log)
             }
         }
     }
 
-    /// Logs a notification that cannot be read, and keeps its capsule.
-    /// - Parameter problem: What is wrong with it: sentences without any text of its own.
+    /// Logs a notification that cannot be read, and tells the observer of failures.
+    /// - Parameter problem: What is wrong with it: sentences without any of its text.
     package func refuse(unreadable problem: String, from notifier: Notifier) async {
         _ = try? await logged(.notification, notifier.record.terms) { (log) async throws(SignInError) -> Void in
             log.notification = [("is_readable", .flag(false))]
@@ -112,7 +112,7 @@ extension BackchannelAuthentication {
                 signed, accessToken, of: notification.requestID, nonce: notifier.token.nonce)
         } catch {
             log.begin(.store)
-            // Unverifiable is not invalid: the carrier may send the tokens again.
+            // Unverifiable is not invalid: the provider may send the tokens again.
             guard let check = error.check else { throw .cannotVerifyNotification.explained(by: error) }
             try await settle(notifier, notification, .refusal) {
                 $0.failure = BackchannelAuthenticationFailure.idToken(check).text
@@ -176,13 +176,13 @@ package struct BackchannelNotification: Sendable {
     package enum Outcome: Sendable {
         /// The user approved.
         case approved(idToken: Secret, accessToken: Secret?)
-        /// The carrier refused, with its error code.
+        /// The provider refused, with its error code.
         case refused(String)
         /// The provider has the outcome at its token endpoint (CIBA Core section 10.2).
         case ready
     }
 
-    /// The id that the carrier gave the request (`auth_req_id`).
+    /// The id that the provider gave the request (`auth_req_id`).
     package var requestID: Secret
     package var state: Secret?
     package var outcome: Outcome
@@ -194,10 +194,10 @@ package struct BackchannelNotification: Sendable {
     }
 }
 
-/// The token that a carrier must present with a notification about one request.
+/// The token that a provider must present with a notification about one request.
 ///
-/// `state` and `nonce` are derived from the token, so that only the token's hash is stored: a carrier that presents the
-/// token presents all three.
+/// `state` and `nonce` are derived from the token, so that only the token's hash is stored: a provider that presents
+/// the token presents all three.
 struct NotificationToken: Sendable {
     let text: Secret
     let hash: TokenHash
@@ -218,8 +218,8 @@ struct NotificationToken: Sendable {
 }
 
 extension BackchannelNotification {
-    /// What a capsule says of it: no token, id or state.
-    var capsuleMembers: [CapsuleSubject.Member] {
+    /// What may be shown of it: no token, id or state.
+    var failureMembers: [FailedOperation.Member] {
         switch outcome {
         case .approved(_, let accessToken):
             [("outcome", .name("approved")), ("has_access_token", .flag(accessToken != nil))]

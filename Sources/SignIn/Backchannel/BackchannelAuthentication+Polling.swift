@@ -16,13 +16,13 @@ extension BackchannelAuthentication {
             let context: BackchannelAuthenticationContext
             do throws(SignInError) {
                 context = try await self.context(of: found.terms, log)
-            } catch  where error.fault == .carrier {
+            } catch  where error.fault == .provider {
                 throw .cannotVerifyTokens.explained(by: error)
             }
             do throws(OIDCError) {
                 // The tokens are given once, so the keys that they need come first.
                 try await context.relyingParty.prepareValidation(
-                    at: context.carrier, correlationID: context.correlationID)
+                    at: context.provider, correlationID: context.correlationID)
             } catch {
                 throw .cannotVerifyTokens.explained(by: error)
             }
@@ -35,7 +35,7 @@ extension BackchannelAuthentication {
             let response: BackchannelTokenResponse
             do throws(OIDCError) {
                 response = try await context.relyingParty.poll(
-                    request, client: context.client.credentials, provider: context.carrier,
+                    request, client: context.client.credentials, provider: context.provider,
                     correlationID: context.correlationID)
             } catch {
                 log.begin(.store)
@@ -86,7 +86,7 @@ extension BackchannelAuthentication {
     private func claim(
         _ found: BackchannelAuthenticationRecord, _ context: BackchannelAuthenticationContext
     ) async throws(SignInError) -> BackchannelAuthenticationRecord? {
-        let seconds = context.relyingParty.backchannelPollTimeout(at: context.carrier).components.seconds
+        let seconds = context.relyingParty.backchannelPollTimeout(at: context.provider).components.seconds
         var isClaimed = false
         let record = try await change(found) { (record, now) throws(SignInError) in
             isClaimed = false
@@ -151,7 +151,7 @@ extension BackchannelAuthenticationFailure {
 }
 
 extension BackchannelAuthentication {
-    /// Signs in the user that the carrier vouched for. One commit finds or creates the user, starts the session and
+    /// Signs in the user that the provider vouched for. One commit finds or creates the user, starts the session and
     /// ends the record.
     ///
     /// Port tokens count the first time only. A retry finds the account already moved.
@@ -173,21 +173,25 @@ extension BackchannelAuthentication {
             if !isFirst { try await completion.store.refuseIfMoved(identity) }
             guard let correlationID = CorrelationID(record.terms.correlationID) else { throw .internalFault }
             let (provider, clientID) = (record.terms.provider, record.terms.clientID)
-            let user = verified ?? VerifiedSignIn(identity, userInfo(of: record))
-            var started = completion.begin(
+            // Another instance may have ended the record meanwhile, with another user of the provider.
+            let approved = verified.flatMap { $0.identity == identity ? $0 : nil }
+            let user = approved ?? VerifiedSignIn(identity, userInfo(of: record))
+            let (started, signInRecord) = completion.begin(
                 user, of: provider, for: clientID, asking: record.terms.scope.split(ascii: " ").map(String.init),
-                correlationID)
-            if isFirst {
-                started.record.portedFrom = record.portedFrom
-            } else {
-                // A repeated poll must not bring back a user who was erased since.
-                started.record.newcomers = .mustRegister
+                correlationID
+            ) { signInRecord in
+                if isFirst {
+                    signInRecord.portedFrom = record.portedFrom
+                } else {
+                    // A repeated poll must not bring back a user who was erased since.
+                    signInRecord.newcomers = .mustRegister
+                }
             }
             // The prompts of carriers do not count for their callers alone.
             let counted = isFirst && record.polling != nil ? allowance : nil
             let ending = try await mappingStoreErrors(
                 await store.endBackchannelAuthentication(
-                    ended(record, at: clock.now()), with: started.record, givingBackTo: counted))
+                    ended(record, at: clock.now()), with: signInRecord, givingBackTo: counted))
             switch ending {
             case .signedIn(let signedIn):
                 if signedIn.wasMoved { log.movedAccount() }
@@ -227,7 +231,7 @@ extension BackchannelAuthentication {
         record.vouch(for: verified, completion.claimsVault)
     }
 
-    /// The user's attributes and claims, as the carrier sent them.
+    /// The user's attributes and claims, as the provider sent them.
     private func userInfo(of record: BackchannelAuthenticationRecord) -> UserInfo {
         var userInfo = UserInfo()
         userInfo.attributes = record.profile

@@ -2,7 +2,6 @@ import Crypto
 import OpenIDConnect
 import Primitives
 package import StorageModel
-import Synchronization
 
 /// The records of sign-ins: found for their callers, changed without losing another request's change, and logged.
 extension BackchannelAuthentication {
@@ -21,11 +20,13 @@ extension BackchannelAuthentication {
 
     func check(_ admission: BackchannelAuthenticationAdmission) throws(SignInError) {
         guard let error = SignInError(admission) else { return }
-        if let outcome = PromptStatistics.Outcome(admission) { prompts.count(outcome) }
+        if let outcome = PromptOutcome(admission) { count(outcome) }
         throw error
     }
 
-    /// How long a record waits for the carrier's response to its request.
+    func count(_ outcome: PromptOutcome) { prompts.note { $0[outcome, default: 0] += 1 } }
+
+    /// How long a record waits for the provider's response to its request.
     func sendingDeadline(_ now: Timestamp) -> Timestamp { now.advanced(bySeconds: 60) }
 
     /// Finds the sign-in of a handle, if it is at the provider and belongs to the caller.
@@ -87,8 +88,8 @@ extension BackchannelAuthentication {
         return record
     }
 
-    /// Runs a step and writes its log line, and keeps the capsule of a failure. An error gets the sign-in's correlation
-    /// id.
+    /// Runs a step and writes its log line, and tells the observer of a failure. An error gets the sign-in's
+    /// correlation id.
     /// - Parameters:
     ///   - caller: Who asks for the step; nil for a provider that was recognised.
     ///   - sentNames: As ``BackchannelAuthenticationParameters/sentNames``.
@@ -99,35 +100,35 @@ extension BackchannelAuthentication {
     ) async throws(SignInError) -> Value {
         let log = BackchannelAuthenticationLog(
             step, terms, isKeyless: caller?.isKeyless ?? false, in: environment)
-        return try await capsules.recording(as: CorrelationID(terms.correlationID), sentNames) {
+        return try await failures.recording(as: CorrelationID(terms.correlationID), sentNames) {
             () async throws(SignInError) in
             let value = try await body(log)
             log.writeSuccess()
             return value
         } failed: { error in
             write(error, terms, log)
-            return log.leavesCapsule(of: error) ? capsuleSubject(of: terms, log) : nil
+            return log.isReported(error) ? failedOperation(of: terms, log) : nil
         }
     }
 
     private func write(
         _ error: SignInError, _ terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
     ) {
-        // What the carrier notified of earlier came without a request of this server's.
-        let isOfCarrier = error.carrierError != nil || error.check != nil
-        let relyingParty = isOfCarrier ? providers[terms.provider]?.server?.relyingParty : nil
-        let carrier = relyingParty?.knownProvider(for: MCCMNC(terms.network))
+        // What the provider notified of earlier came without a request of this server's.
+        let isOfProvider = error.carrierError != nil || error.check != nil
+        let relyingParty = isOfProvider ? providers[terms.provider]?.server?.relyingParty : nil
+        let metadata = relyingParty?.knownProvider(for: MCCMNC(terms.network))
         log.write(
             error.at(
-                carrier?.serverInitiatedAuthorizationEndpoint ?? carrier?.backchannelAuthentication?.endpoint))
+                metadata?.serverInitiatedAuthorizationEndpoint ?? metadata?.backchannelAuthentication?.endpoint))
     }
 
-    func capsuleSubject(
+    func failedOperation(
         of terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
-    ) -> CapsuleSubject {
+    ) -> FailedOperation {
         let provider = providers[terms.provider]
         let demand = AuthenticationDemand(terms)
-        return CapsuleSubject(
+        return FailedOperation(
             flow: .backchannelAuthentication, correlationID: terms.correlationID, provider: terms.provider,
             client: ClientID(terms.clientID).flatMap { provider?.server?.clients[$0] },
             relyingParty: provider?.server?.relyingParty, network: MCCMNC(terms.network), times: log.times,
@@ -135,7 +136,7 @@ extension BackchannelAuthentication {
                 ("operation", .name(log.step.rawValue)),
                 ("delivery_mode", provider?.openID?.backchannelTokenDelivery.mode.map { .name($0.rawValue) }),
                 ("redirect_uri", terms.redirectURI.isEmpty ? nil : .text(terms.redirectURI)),
-            ] + demand.capsuleMembers + [
+            ] + demand.failureMembers + [
                 ("prompt", demand.prompt.isEmpty ? nil : .words(demand.prompt.map(\.rawValue))),
                 ("login_hint", terms.loginHint.exposed.isEmpty ? nil : .secret(terms.loginHint)),
                 ("notification", log.notification.isEmpty ? nil : .members(log.notification)),
@@ -143,45 +144,31 @@ extension BackchannelAuthentication {
     }
 }
 
-/// Counts of the requests for prompts since the process started, by what became of them.
-package struct PromptStatistics: Sendable, Hashable {
-    /// What became of a request.
-    package enum Outcome: String, Sendable, CaseIterable {
-        /// The carrier prompts the user.
-        case accepted
-        /// The carrier refused it.
-        case refused
-        /// It was not sent, or its response cannot be used.
-        case failed
-        /// It was not sent: the user has enough pending requests, or was prompted too often.
-        case userLimit = "user_limit"
-        /// It was not sent: the caller has too many requests under way, or had too many prompts in vain.
-        case callerLimit = "caller_limit"
-        /// It was not sent: the carrier has too many pending requests.
-        case carrierLimit = "carrier_limit"
+/// What became of a request for a prompt.
+package enum PromptOutcome: String, Sendable, CaseIterable {
+    /// The provider prompts the user.
+    case accepted
+    /// The provider refused it.
+    case refused
+    /// It was not sent, or its response cannot be used.
+    case failed
+    /// It was not sent: the user has enough pending requests, or was prompted too often.
+    case userLimit = "user_limit"
+    /// It was not sent: the caller has too many requests under way, or had too many prompts in vain.
+    case callerLimit = "caller_limit"
+    /// It was not sent: the provider has too many pending requests.
+    case carrierLimit = "carrier_limit"
 
-        /// Nil if it may be sent.
-        init?(_ admission: BackchannelAuthenticationAdmission) {
-            switch admission {
-            case .admitted: return nil
-            case .tooManyOfCaller, .tooManyPendingOfCaller, .tooManyPromptsOfCaller: self = .callerLimit
-            case .tooManyPendingAtCarrier: self = .carrierLimit
-            case .tooManyPendingForUser, .tooManyPendingForUserOfCaller, .promptedTooOften, .promptedTooOftenByCaller:
-                self = .userLimit
-            }
+    /// Nil if it may be sent.
+    init?(_ admission: BackchannelAuthenticationAdmission) {
+        switch admission {
+        case .admitted: return nil
+        case .tooManyOfCaller, .tooManyPendingOfCaller, .tooManyPromptsOfCaller: self = .callerLimit
+        case .tooManyPendingAtProvider: self = .carrierLimit
+        case .tooManyPendingForUser, .tooManyPendingForUserOfCaller, .promptedTooOften, .promptedTooOftenByCaller:
+            self = .userLimit
         }
     }
-
-    package fileprivate(set) var counts: [Outcome: UInt64] = [:]
-}
-
-/// Counts requests for prompts.
-final class PromptCounter: Sendable {
-    private let counts = Mutex(PromptStatistics())
-
-    func count(_ outcome: PromptStatistics.Outcome) { counts.withLock { $0.counts[outcome, default: 0] += 1 } }
-
-    var statistics: PromptStatistics { counts.withLock { $0 } }
 }
 
 /// Whose prompts the requests of a call count as (`BackchannelPrompt`), and how many there may be.
@@ -190,7 +177,7 @@ package struct PromptQuota: Sendable {
     package var caller: Caller
     /// How many prompts one user may get, of all callers; nil for any number.
     package var perUser: SharedAllowance?
-    /// How many prompts the caller may cause at providers that are no carriers, for all users together, besides those
+    /// How many prompts the caller may cause at providers other than carriers, for all users together, besides those
     /// that led to a sign-in; nil for any number. Only the provider knows which hints name the same user, so that many
     /// spellings of one hint would give a user many prompts.
     package var perCaller: SharedAllowance?

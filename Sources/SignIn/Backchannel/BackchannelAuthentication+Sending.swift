@@ -17,14 +17,14 @@ extension BackchannelAuthentication {
         }
     }
 
-    /// Checks that a request can be sent to a provider that is no carrier, before it counts.
+    /// Checks that a request can be sent to a provider other than a carrier, before it counts.
     func authenticationRequest(
         _ request: BackchannelAuthenticationParameters.ProviderRequest, to context: BackchannelAuthenticationContext,
         _ mode: BackchannelTokenDeliveryMode
     ) throws(SignInError) -> AuthenticationRequest {
         let metadata: BackchannelAuthenticationMetadata
         do throws(OIDCError) {
-            metadata = try context.carrier.metadataForBackchannelAuthentication()
+            metadata = try context.provider.metadataForBackchannelAuthentication()
         } catch {
             throw SignInError.carrierCannotStart.explained(by: error)
         }
@@ -49,7 +49,7 @@ extension BackchannelAuthentication {
         let message: AuthenticationRequest
     }
 
-    /// Sends a request, and records the id that the carrier gives it.
+    /// Sends a request, and records the id that the provider gives it.
     func ask(
         _ context: BackchannelAuthenticationContext, _ request: NewRequest, _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) -> BackchannelAuthenticationStarted {
@@ -59,14 +59,14 @@ extension BackchannelAuthentication {
             response = try await context.send(request.message, request.token)
         } catch {
             log.begin(.store)
-            prompts.count(error.isRefusal ? .refused : .failed)
+            count(error.isRefusal ? .refused : .failed)
             let refusal = SignInError.backchannelNotStarted(error)
             await giveUp(request, refusal)
             // If the store fails here, the prompt still counts. That only makes the limit stricter.
             if error.showsNoPrompt { try? await store.takeBack(request.prompt) }
             throw refusal
         }
-        prompts.count(.accepted)
+        count(.accepted)
         log.begin(.store)
         let id = TokenHash(sha256Of: response.requestID.exposed)
         var contradicts = false
@@ -116,9 +116,9 @@ extension BackchannelAuthenticationContext {
     func carrierRequest(
         notifiedAt endpoint: EndpointURL?
     ) throws(SignInError) -> BackchannelAuthentication.AuthenticationRequest {
-        guard let key = client.signingKey else { throw .clientHasNoKey }
+        guard let key = client.rules.signingKey else { throw .clientHasNoKey }
         guard let endpoint else { throw .addressUnknown }
-        guard carrier.serverInitiatedAuthorizationEndpoint != nil else { throw .carrierCannotStart }
+        guard provider.serverInitiatedAuthorizationEndpoint != nil else { throw .carrierCannotStart }
         return .carrier(key: key, notificationEndpoint: endpoint)
     }
 
@@ -127,27 +127,22 @@ extension BackchannelAuthenticationContext {
         _ message: BackchannelAuthentication.AuthenticationRequest, _ token: NotificationToken
     ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
         switch message {
-        case .carrier(let key, let endpoint): return try await send(token, signedWith: key, endpoint)
+        case .carrier(let key, let endpoint):
+            var request = ServerInitiatedAuthorizationRequest(
+                clientID: client.id, redirectURI: terms.redirectURI, loginHint: terms.loginHint, scopes: demand.scopes,
+                state: token.state, nonce: token.nonce, correlationID: correlationID, notificationEndpoint: endpoint,
+                notificationToken: token.text)
+            request.acrValues = demand.acrValues
+            request.context = demand.context
+            request.prompt = demand.prompt
+            request.options = terms.options
+            return try await relyingParty.start(request, signedWith: key, provider: provider)
         case .provider(var request, let mode):
             if mode == .ping { request.notificationToken = token.text }
             return try await relyingParty.authenticate(
-                request, client: client.credentials, signedWith: client.signingKey, provider: carrier,
+                request, client: client.credentials, signedWith: client.rules.signingKey, provider: provider,
                 correlationID: correlationID)
         }
-    }
-
-    private func send(
-        _ token: NotificationToken, signedWith key: ClientKey, _ endpoint: EndpointURL
-    ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
-        var request = ServerInitiatedAuthorizationRequest(
-            clientID: client.id, redirectURI: terms.redirectURI, loginHint: terms.loginHint, scopes: demand.scopes,
-            state: token.state, nonce: token.nonce, correlationID: correlationID, notificationEndpoint: endpoint,
-            notificationToken: token.text)
-        request.acrValues = demand.acrValues
-        request.context = demand.context
-        request.prompt = demand.prompt
-        request.options = terms.options
-        return try await relyingParty.start(request, signedWith: key, provider: carrier)
     }
 }
 
@@ -160,13 +155,13 @@ extension SignInError {
 }
 
 extension OIDCError {
-    /// Whether the carrier refused a request.
+    /// Whether the provider refused a request.
     var isRefusal: Bool { code == .carrierRefused || code == .clientRefused }
 
     /// Whether this server sent nothing, because the provider's metadata does not allow the client's request.
     fileprivate var wasRefusedLocally: Bool { code == .clientRefused && carrierError == nil }
 
-    /// Whether it is certain that the user was not prompted: the carrier got no request because its circuit breaker is
+    /// Whether it is certain that the user was not prompted: the provider got no request because its circuit breaker is
     /// open, or it refused the request itself. After any other failure the user may have been.
     fileprivate var showsNoPrompt: Bool {
         guard isRefusal, let carrierError else { return code == .suspended || wasRefusedLocally }

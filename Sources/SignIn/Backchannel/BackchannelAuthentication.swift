@@ -28,16 +28,14 @@ package struct BackchannelAuthentication: UseCase {
     let store: any BackchannelAuthenticationStore
     let completion: SignInCompletion
     let pace: PollPace
-    let prompts = PromptCounter()
-
-    package var promptStatistics: PromptStatistics { prompts.statistics }
+    package let prompts = Counts<[PromptOutcome: UInt64]>([:])
 
     /// Asks the provider to authenticate the user.
     ///
     /// - Parameters:
     ///   - quota: For whom the prompt counts, and how many one user may get.
     ///   - endpoint: This server's URL of ``notificationPath``, for carriers; nil if its public URL is not configured.
-    /// - Throws: `invalid_request`, the carrier's refusal, `carrier_error`, `carrier_timeout`, `rate_limited`,
+    /// - Throws: `invalid_request`, the provider's refusal, `carrier_error`, `carrier_timeout`, `rate_limited`,
     ///   `temporarily_unavailable`.
     package func start(
         _ request: BackchannelAuthenticationParameters, for caller: Caller,
@@ -54,11 +52,11 @@ package struct BackchannelAuthentication: UseCase {
     /// The status of the sign-in. The first poll after the user's approval starts the session. A poll within the retry
     /// window after that starts another one, for a client that lost the response.
     ///
-    /// A provider that is no carrier is asked for the outcome now, if it is time.
+    /// A provider other than a carrier is asked for the outcome now, if it is time.
     ///
     /// - Parameter allowance: ``PromptQuota/perCaller``, in which the prompt counts no longer once its user has
     ///   approved it.
-    /// - Throws: `not_found`; `expired_token`; `invalid_request` if it was cancelled; the carrier's refusal;
+    /// - Throws: `not_found`; `expired_token`; `invalid_request` if it was cancelled; the provider's refusal;
     ///   `invalid_id_token`; `rate_limited` above one poll a second; `temporarily_unavailable`.
     package func poll(
         _ handle: Secret, at provider: String, for caller: Caller, givingBackTo allowance: SharedAllowance?
@@ -81,7 +79,7 @@ package struct BackchannelAuthentication: UseCase {
     }
 
     /// Asks the carrier again, under the same handle. Notifications of an earlier request no longer count. A provider
-    /// that is no carrier is not asked again, because its request is not stored.
+    /// other than a carrier is not asked again, because its request is not stored.
     ///
     /// - Throws: As ``start(_:for:within:notifiedAt:)``; `not_found`; `invalid_request` if the user has answered, if
     ///   the sign-in was cancelled or retried too often, or if it is not at a carrier.
@@ -100,7 +98,7 @@ package struct BackchannelAuthentication: UseCase {
             guard let network = context.network,
                 let hint = LoginHint(found.terms.loginHint.exposed, at: network)
             else { throw .invalidRequest("login_hint \(LoginHint.demand).") }
-            let prompt = try prompt(context, quota) { hint.hash(with: $0, at: context.carrier.issuer) }
+            let prompt = try prompt(context, quota) { hint.hash(with: $0, at: context.provider.issuer) }
             try check(
                 try await mappingStoreErrors(
                     await store.admitBackchannelRequest(of: found, for: prompt, limits: limits, at: clock.now())))
@@ -157,7 +155,7 @@ package struct BackchannelAuthentication: UseCase {
             handle: TokenHash(sha256Of: handle.exposed), caller: caller.hash, terms: terms,
             notification: token.hash, expiresAt: sendingDeadline(now), removedAt: sendingDeadline(now))
         record.polling = message.deliveryMode.map { TokenPolling($0, at: now) }
-        let prompt = try prompt(context, quota) { request.user(with: $0, at: context.carrier.issuer) }
+        let prompt = try prompt(context, quota) { request.user(with: $0, at: context.provider.issuer) }
         let added = record
         try check(
             try await mappingStoreErrors(
@@ -168,7 +166,7 @@ package struct BackchannelAuthentication: UseCase {
 }
 
 extension BackchannelAuthenticationRecord {
-    /// Forgets the user that the carrier vouched for, with the attributes and port tokens.
+    /// Forgets the user that the provider vouched for, with the attributes and port tokens.
     mutating func forgetUser() {
         identity = nil
         profile = Profile()

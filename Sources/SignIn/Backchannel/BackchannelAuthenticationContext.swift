@@ -8,8 +8,8 @@ struct BackchannelAuthenticationContext: UserVerification {
     let terms: BackchannelAuthenticationRecord.Terms
     let client: SignInConfiguration.Client
     let target: SignInTarget
-    let carrier: ProviderMetadata
-    /// Nil for a provider that is no carrier.
+    let provider: ProviderMetadata
+    /// Nil for a provider other than a carrier.
     let network: MCCMNC?
     let correlationID: CorrelationID
     let demand: AuthenticationDemand
@@ -17,7 +17,7 @@ struct BackchannelAuthenticationContext: UserVerification {
     let log: BackchannelAuthenticationLog
 
     var relyingParty: RelyingParty { target.relyingParty }
-    /// How a provider that is no carrier delivers the tokens; nil for a carrier, whose notification has them.
+    /// How a provider other than a carrier delivers the tokens; nil for a carrier, whose notification has them.
     var deliveryMode: BackchannelTokenDeliveryMode? { target.provider.openID?.backchannelTokenDelivery.mode }
 
     func begin(_ step: SignInReport.Step) { log.begin(step) }
@@ -35,11 +35,11 @@ struct BackchannelAuthenticationContext: UserVerification {
         var expectation = expectation(nonce: nonce, accessToken: accessToken)
         expectation.nonceMayBeMissing = true
         expectation.requestID = requestID
-        let verified = try await validate(idToken, expectation, from: carrier)
+        let verified = try await validate(idToken, expectation, from: provider)
         let kept = tokens.flatMap { tokens in now.map { ProviderTokens(tokens, verified, at: $0) } }
         guard wantsAttributes, let accessToken else { return VerifiedSignIn(verified, nil, kept) }
         return VerifiedSignIn(
-            verified, try await fetchAttributes(about: verified, with: accessToken, key, from: carrier), kept)
+            verified, try await fetchAttributes(about: verified, with: accessToken, key, from: provider), kept)
     }
 }
 
@@ -54,7 +54,7 @@ extension AuthenticationDemand {
 }
 
 extension BackchannelAuthentication {
-    /// Checks a sign-in and finds its carrier.
+    /// Checks a sign-in and finds its provider.
     func context(
         of terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
     ) async throws(SignInError) -> BackchannelAuthenticationContext {
@@ -65,16 +65,16 @@ extension BackchannelAuthentication {
         guard let correlationID = CorrelationID(terms.correlationID) else { throw .internalFault }
         if target.usesNetworkDiscovery {
             guard client.mayHaveNamed(terms.redirectURI) else {
-                throw .redirectURINotRegistered(terms.redirectURI, among: client.redirectURIs)
+                throw .redirectURINotRegistered(terms.redirectURI, among: client.rules.redirectURIs)
             }
             guard network != nil else { throw .internalFault }
         } else {
             guard target.provider.openID?.backchannelTokenDelivery.mode != nil else { throw .backchannelOff }
             guard client.authentication != .publicClient else { throw .clientCannotAuthenticate }
         }
-        let carrier = try await target.discover(network, for: id, correlationID)
+        let provider = try await target.discover(network, for: id, correlationID)
         return BackchannelAuthenticationContext(
-            terms: terms, client: client, target: target, carrier: carrier, network: network,
+            terms: terms, client: client, target: target, provider: provider, network: network,
             correlationID: correlationID, demand: AuthenticationDemand(terms), log: log)
     }
 }
@@ -83,7 +83,7 @@ extension BackchannelAuthentication {
 ///
 /// A class, which one task has: the step and what it waits for write to it.
 final class BackchannelAuthenticationLog {
-    /// What an app or a carrier asks for.
+    /// What an app or a provider asks for.
     enum Step: String {
         case start
         case end
@@ -102,8 +102,8 @@ final class BackchannelAuthenticationLog {
     private(set) var times = StepTimes()
     private var metadata: Logger.Metadata
     private var isQuiet = false
-    /// What the capsule of a failure says of the notification, if there is one.
-    var notification: [CapsuleSubject.Member] = []
+    /// What the observer of failures gets of the notification, if there is one.
+    var notification: [FailedOperation.Member] = []
     /// The outcome of the whole sign-in, once it has ended.
     var outcome: SignInOutcome?
 
@@ -133,9 +133,9 @@ final class BackchannelAuthenticationLog {
     /// Logs a port token that moves no account, at once.
     func write(_ ignored: IgnoredPortToken) { environment.logger.write(ignored, metadata) }
 
-    /// Whether a failure leaves a capsule. A request that is refused before its first step has none, nor has one over
-    /// a limit. The outcome of a sign-in that failed before has the capsule of that time.
-    func leavesCapsule(of error: SignInError) -> Bool {
+    /// Whether the observer of failures gets a failure. It does not get a request that is refused before its first step
+    /// or for a limit. It does not get the outcome of a sign-in that failed before, because it has that already.
+    func isReported(_ error: SignInError) -> Bool {
         switch step {
         case .cancel: false
         case .notification: true
@@ -187,13 +187,11 @@ final class BackchannelAuthenticationLog {
     }
 
     private func report(_ outcome: SignInReport.Outcome, _ error: SignInError?, _ nanoseconds: UInt64) {
-        environment.observer(
-            SignInReport(
-                kind: .backchannelAuthentication, correlationID: CorrelationID(terms.correlationID),
-                provider: error?.code == .notFound ? nil : terms.provider,
-                // A sign-in that ends was started, so that discovery knows its network.
-                network: step == .end ? MCCMNC(terms.network) : nil, outcome: outcome, check: error?.check,
-                failedStep: error == nil ? nil : times.last, fault: error?.fault,
-                cause: error.map { $0.cause ?? $0.description }, steps: times.steps, nanoseconds: nanoseconds))
+        let report = SignInReport(
+            .backchannelAuthentication, CorrelationID(terms.correlationID),
+            provider: error?.code == .notFound ? nil : terms.provider,
+            // A sign-in that ends was started, so that discovery knows its network.
+            network: step == .end ? MCCMNC(terms.network) : nil, outcome, error, times, nanoseconds)
+        for observer in environment.observers { observer(report) }
     }
 }

@@ -2,9 +2,7 @@ package import OpenIDConnect
 package import Primitives
 package import StorageModel
 
-/// The status of a backchannel authentication at a given time: a state machine without state of its own.
-///
-/// Pure, so that every row of the table is a row of its test.
+/// The status of a backchannel authentication at a given time: a state machine that keeps no state.
 package enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
     case pending
     case approved
@@ -26,13 +24,13 @@ package enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
 
     /// An event in a sign-in.
     package enum Event: String, Sendable, CaseIterable {
-        /// The carrier vouches for the user.
+        /// The provider vouches for the user.
         case approval
-        /// The carrier says no.
+        /// The provider says no.
         case refusal
         /// The client asks for the outcome.
         case poll
-        /// The client wants the carrier to ask the user again.
+        /// The client wants the provider to ask the user again.
         case retry
         /// The client cancels it.
         case cancellation
@@ -90,14 +88,14 @@ struct BackchannelAuthenticationFailure: Sendable, Hashable {
     /// As it is stored.
     let text: String
 
-    /// The carrier contradicted itself.
+    /// The provider contradicted itself.
     static let contradiction = Self(text: "contradiction")
     /// The provider's tokens cannot be used.
     static let unusable = Self(text: "unusable")
 
     static func idToken(_ check: IDTokenCheck) -> Self { Self(text: "id_token:" + check.rawValue) }
 
-    /// - Parameter code: As the carrier sent it; `unknown_error` if it is no valid error code.
+    /// - Parameter code: As the provider sent it; `unknown_error` if it is not a valid error code.
     static func carrier(sending code: String) -> Self {
         carrier(OIDCError(.carrierRefused, carrierError: code, reason: "").carrierError ?? "unknown_error")
     }
@@ -107,7 +105,7 @@ struct BackchannelAuthenticationFailure: Sendable, Hashable {
 
     /// A request that failed or was refused.
     static func request(_ error: SignInError) -> Self {
-        carrier(error.carrierCode ?? (error.errorType == .configurationError ? "invalid_client" : "server_error"))
+        carrier(error.providerCode ?? (error.errorType == .configurationError ? "invalid_client" : "server_error"))
     }
 
     /// The error for the client.
@@ -115,7 +113,7 @@ struct BackchannelAuthenticationFailure: Sendable, Hashable {
         let parts = text.split(ascii: ":", maxSplits: 1).map(String.init)
         switch (parts.first, parts.last) {
         case ("contradiction", _):
-            return .carrierError("The carrier contradicted itself about this sign-in. Start a new sign-in.")
+            return .carrierError("The provider contradicted itself about this sign-in. Start a new sign-in.")
         case ("unusable", _): return .carrierError("The provider's tokens cannot be used. Start a new sign-in.")
         case ("carrier", let code?): return .refusedBackchannel(code)
         case ("id_token", let name?):

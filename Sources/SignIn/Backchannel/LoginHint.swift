@@ -161,16 +161,12 @@ private struct TelephoneURI {
         var parameters: [String: Substring] = [:]
         for part in parts {
             let name = part.prefix { $0 != "=" }
-            guard !name.isEmpty, name.utf8.allSatisfy({ isLetterOrDigit($0) || $0 == UInt8(ascii: "-") }),
-                part.utf8.allSatisfy({ isLetterOrDigit($0) || "-_.!~*'()[]/:&+$%=".utf8.contains($0) }),
+            guard !name.isEmpty, name.utf8.allSatisfy({ $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") }),
+                part.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-_.!~*'()[]/:&+$%=".utf8.contains($0) }),
                 parameters.updateValue(part.dropFirst(name.count + 1), forKey: name.lowercased()) == nil
             else { return nil }
         }
         return parameters
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        byte.isASCIILetter || byte.isASCIIDigit
     }
 }
 
@@ -198,8 +194,8 @@ package struct UserHint: Sendable, Hashable {
         user = "token:" + text
     }
 
-    /// An ID token of the provider. It counts for its subject, so that a new one is no new user; nil for a text that is
-    /// no JWT with a `sub`. The provider verifies it.
+    /// An ID token of the provider. It counts for its subject, so that a new one does not count as a new user; nil for
+    /// a text that is no JWT with a `sub`. The provider verifies it.
     package init?(idTokenHint text: String) {
         let parts = text.split(ascii: ".", omittingEmptySubsequences: false)
         guard Self.isVisible(text), parts.count == 3, let payload = Base64URL.decode(String(parts[1])),
@@ -223,7 +219,7 @@ package struct UserHint: Sendable, Hashable {
         return digits.count >= 7 ? String(decoding: digits, as: UTF8.self) : nil
     }
 
-    private static func isVisible(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+    private static func isVisible(_ text: String) -> Bool { text.utf8.allSatisfy(\.isVisibleASCII) }
 
     private static func isControl(_ character: Unicode.Scalar) -> Bool {
         switch character.properties.generalCategory {
@@ -260,7 +256,6 @@ extension ClientAuthentication {
 package struct BackchannelAuthenticationParameters: Sendable {
     /// Whom a carrier is asked about, and how (ZenKey's server-initiated authorization).
     package struct CarrierRequest: Sendable {
-        /// The user.
         package var loginHint: LoginHint
         package var network: MCCMNC
         package var redirectURI: String
@@ -275,7 +270,6 @@ package struct BackchannelAuthenticationParameters: Sendable {
 
     /// Whom another provider is asked about, and how (CIBA Core section 7.1).
     package struct ProviderRequest: Sendable {
-        /// The user.
         package var user: UserHint
         /// The text that the user compares on both devices.
         package var bindingMessage: BindingMessage?

@@ -1,5 +1,5 @@
 package import Primitives
-import StorageModel
+package import StorageModel
 
 /// Issues nonces, each good for one sign-in (`POST /auth/{provider}/attempts`): a stolen code is worth nothing without
 /// the nonce it belongs to.
@@ -35,7 +35,7 @@ package struct NonceIssuer: UseCase {
 extension NonceStore {
     /// Spends the nonce that ``NonceIssuer`` issued for a sign-in.
     /// - Throws: `invalid_request` if it was not issued, was used or has expired; `temporarily_unavailable`.
-    func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
+    package func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
         guard let nonce = request.nonce else { throw .nonceMissing }
         let hash = TokenHash(sha256Of: nonce.exposed)
         let wasTaken = try await mappingStoreErrors(

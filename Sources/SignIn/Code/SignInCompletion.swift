@@ -6,11 +6,10 @@ package import StorageModel
 ///
 /// The use case begins the session, stores it in its own commit, and ends the sign-in with what the store says.
 struct SignInCompletion: UseCase {
-    /// A session that is not stored yet, with the record that stores it.
+    /// A session that is not stored yet.
     struct Started {
         let issued: IssuedSession
         let ticket: SessionCache.Ticket
-        var record: SignInRecord
     }
 
     let environment: Environment
@@ -24,15 +23,18 @@ struct SignInCompletion: UseCase {
     let oneTimeStore: EncryptedOneTimeStore
 
     /// Whether a user who is unknown must register.
-    var mustRegister: Bool { rules.isRequired }
+    var mustRegister: Bool { rules.mode == .required }
 
     /// - Parameters:
     ///   - provider: Whose tokens are stored.
     ///   - scopes: What the sign-in asked for.
+    ///   - complete: Completes the record.
+    /// - Returns: The session, and the record that stores it.
     func begin(
         _ verified: VerifiedSignIn, of provider: String, for clientID: String, on device: String? = nil,
-        asking scopes: @autoclosure () -> [String], _ correlationID: CorrelationID
-    ) -> Started {
+        asking scopes: @autoclosure () -> [String], _ correlationID: CorrelationID,
+        complete: (inout SignInRecord) -> Void
+    ) -> (Started, SignInRecord) {
         var issued = sessions.issue(for: clientID, on: device)
         if let idToken = verified.idToken { issued.keep(idToken) }
         let ticket = sessions.cache.ticket(at: clock.now())
@@ -49,7 +51,8 @@ struct SignInCompletion: UseCase {
         record.provenPhoneNumber = verified.provenPhoneNumber
         record.operatorTokenUse = verified.operatorTokenUse
         record.providerSession = verified.providerSession
-        return Started(issued: issued, ticket: ticket, record: record)
+        complete(&record)
+        return (Started(issued: issued, ticket: ticket), record)
     }
 
     /// - Parameters:
@@ -164,7 +167,7 @@ extension UserInfo {
 /// The outcome of a sign-in that was not refused.
 package enum SignInOutcome: Sendable {
     case signedIn(SignedIn)
-    /// The carrier vouches for a user who is unknown here and must register first.
+    /// The provider vouches for a user who is unknown here and must register first.
     case mustRegister(RegistrationOffer)
 }
 
@@ -185,11 +188,11 @@ package struct RegistrationOffer: Sendable {
     package let handle: Secret
     /// The `code_challenge` of the redirect's start, without whose verifier the handle is unknown.
     package let codeChallenge: String?
-    /// The user's attributes from the carrier.
+    /// The user's attributes from the provider.
     package let profile: Profile
     /// The further claims that the user consented to share.
     package let claims: ConsentedClaims
-    /// The attributes that a registration needs and the carrier did not send.
+    /// The attributes that a registration needs and the provider did not send.
     package let missing: [RegistrationRules.Attribute]
     /// Seconds until the handle expires.
     package let expiresIn: Int64

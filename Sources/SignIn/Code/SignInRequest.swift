@@ -1,43 +1,43 @@
 package import OpenIDConnect
 package import Primitives
-package import StorageModel
 
 /// An app's request for a sign-in with an authorization code.
-package struct SignInRequest: Sendable {
-    package var provider: ProviderReference
-    package var clientID: ClientID
+///
+/// A class, because it is large: each function that passes it on would copy it.
+package final class SignInRequest: Sendable {
+    package let provider: ProviderReference
+    package let clientID: ClientID
     /// The authorization code, or what stands in for it.
-    package var code: Secret
+    package let code: Secret
     /// Whether ``code`` is a TS.43 temporary token of a mobile operator.
-    package var isOperatorToken = false
-    /// The network of the carrier; nil for a provider that is no carrier.
-    package var network: MCCMNC?
-    /// The redirect URI of the authorization request.
-    package var redirectURI: String
-    package var codeVerifier: CodeVerifier?
+    package let isOperatorToken: Bool
+    /// The network of the carrier; nil for other providers.
+    package let network: MCCMNC?
+    /// The redirect URI of the authorization request; empty for an operator token.
+    package let redirectURI: String
+    package let codeVerifier: CodeVerifier?
     /// The key that the authorization request named (RFC 9449 section 10); nil if it named none.
-    var dpopKey: DPoPKey?
+    let dpopKey: DPoPKey?
     /// The nonce of the authorization request; if given, the ID token must have it.
-    package var nonce: Secret?
+    package let nonce: Secret?
     /// What the authorization request asked of the provider.
-    package var demand = AuthenticationDemand()
-    package var state: String?
+    package let demand: AuthenticationDemand
+    package let state: String?
     /// The app's id for this sign-in; a random one if nil.
-    package var correlationID: CorrelationID?
+    package let correlationID: CorrelationID?
     /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
-    package var sentNames: [String: String] = [:]
-    /// Whether this server sent the browser to the carrier: the redirect URI and the nonce are its own then.
-    var isRedirectFlow = false
-    /// Identifies the caller, by a hash of its API key or origin. Nil for a browser, which has a `state` instead, and
-    /// for a link, which has a session.
-    package var caller: TokenHash?
-    /// Whether it came without an API key, as from a page. For the limit of capsules.
-    package var isKeyless = false
+    package let sentNames: [String: String]
+    /// Whether this server sent the browser to the provider: the redirect URI and the nonce are its own then.
+    let isRedirectFlow: Bool
+    /// Who sent it. Nil for a browser, which has a `state` instead, and for a link, which has a session.
+    package let caller: Caller?
     /// A name for the user's device; for the list of sessions.
-    package var device: String?
-
+    package let device: String?
     /// The challenge of a redirect's start: a registration that follows must present its verifier.
-    var registrationChallenge: String?
+    let registrationChallenge: String?
+
+    /// Whether it came without an API key, as from a page. For ``FailedOperation/origin``.
+    var isKeyless: Bool { caller?.isKeyless ?? false }
 
     /// Whether the redirect URI is this server's own, or there is none.
     var hasOwnRedirectURI: Bool { isRedirectFlow || isOperatorToken }
@@ -46,19 +46,42 @@ package struct SignInRequest: Sendable {
     var needsIDToken: Bool { nonce != nil && !isRedirectFlow || demand.needsIDToken }
 
     /// A sign-in with a TS.43 temporary token, at an operator.
-    package init(operatorToken: Secret, provider: ProviderReference, clientID: ClientID) {
-        self.init(provider: provider, clientID: clientID, code: operatorToken, network: nil, redirectURI: "")
-        isOperatorToken = true
+    package init(
+        operatorToken: Secret, provider: ProviderReference, clientID: ClientID, correlationID: CorrelationID?,
+        sentNames: [String: String] = [:], caller: Caller? = nil, device: String? = nil
+    ) {
+        (self.provider, self.clientID, self.correlationID) = (provider, clientID, correlationID)
+        (self.sentNames, self.caller, self.device) = (sentNames, caller, device)
+        (code, isOperatorToken, isRedirectFlow) = (operatorToken, true, false)
+        (network, redirectURI, codeVerifier, dpopKey) = (nil, "", nil, nil)
+        (nonce, demand, state, registrationChallenge) = (nil, AuthenticationDemand(), nil, nil)
     }
 
+    /// A sign-in of an app that was at the provider itself.
     package init(
-        provider: ProviderReference, clientID: ClientID, code: Secret, network: MCCMNC?, redirectURI: String
+        provider: ProviderReference, clientID: ClientID, code: Secret, network: MCCMNC?, redirectURI: String,
+        codeVerifier: CodeVerifier?, nonce: Secret?, demand: AuthenticationDemand = AuthenticationDemand(),
+        state: String? = nil, correlationID: CorrelationID? = nil, sentNames: [String: String] = [:],
+        caller: Caller? = nil, device: String? = nil
     ) {
-        self.provider = provider
-        self.clientID = clientID
-        self.code = code
-        self.network = network
-        self.redirectURI = redirectURI
+        (self.provider, self.clientID, self.code, self.network) = (provider, clientID, code, network)
+        (self.redirectURI, self.codeVerifier, self.nonce, self.demand) = (redirectURI, codeVerifier, nonce, demand)
+        (self.state, self.correlationID, self.sentNames) = (state, correlationID, sentNames)
+        (self.caller, self.device) = (caller, device)
+        (isOperatorToken, isRedirectFlow) = (false, false)
+        (dpopKey, registrationChallenge) = (nil, nil)
+    }
+
+    /// The sign-in of a browser that this server sent to the provider.
+    init(_ code: Secret, at network: MCCMNC?, of pending: PendingRedirect, on device: String?) throws(SignInError) {
+        guard case .authorization(_, let nonce, let codeVerifier) = pending.leg else { throw .internalFault }
+        let start = pending.start
+        (self.code, self.network, self.nonce, self.codeVerifier) = (code, network, nonce, codeVerifier)
+        (provider, clientID, redirectURI) = (start.provider, pending.clientID, start.callbackURL)
+        (demand, registrationChallenge) = (start.demand, start.codeChallenge)
+        (dpopKey, correlationID, self.device) = (pending.dpopKey, pending.correlationID, device)
+        (isOperatorToken, isRedirectFlow) = (false, true)
+        (state, sentNames, caller) = (nil, [:], nil)
     }
 }
 
@@ -89,7 +112,7 @@ package struct AuthenticationDemand: Sendable {
     var needsIDToken: Bool { !acrValues.isEmpty || context != nil || maximumAge != nil }
 }
 
-/// As it is stored with a sign-in under way, and as a capsule shows it.
+/// The form that is stored with a sign-in under way, and the form that the observer of failures gets.
 extension AuthenticationDemand {
     /// How recently the user must have authenticated: two numbers, each empty if it is nil. Nil if nothing is demanded.
     var recency: String? {
@@ -108,7 +131,7 @@ extension AuthenticationDemand {
     }
 
     /// The scopes and what else an ID token confirms.
-    var capsuleMembers: [CapsuleSubject.Member] {
+    var failureMembers: [FailedOperation.Member] {
         [
             ("scopes", .words(scopes)), ("acr_values", acrValues.isEmpty ? nil : .words(acrValues)),
             ("context", context.map { .secret(Secret($0)) }),

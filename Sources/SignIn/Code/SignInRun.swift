@@ -1,19 +1,19 @@
 import Logging
-import OpenIDConnect
+package import OpenIDConnect
 import Primitives
 
 /// One run of a request with a code or an operator token: its client and provider, its steps at the provider, and its
 /// log line. Each step throws the API's error.
 ///
 /// A class, because it is large: each function that waits would have copies of it in its frame. One task has it.
-final class SignInRun: UserVerification {
-    let request: SignInRequest
-    let correlationID: CorrelationID
+package final class SignInRun: UserVerification {
+    package let request: SignInRequest
+    package let correlationID: CorrelationID
     let client: SignInConfiguration.Client
     let target: SignInTarget
     let pause: PollPauses
     let clock: WallClock
-    /// What the log line, the report and the capsule of a failure say.
+    /// What the log line, the report and the observer of a failure are told.
     var log: SignInLog
 
     /// - Throws: `not_found` for an unknown provider; `invalid_request` for a request that this client may not make.
@@ -23,17 +23,17 @@ final class SignInRun: UserVerification {
         let target = try environment.providers.find(request.provider)
         guard let client = target.server.clients[request.clientID] else { throw .unknownClient }
         guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
-            throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
+            throw .redirectURINotRegistered(request.redirectURI, among: client.rules.redirectURIs)
         }
         guard target.mobileOperator == nil || request.isRedirectFlow || request.isOperatorToken else {
             throw .codeNotForNumbers
         }
         guard target.mobileOperator != nil || !request.isOperatorToken else { throw .noOperatorTokens }
         guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
-        guard client.pkce == .optional || request.codeVerifier != nil || request.isOperatorToken else {
+        guard client.rules.pkce == .optional || request.codeVerifier != nil || request.isOperatorToken else {
             throw .codeVerifierMissing
         }
-        guard client.nonce == .client || request.nonce != nil else { throw .nonceMissing }
+        guard client.rules.nonce == .client || request.nonce != nil else { throw .nonceMissing }
         self.request = request
         self.client = client
         self.target = target
@@ -46,31 +46,24 @@ final class SignInRun: UserVerification {
     }
 
     var relyingParty: RelyingParty { target.relyingParty }
-    var demand: AuthenticationDemand { request.demand }
+    package var demand: AuthenticationDemand { request.demand }
 
-    func begin(_ step: SignInReport.Step) { log.times.begin(step) }
+    package func begin(_ step: SignInReport.Step) { log.times.begin(step) }
 
     /// The mobile operator that is asked for the number; nil for other providers.
     var mobileOperator: MobileOperator.Settings? { target.mobileOperator?.settings }
 
-    /// Whether the provider's tokens are stored for later use.
-    private var storesTokens: Bool { target.server.rules.storesTokens }
-
-    /// Whether the ID token may be kept for the logout at the provider. Only a browser that was sent to the provider
-    /// has a session there.
-    private var keepsIDToken: Bool { request.isRedirectFlow && target.provider.openID?.keepsIDTokens ?? false }
-
     /// Whether ``NonceIssuer`` must have issued the request's nonce.
-    var usesIssuedNonce: Bool { client.nonce == .issued && !request.isRedirectFlow }
+    package var usesIssuedNonce: Bool { client.rules.nonce == .issued && !request.isRedirectFlow }
 
-    func discoverProvider() async throws(SignInError) -> ProviderMetadata {
+    package func discoverProvider() async throws(SignInError) -> ProviderMetadata {
         begin(.discovery)
         return try await target.discover(request.network, for: client.id, correlationID)
     }
 
     /// Posts the code. It is spent then, unless the error says that it was not sent.
     /// - Parameter scopes: What an operator token is exchanged for; by default what the operator is asked for.
-    func exchangeCode(
+    package func exchangeCode(
         at provider: ProviderMetadata, for scopes: [String]? = nil
     ) async throws(SignInError) -> TokenResponse {
         begin(.token)
@@ -90,19 +83,22 @@ final class SignInRun: UserVerification {
 
     /// - Parameter maximumAge: How long ago the user may have authenticated, in seconds; nil if the request alone says
     ///   that.
-    func validate(
+    package func validate(
         _ tokens: TokenResponse, from provider: ProviderMetadata, maximumAge: Int64? = nil
     ) async throws(SignInError) -> VerifiedIDToken {
         guard let idToken = tokens.idToken else { throw .nothingConfirms }
-        var expectation = expectation(nonce: request.nonce, accessToken: tokens.accessToken)
-        if let maximumAge { expectation.maximumAuthenticationAge = maximumAge }
         return try await mappingProviderErrors(
-            await validate(idToken, expectation, from: provider), codeWasPosted: true)
+            await validate(
+                idToken, expectation(nonce: request.nonce, accessToken: tokens.accessToken, maximumAge: maximumAge),
+                from: provider), codeWasPosted: true)
     }
 
-    /// The ID token to keep for the logout at a provider; nil if the provider has no end-session endpoint.
+    /// The ID token to keep for the logout at a provider; nil if the provider has no end-session endpoint. Only a
+    /// browser that was sent to the provider has a session there.
     private func idTokenHint(in tokens: TokenResponse, from provider: ProviderMetadata) -> IDTokenHint? {
-        guard keepsIDToken, provider.endSessionEndpoint != nil, let idToken = tokens.idToken else { return nil }
+        guard request.isRedirectFlow, target.provider.openID?.keepsIDTokens ?? false,
+            provider.endSessionEndpoint != nil, let idToken = tokens.idToken
+        else { return nil }
         return IDTokenHint(issuer: provider.issuer, token: idToken)
     }
 
@@ -125,6 +121,7 @@ final class SignInRun: UserVerification {
         _ tokens: TokenResponse, from provider: ProviderMetadata
     ) async throws(SignInError) -> VerifiedSignIn {
         let now = clock.now()
+        let storesTokens = target.server.rules.storesTokens
         guard provider.userEndpoint == nil else {
             let kept = storesTokens ? ProviderTokens(tokens, at: now) : nil
             return VerifiedSignIn(try await fetchUser(with: tokens, from: provider), kept)
@@ -153,18 +150,20 @@ protocol UserVerification {
 
 extension UserVerification {
     /// What is asked for, and what the client always asks for.
-    var scopes: [String] { demand.scopes + client.scopes }
+    var scopes: [String] { demand.scopes + client.rules.scopes }
 
     /// Whether the user's attributes are asked for.
     var wantsAttributes: Bool {
-        demand.scopes.contains { $0 != "openid" } || client.scopes.contains { $0 != "openid" }
+        demand.scopes.contains { $0 != "openid" } || client.rules.scopes.contains { $0 != "openid" }
     }
 
     /// What the ID token must say.
-    func expectation(nonce: Secret?, accessToken: Secret?) -> IDTokenExpectation {
+    /// - Parameter maximumAge: As for ``SignInRun/validate(_:from:maximumAge:)``.
+    func expectation(nonce: Secret?, accessToken: Secret?, maximumAge: Int64? = nil) -> IDTokenExpectation {
         var expectation = IDTokenExpectation(
             clientID: client.id, nonce: nonce?.exposed, acrValues: demand.acrValues,
-            maximumAuthenticationAge: demand.maximumAge, context: demand.context, accessToken: accessToken)
+            maximumAuthenticationAge: maximumAge ?? demand.maximumAge, context: demand.context, accessToken: accessToken
+        )
         expectation.authenticatedSince = demand.since
         expectation.signingAlgorithms = client.signingAlgorithms
         return expectation
@@ -188,7 +187,7 @@ extension UserVerification {
         return requested(
             try await relyingParty.userInfo(
                 accessToken: accessToken, boundTo: key, about: idToken,
-                signedWith: client.userInfoSigningAlgorithm, orAnyOf: client.usualSigningAlgorithms,
+                signedWith: client.rules.userInfoSigningAlgorithm, orAnyOf: client.rules.usualSigningAlgorithms,
                 client: client.credentials, provider: provider, correlationID: correlationID))
     }
 
@@ -201,30 +200,34 @@ extension UserVerification {
     }
 }
 
-extension UseCase {
-    /// Runs a request with a code or an operator token: a sign-in, a link or a transaction. Each has a correlation id,
-    /// which its error names; one log line, one report, and a capsule if it fails.
+extension Environment {
+    /// Performs a request with a code or an operator token: a sign-in, a link or a transaction. Each has a correlation
+    /// id, which its error names; one log line, one report, and if it fails the observer of failures is told.
     /// - Parameter body: Returns the outcome for the log, too.
     /// - Throws: What `body` throws; the errors of a request that its client may not make.
-    func run<Value>(
+    package func perform<Value>(
         _ request: SignInRequest, as kind: SignInReport.Kind,
         _ body: (SignInRun) async throws(SignInError) -> (Value, SignInReport.Outcome)
     ) async throws(SignInError) -> Value {
-        var log = SignInLog(request, request.correlationID ?? .random(from: random), kind, in: environment)
+        var log = SignInLog(request, request.correlationID ?? .random(from: random), kind, in: self)
         var run: SignInRun?
-        return try await capsules.recording(as: log.correlationID, request.sentNames) { () async throws(SignInError) in
-            let started = try SignInRun(request, log, in: environment)
+        return try await failures.recording(as: log.correlationID, request.sentNames) { () async throws(SignInError) in
+            let started = try SignInRun(request, log, in: self)
             run = started
-            let (value, outcome) = try await body(started)
-            started.log.write(outcome)
-            return value
+            do throws(SignInError) {
+                let (value, outcome) = try await body(started)
+                started.log.write(outcome)
+                return value
+            } catch {
+                throw request.codeVerifier == nil ? error.withoutRetry() : error
+            }
         } failed: { error in
             guard let run else {
                 log.write(error)
                 return nil
             }
             run.log.write(error)
-            return CapsuleSubject(run)
+            return FailedOperation(run)
         }
     }
 }

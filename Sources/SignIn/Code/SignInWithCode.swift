@@ -2,7 +2,7 @@ package import OpenIDConnect
 import Primitives
 import StorageModel
 
-/// Signs a user in with the authorization code that an app got from a carrier or another provider.
+/// Signs a user in with the authorization code that an app got from a provider.
 ///
 /// ```swift
 /// switch try await signIn(request) {
@@ -20,12 +20,12 @@ package struct SignInWithCode: UseCase {
 
     /// Finds or creates the user that a code belongs to, and starts a session.
     ///
-    /// A retry of the same request within the retry window gets a new session of the same user. The carrier is not
+    /// A retry of the same request within the retry window gets a new session of the same user. The provider is not
     /// asked again, even if another instance did the first sign-in: a code is posted once.
     /// - Throws: ``SignInError`` with the code of docs/errors.md for what was wrong: with the request, with the
-    ///   carrier's response (naming the check that failed), or with the store.
+    ///   provider's response (naming the check that failed), or with the store.
     package func callAsFunction(_ request: SignInRequest) async throws(SignInError) -> SignInOutcome {
-        try await run(request, as: .signIn) { (run) async throws(SignInError) in
+        try await environment.perform(request, as: .signIn) { (run) async throws(SignInError) in
             let outcome =
                 switch try await idempotency.begin(run) {
                 case .proceed(let turn): try await signInOnce(run, turn)
@@ -40,7 +40,7 @@ package struct SignInWithCode: UseCase {
         var turn = turn
         let verified: VerifiedSignIn
         do throws(SignInError) {
-            verified = try await redeemCode(run, &turn)
+            verified = try await verifyAtProvider(run, &turn)
         } catch {
             let (outcome, turn) = try await idempotency.finish(turn, error, of: run)
             return try await replay(outcome, run, turn)
@@ -74,7 +74,7 @@ package struct SignInWithCode: UseCase {
     }
 
     /// Discovery, nonce, token request, ID token validation, and the user's attributes if they are asked for.
-    private func redeemCode(
+    private func verifyAtProvider(
         _ run: SignInRun, _ turn: inout Idempotency.Turn
     ) async throws(SignInError) -> VerifiedSignIn {
         let provider = try await run.discoverProvider()
@@ -119,13 +119,15 @@ package struct SignInWithCode: UseCase {
             of: verified, for: run.client.id, run.relyingParty
         ) { run.log.write($0) }
         run.begin(.store)
-        var started = completion.begin(
+        let (started, record) = completion.begin(
             verified, of: run.request.provider.text, for: run.client.id.text, on: run.request.device,
-            asking: run.scopes, run.correlationID)
-        started.record.portedFrom = ported
-        started.record.idempotency = turn.record(at: clock.now())
-        started.record.commitDelay = AllowedCommitDelay.nanoseconds(after: run.log.times.elapsed)
-        let signedIn = try await mappingStoreErrors(await store.signIn(started.record))
+            asking: run.scopes, run.correlationID
+        ) { record in
+            record.portedFrom = ported
+            record.idempotency = turn.record(at: clock.now())
+            record.commitDelay = AllowedCommitDelay.nanoseconds(after: run.log.times.elapsed)
+        }
+        let signedIn = try await mappingStoreErrors(await store.signIn(record))
         // Nil: the store has created no session. The operator token was used before, or the user must register, has
         // signed out since, or was moved.
         guard let signedIn else {
@@ -158,13 +160,13 @@ extension SignInWithCode {
         case .replay(let earlier, _): outcome = earlier
         case .proceed(var turn):
             do throws(SignInError) {
-                outcome = .verified(try await redeemCode(run, &turn), isUnknown: false)
+                outcome = .verified(try await verifyAtProvider(run, &turn), isUnknown: false)
                 idempotency.finish(turn, outcome)
             } catch {
                 (outcome, _) = try await idempotency.finish(turn, error, of: run)
             }
         }
-        // A link never ends with a session: its idempotency key differs from that of a sign-in.
+        // A link never ends with a session: its idempotency key differs from a sign-in's.
         guard case .verified(let verified, _) = outcome else { throw .internalFault }
         if let use = verified.operatorTokenUse { try await oneTimeStore.spend(use) }
         return verified
@@ -192,7 +194,7 @@ enum AllowedCommitDelay {
     private static let shortestSignIn: UInt64 = 20_000_000
     private static let longest: UInt64 = 5_000_000
 
-    /// A twentieth of the time that the sign-in has taken, mostly for its carrier, and at most 5 ms. A sign-in of less
+    /// A twentieth of the time that the sign-in has taken, mostly for its provider, and at most 5 ms. A sign-in of less
     /// than 20 ms allows none: a wait in the store would cost more than it saves.
     /// - Parameter elapsed: Nanoseconds since the sign-in began.
     static func nanoseconds(after elapsed: UInt64) -> UInt64 {

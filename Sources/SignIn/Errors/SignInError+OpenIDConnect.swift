@@ -4,7 +4,7 @@ package import OpenIDConnect
 extension SignInError {
     /// - Parameters:
     ///   - discoveryUI: Where users choose their carrier; named if the network is unknown.
-    ///   - codeWasPosted: True after the carrier's response to the token request: the code is spent then, whatever the
+    ///   - codeWasPosted: True after the provider's response to the token request: the code is spent then, whatever the
     ///     error itself says.
     ///   - advice: What to do; by default, what the code's state allows.
     package init(
@@ -29,18 +29,19 @@ extension SignInError {
         case .discoveryRefused:
             let type = error.carrierError.map { ErrorType(carrierError: $0) } ?? .serverError
             return carrierError(
-                "Carrier discovery refused the request. Run carrier discovery again; if it persists, the operator must "
-                    + "check the client's registration.", type == .unknownError ? .serverError : type,
-                fault: type == .configurationError ? .ours : .carrier)
+                "Carrier discovery refused the request. Run carrier discovery again; if it persists, the "
+                    + "administrator must check the client's registration.",
+                type == .unknownError ? .serverError : type,
+                fault: type == .configurationError ? .ours : .provider)
         case .metadataRefused:
             return carrierError(
-                "The provider's OpenID configuration cannot be used. \(error.reason) Tell the operator: this does not "
-                    + "pass by itself.", .configurationError)
+                "The provider's OpenID configuration cannot be used. \(error.reason) Tell the administrator: this does "
+                    + "not pass by itself.", .configurationError)
         case .keysUnavailable:
             return carrierError("The provider's signing keys cannot be fetched. \(error.reason) \(advice)")
         case .carrierRefused: return refused(error.carrierError ?? "invalid_grant", advice)
         case .apiRefused: return refusedByAPI(error, advice)
-        case .clientRefused: return clientRefused(CarrierErrorTable.row(of: error.carrierError ?? "invalid_client"))
+        case .clientRefused: return clientRefused(ProviderErrorTable.row(of: error.carrierError ?? "invalid_client"))
         case .invalidIDToken:
             let demand = error.check.map { "\($0.demand.dropLast()) (\($0.rawValue))." } ?? "The ID token is invalid."
             return SignInError(
@@ -49,7 +50,7 @@ extension SignInError {
             return carrierError("The provider's response cannot be used. \(error.reason) \(advice)")
         case .timedOut:
             return SignInError(
-                .carrierTimeout, .requestTimeout, "The provider did not respond in time. \(advice)", fault: .carrier)
+                .carrierTimeout, .requestTimeout, "The provider did not respond in time. \(advice)", fault: .provider)
         case .unreachable: return carrierError("The provider cannot be reached. \(advice)", .networkFailure)
         case .overloaded, .suspended:
             let cause =
@@ -58,36 +59,37 @@ extension SignInError {
                 : "The provider's circuit breaker is open after failed requests."
             return SignInError(
                 .temporarilyUnavailable, .serverError, "\(cause) \(advice)", retryAfter: error.retryAfter ?? 5,
-                fault: .carrier)
+                fault: .provider)
         case .storeUnavailable:
             return SignInError(
-                .temporarilyUnavailable, .serverError, "The server cannot reach its database. \(advice)",
+                .temporarilyUnavailable, .serverError, "The server cannot use its database. \(advice)",
                 retryAfter: error.retryAfter ?? 5, fault: .ours)
         }
     }
 
-    /// The description has one remedy: that of the code's kind, or one that fits the code better.
+    /// The description has one remedy: the one of the code's kind, or one that fits the code better.
     private static func refused(_ carrierError: String, _ advice: String) -> SignInError {
-        let row = CarrierErrorTable.row(of: carrierError)
+        let row = ProviderErrorTable.row(of: carrierError)
         if row.concernsClient { return clientRefused(row) }
         let remedy =
             switch row.type {
             // The user has denied nothing if the code or its verifier is wrong.
             case _ where row.code == "invalid_grant": advice
-            case .unknownError: "Start again with a new authorization request; if it persists, contact the operator."
+            case .unknownError:
+                "Start again with a new authorization request; if it persists, contact the administrator."
             default: row.type.remedy
             }
         let description = "\(row.cause) \(remedy)"
-        if row.isCarriersFault {
+        if row.isProvidersFault {
             return Self.carrierError("[\(row.code)] \(description)", row.type)
         }
-        let code = CarrierErrorTable.isReserved(row.code) ? "invalid_grant" : row.code
-        return SignInError(.refusedByCarrier, row.type, description, carrierCode: code)
+        let code = ProviderErrorTable.isReserved(row.code) ? "invalid_grant" : row.code
+        return SignInError(.refusedByProvider, row.type, description, providerCode: code)
     }
 
-    private static func clientRefused(_ row: CarrierErrorTable.Row) -> SignInError {
+    private static func clientRefused(_ row: ProviderErrorTable.Row) -> SignInError {
         carrierError(
-            "[\(row.code)] \(row.cause) The operator must compare the client's id, its secret or key, and its "
+            "[\(row.code)] \(row.cause) The administrator must compare the client's id, its secret or key, and its "
                 + "token_endpoint_auth_method with the provider's portal.", .configurationError, fault: .ours)
     }
 }
@@ -124,7 +126,7 @@ extension SignInError {
 
     static let clientTypeNotAllowed = invalidRequest(
         "redirect_uri is not for this client_type. Send the client_type of this frontend. For spa, and for an app's "
-            + "https redirect_uri, the operator must name it in client_types."
+            + "https redirect_uri, the administrator must name it in client_types."
     ).telling(.misconfigured)
 
     static let codeChallengeMissing = invalidRequest(
@@ -135,8 +137,8 @@ extension SignInError {
         "mccmnc is missing, and no carrier discovery UI is configured. Send mccmnc.")
 
     static let carrierNotChosen = SignInError(
-        .refusedByCarrier, .discoveryStateError,
-        "The response of carrier discovery names no mccmnc. Start a new sign-in.", carrierCode: "access_denied")
+        .refusedByProvider, .discoveryStateError,
+        "The response of carrier discovery names no mccmnc. Start a new sign-in.", providerCode: "access_denied")
 
     static let carrierNotNamed = carrierError("The authorization response has no mccmnc. Start a new sign-in.")
 
@@ -152,7 +154,7 @@ extension SignInError {
         "The authorization response has no iss, which this provider must send. Start a new sign-in.")
 
     private static func mixUp(_ description: String) -> SignInError {
-        SignInError(.issuerMismatch, .unknownError, description, fault: .carrier)
+        SignInError(.issuerMismatch, .unknownError, description, fault: .provider)
     }
 
     static let responseNotSigned = invalidRequest(
@@ -188,7 +190,7 @@ extension SignInError {
     package static let sessionCodeVerifierWrong = invalidGrant(
         "code_verifier does not match the code_challenge of the sign-in. Start a new sign-in.")
 
-    /// The carrier sent the browser back with an error (OpenID Connect Core section 3.1.2.6).
+    /// The provider sent the browser back with an error (OpenID Connect Core section 3.1.2.6).
     static func refusedAtAuthorization(_ carrierError: String) -> SignInError {
         refusedAtAuthorization(
             carrierError,
@@ -209,22 +211,25 @@ extension SignInError {
     }
 
     private static func refusedAtAuthorization(_ carrierError: String, because cause: OIDCError) -> SignInError {
-        let isCode = OIDCError.isErrorCode(carrierError) && !CarrierErrorTable.isReserved(carrierError)
-        let row = CarrierErrorTable.row(of: carrierError)
+        let isCode = OIDCError.isErrorCode(carrierError) && !ProviderErrorTable.isReserved(carrierError)
+        let row = ProviderErrorTable.row(of: carrierError)
         let type = row.type
         let description =
             switch type {
             case .requestDenied where row.concernsAuthentication: "\(row.cause) Start a new sign-in."
             case .requestDenied: "The user or the provider denied the request. Start a new sign-in."
             case .requestTimeout: "The user did not approve the request in time. Start a new sign-in."
-            case .discoveryStateError: "The carrier does not know this user. Run carrier discovery again."
+            case .discoveryStateError:
+                "The provider does not know this user. At a carrier, run carrier discovery again; elsewhere, offer "
+                    + "another way to sign in."
             case .configurationError, .invalidRequest:
-                "The provider does not accept this server's request. The operator must check the client's registration."
+                "The provider does not accept this server's request. The administrator must check the client's "
+                    + "registration."
             case .serverError, .networkFailure: "The provider has an internal error. Try again later."
             case .unknownError: "The provider refused the request. Start a new sign-in."
             }
         return SignInError(
-            .refusedByCarrier, type, description, carrierCode: isCode ? carrierError : "access_denied"
+            .refusedByProvider, type, description, providerCode: isCode ? carrierError : "access_denied"
         ).explained(by: cause)
     }
 }

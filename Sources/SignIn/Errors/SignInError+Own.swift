@@ -13,7 +13,8 @@ extension SignInError {
 
     static let loginNotInitiated = SignInError(
         .notFound, .invalidRequest,
-        "Sign-ins at this provider are not initiated by third parties. The operator can set initiate_login_client.")
+        "Sign-ins at this provider are not initiated by third parties. The administrator can set "
+            + "initiate_login_client.")
 
     static let initiatedForAnotherIssuer = invalidRequest(
         field: "iss", "is not the issuer of this provider. Send the issuer of its metadata.")
@@ -58,9 +59,10 @@ extension SignInError {
 
     /// The account was moved away from this identity. The carrier may have given it to another user since.
     static let identityMoved = SignInError(
-        .refusedByCarrier, .requestDenied,
-        "The account was moved to another carrier. Sign in with that carrier; the operator can undo a move by mistake.",
-        carrierCode: "request_denied")
+        .refusedByProvider, .requestDenied,
+        "The account was moved to another carrier. Sign in with that carrier; the administrator can undo a move "
+            + "by mistake.",
+        providerCode: "request_denied")
 
     /// The sign-in was sent again, and a session of its user was ended since.
     static let signedOutSince = invalidGrant(
@@ -70,9 +72,9 @@ extension SignInError {
         "The code was used before, and the same request was repeated too often. Start a new sign-in.")
 
     static let sentAgainWithoutVerifier = SignInError(
-        .refusedByCarrier, .requestDenied,
+        .refusedByProvider, .requestDenied,
         "The code was used before. A sign-in without a code_verifier cannot be sent again. Start a new sign-in.",
-        carrierCode: "invalid_grant", codeMayBeSpent: true)
+        providerCode: "invalid_grant", codeMayBeSpent: true)
 
     /// - Parameter name: The name of the field that the client sent.
     package static func unknownHandle(sentAs name: String) -> SignInError {
@@ -91,9 +93,9 @@ extension SignInError {
 
     package static let emailDomainBlocked = SignInError(
         .emailDomainBlocked, .invalidRequest,
-        "The operator does not allow e-mail addresses of this domain. Use another address.")
+        "The administrator does not allow e-mail addresses of this domain. Use another address.")
 
-    static let sessionUnknown = SignInError(
+    package static let sessionUnknown = SignInError(
         .invalidToken, .requestDenied, "The session token is missing, unknown, expired or revoked. Sign in again.")
 
     /// Also for other users' sessions, so that guesses learn nothing.
@@ -117,31 +119,7 @@ extension SignInError {
         "Many requests use this refresh token at once. Send the same request again in a moment.", retryAfter: 1,
         fault: .ours)
 
-    static let transactionIncomplete = invalidRequest(
-        "context or acr_values is missing. Send both as in the authorization request.")
-
-    static let codeUsed = SignInError(
-        .refusedByCarrier, .requestDenied, "The code was used before. Ask the user again, and send the new code.",
-        carrierCode: "invalid_grant", codeMayBeSpent: true)
-
-    /// The user has approved by then, and the code is spent.
-    static let receiptNotRecorded = SignInError(
-        .temporarilyUnavailable, .serverError,
-        "The server cannot reach its database, and the code is spent. Ask the user again in a moment.", retryAfter: 5,
-        fault: .ours, codeMayBeSpent: true)
-
-    package static let unknownReceipt = SignInError(
-        .invalidToken, .invalidRequest, "This server did not issue the receipt. Do not carry out the transaction.")
-
-    static let expiredReceipt = SignInError(
-        .invalidToken, .invalidRequest,
-        "The receipt has expired. Do not carry out the transaction; ask the user to approve it again.")
-
-    package static let usedReceipt = SignInError(
-        .receiptRedeemed, .requestDenied,
-        "The receipt was redeemed before. Do not carry out the transaction a second time.")
-
-    static let internalFault = SignInError(
+    package static let internalFault = SignInError(
         .serverError, .serverError, "The server has an internal error. Try again later.", fault: .ours)
 
     static func malformedAttributes(_ check: AttributeCheck) -> SignInError {
@@ -154,19 +132,15 @@ extension SignInError {
     package init(_ error: StorageError) {
         self.init(
             .temporarilyUnavailable, .serverError,
-            error.code == .overloaded
-                ? "The server is busy. Send the same request again in a moment."
-                : "The server cannot reach its database. Send the same request again in a moment.",
-            retryAfter: error.code == .overloaded ? 1 : 5, fault: .ours)
+            error.code == .overloaded ? "The server is busy." : "The server cannot use its database.",
+            remedy: "Send the same request again in a moment.", retryAfter: error.code == .overloaded ? 1 : 5,
+            fault: .ours)
+        cause = error.reason
     }
 }
 
 /// Calls the store; its failure becomes the use case's own error.
-///
-/// ```swift
-/// let found = try await mappingStoreErrors(await store.session(hash, at: now))
-/// ```
-func mappingStoreErrors<Value>(
+package func mappingStoreErrors<Value>(
     _ call: @autoclosure () async throws(StorageError) -> Value
 ) async throws(SignInError) -> Value {
     do throws(StorageError) {
@@ -201,7 +175,7 @@ extension SignInError {
         var error = SignInError(
             .grantRevoked, .requestDenied,
             "The provider refreshed the user's tokens with an ID token that is not valid." + demand
-                + " Sign the user in with the provider again.", fault: .carrier)
+                + " Sign the user in with the provider again.", fault: .provider)
         error.check = check
         return error
     }
@@ -215,11 +189,11 @@ extension SignInError {
     static let tokensUnreadable = SignInError(
         .serverError, .serverError,
         "The stored tokens of this provider cannot be decrypted. Sign the user in with the provider again; the "
-            + "operator must check encryption_keys.", fault: .ours)
+            + "administrator must check encryption_keys.", fault: .ours)
 
     static let resourceRefused = carrierError(
-        "The provider issues access tokens but does not accept them for this resource. The operator must check its URL "
-            + "and the client's scopes.")
+        "The provider issues access tokens but does not accept them for this resource. The administrator must check "
+            + "its URL and the client's scopes.")
 
     /// A provider's failure outside a sign-in.
     init(ofResource error: OIDCError) {

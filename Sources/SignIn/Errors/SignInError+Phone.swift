@@ -5,25 +5,28 @@ import StorageModel
 extension SignInError {
     static let clientHasNoKey = SignInError(
         .invalidRequest, .configurationError,
-        "This client_id cannot start sign-ins: the operator must configure a private_key for the client.", fault: .ours)
+        "This client_id cannot start sign-ins: the administrator must configure a private_key for the client.",
+        fault: .ours)
 
     static let addressUnknown = SignInError(
         .invalidRequest, .configurationError,
-        "Carriers cannot notify this server of the outcome: the operator must configure public_url.", fault: .ours)
+        "Carriers cannot notify this server of the outcome: the administrator must configure public_url.", fault: .ours)
 
     static let backchannelOff = SignInError(
         .notFound, .configurationError,
-        "This provider is not configured for backchannel authentication. The operator can set "
+        "This provider is not configured for backchannel authentication. The administrator can set "
             + "backchannel_token_delivery_mode.", fault: .ours)
 
     static let clientCannotAuthenticate = SignInError(
         .invalidRequest, .configurationError,
-        "This client_id cannot start sign-ins: the operator must configure a secret or a private_key for the client.",
+        "This client_id cannot start sign-ins: the administrator must configure a secret or a private_key for "
+            + "the client.",
         fault: .ours)
 
     static let deliveryModeNotSupported = carrierError(
-        "The provider does not list the configured mode in backchannel_token_delivery_modes_supported. The operator "
-            + "must set backchannel_token_delivery_mode to one that the provider supports.", .configurationError,
+        "The provider does not list the configured mode in backchannel_token_delivery_modes_supported. The "
+            + "administrator must set backchannel_token_delivery_mode to one that the provider supports.",
+        .configurationError,
         fault: .ours)
 
     static let userCodeNotSupported = invalidRequest("user_code is not supported by this provider. Leave it out.")
@@ -38,7 +41,7 @@ extension SignInError {
         .temporarilyUnavailable, .serverError,
         "The provider's configuration or keys cannot be fetched at the moment. Poll again in a few seconds.",
         retryAfter: 5,
-        fault: .carrier)
+        fault: .provider)
 
     static let carrierCannotStart = carrierError(
         "This provider does not offer backchannel authentication. Sign the user in with an authorization code "
@@ -82,15 +85,16 @@ extension SignInError {
             )
         case .tooManyPendingOfCaller:
             (problem, seconds) = (
-                "This caller has too many pending requests at this carrier. Wait until some are answered or expire.", 30
+                "This caller has too many pending requests at this provider. Wait until some are answered or expire.",
+                30
             )
         case .tooManyPendingForUserOfCaller, .tooManyPendingForUser:
             (problem, seconds) = (
                 "This user has several pending requests already. Wait until one is answered or expires.", 30
             )
-        case .tooManyPendingAtCarrier:
+        case .tooManyPendingAtProvider:
             (problem, seconds) = (
-                "Too many users of this carrier have a pending request. Wait until some are answered or expire.", 30
+                "Too many users of this provider have a pending request. Wait until some are answered or expire.", 30
             )
         case .promptedTooOften(let wait), .promptedTooOftenByCaller(let wait):
             (problem, seconds) = (
@@ -119,24 +123,24 @@ extension SignInError {
     static let cannotVerifyNotification = SignInError(
         .temporarilyUnavailable, .serverError,
         "The notification cannot be verified at the moment. Send it again in a few seconds.", retryAfter: 5,
-        fault: .carrier)
+        fault: .provider)
 
-    /// The API's error for a carrier's error code, without an authorization code.
+    /// The API's error for a provider's error code, without an authorization code.
     static func refusedBackchannel(_ code: String) -> SignInError {
         // CIBA Core section 11: the provider's own word for the same.
         if code == "expired_token" { return .backchannelExpired }
         let isOurs = code == "invalid_client" || code == "unauthorized_client"
         let cause = OIDCError(
             isOurs ? .clientRefused : .carrierRefused, carrierError: code,
-            reason: "The carrier refused the backchannel authentication.")
+            reason: "The provider refused the backchannel authentication.")
         let known = SignInError(cause)
         return SignInError(
-            known.code, known.errorType, remedy(of: code) ?? remedy(known.errorType), carrierCode: known.carrierCode,
+            known.code, known.errorType, remedy(of: code) ?? remedy(known.errorType), providerCode: known.providerCode,
             fault: known.fault
         ).explained(by: cause)
     }
 
-    /// For the codes of CIBA Core sections 11 and 13 that have a remedy of their own.
+    /// For the codes of CIBA Core sections 11 and 13 that have their own remedy.
     private static func remedy(of code: String) -> String? {
         switch code {
         case "access_denied": "The user denied the sign-in. Start a new one when the user is ready."
@@ -158,13 +162,13 @@ extension SignInError {
             "The user denied the sign-in, or the phone cannot be reached. Retry with POST when the user is ready."
         case .requestTimeout: "The user did not respond in time. Retry this sign-in with POST, or start a new one."
         case .discoveryStateError:
-            "The carrier does not know this user. Run carrier discovery again, and check login_hint."
-        case .invalidRequest: "The carrier does not accept the request. Check scope, acr_values, prompt and context."
+            "The provider does not know this user. Check login_hint; at a carrier, run carrier discovery again."
+        case .invalidRequest: "The provider does not accept the request. Check scope, acr_values, prompt and context."
         case .configurationError:
-            "The carrier does not accept this server's requests. The operator must check the client's registration "
-                + "and private_key."
-        case .serverError, .networkFailure: "The carrier has an internal error. Retry this sign-in in a moment."
-        case .unknownError: "The carrier refused the sign-in. Start a new sign-in, or use another sign-in method."
+            "The provider does not accept this server's requests. The administrator must check the client's "
+                + "registration and private_key."
+        case .serverError, .networkFailure: "The provider has an internal error. Retry this sign-in in a moment."
+        case .unknownError: "The provider refused the sign-in. Start a new sign-in, or use another sign-in method."
         }
     }
 }
@@ -185,20 +189,21 @@ extension SignInError {
 
     /// A number that one operator reports, and that is another's.
     static let numberOfOtherOperator = finderError(
-        "The operator vouched for a number that is another operator's. Use another sign-in method.", .requestDenied,
+        "The mobile operator vouched for a number of another operator. Use another sign-in method.",
+        .requestDenied,
         cause: "Telco Finder names another operator of the number than the one that reported it")
 
     static let numberUnknownToFinder = finderError(
-        "Telco Finder does not know the number that the operator vouched for. Use another sign-in method.",
+        "Telco Finder does not know the number that the mobile operator vouched for. Use another sign-in method.",
         .discoveryStateError, cause: "Telco Finder does not know the number that the operator reported")
 
     static let finderContradicts = finderError(
-        "What Telco Finder says of the operator differs from this server's configuration. The operator of this server "
-            + "must compare issuer and api_root.", .configurationError, fault: .ours,
-        cause: "apiRoot or authProviderConfiguration of Telco Finder is not that of the configured operator")
+        "What Telco Finder says of the mobile operator differs from this server's configuration. The "
+            + "administrator must compare issuer and api_root.", .configurationError, fault: .ours,
+        cause: "apiRoot or authProviderConfiguration of Telco Finder differs from the configured operator's")
 
     private static func finderError(
-        _ description: String, _ type: ErrorType, fault: Fault = .carrier, cause: String
+        _ description: String, _ type: ErrorType, fault: Fault = .provider, cause: String
     ) -> SignInError {
         var error = carrierError(description, type, fault: fault)
         error.cause = cause
@@ -212,7 +217,7 @@ extension SignInError {
         guard mapped.code != .carrierTimeout, mapped.code != .temporarilyUnavailable else { return mapped }
         return carrierError(
             "Telco Finder does not tell the operator of the number. Send operator or mccmnc, or use another sign-in "
-                + "method.", mapped.errorType, fault: mapped.fault == .client ? .carrier : mapped.fault
+                + "method.", mapped.errorType, fault: mapped.fault == .client ? .provider : mapped.fault
         ).explained(by: error)
     }
 
@@ -254,7 +259,7 @@ extension SignInError {
         "phone_number must be + and 5 to 15 digits, with the country code and without separators.")
 
     package static let operatorTokenUsed = invalidGrant(
-        "operator_token was used before. Get another one from the operator.")
+        "operator_token was used before. Get another one from the mobile operator.")
 
     /// Also for other sessions' verifications, so that guesses learn nothing.
     package static let noSuchVerification = SignInError(
@@ -262,7 +267,7 @@ extension SignInError {
 
     package static let confirmationWrong = SignInError(
         .invalidGrant, .requestDenied,
-        "confirmation is not that of this verification. Send the one with which the app was opened.")
+        "confirmation is for another verification. Send the one with which the app was opened.")
 
     static let verificationEnded = SignInError(
         .invalidGrant, .requestDenied,
@@ -277,13 +282,13 @@ extension SignInError {
 
     static let deviceNotAuthenticated = SignInError(
         .carrierTimeout, .requestTimeout,
-        "The operator did not authenticate the device in time. Get another operator_token, or use another sign-in "
-            + "method.", fault: .carrier, codeMayBeSpent: true)
+        "The mobile operator did not authenticate the device in time. Get another operator_token, or use another "
+            + "sign-in method.", fault: .provider, codeMayBeSpent: true)
 
     package static let notOnMobileNetwork = SignInError(
         .notOnMobileNetwork, .requestDenied,
-        "The operator could not recognise the device by its network or SIM. Use another sign-in method, or start again "
-            + "over the mobile network.")
+        "The mobile operator could not recognise the device by its network or SIM. Use another sign-in method, or "
+            + "start again over the mobile network.")
 
     package static func simSwapped(withinHours hours: Int) -> SignInError {
         SignInError(
@@ -294,7 +299,7 @@ extension SignInError {
     /// The error of an operator's authorization response. Anybody's browser can bring one, so that it is never the
     /// server's own fault.
     static func refusedByOperator(_ code: String) -> SignInError {
-        refusedByOperator(refusedAtAuthorization(code), atRegistration: .carrier)
+        refusedByOperator(refusedAtAuthorization(code), atRegistration: .provider)
     }
 
     /// The error of an operator's other OAuth endpoints: for tokens, for backchannel authentications, and for pushed
@@ -317,11 +322,12 @@ extension SignInError {
         case .device: mapped = notOnMobileNetwork
         case .registration:
             mapped = carrierError(
-                code + "The operator does not accept this server's request. Use another sign-in method; the operator "
-                    + "of this server must check the client's registration, scopes and purpose.", .configurationError,
+                code + "The mobile operator does not accept this server's request. Use another sign-in method; the "
+                    + "administrator must check the client's registration, scopes and purpose.", .configurationError,
                 fault: fault)
         case .mobileOperator:
-            mapped = carrierError(code + "The operator cannot authenticate the device. Use another sign-in method.")
+            mapped = carrierError(
+                code + "The mobile operator cannot authenticate the device. Use another sign-in method.")
         }
         mapped.codeMayBeSpent = refusal.codeMayBeSpent
         return mapped.explained(by: refusal)
@@ -336,19 +342,20 @@ extension SignInError {
         case .tooManyRequests:
             return SignInError(
                 .temporarilyUnavailable, .serverError,
-                "[\(code)] The operator accepts no more requests at the moment. \(advice)",
-                retryAfter: error.retryAfter ?? 60, fault: .carrier)
+                "[\(code)] The mobile operator accepts no more requests at the moment. \(advice)",
+                retryAfter: error.retryAfter ?? 60, fault: .provider)
         case .permissionDenied:
             return carrierError(
-                "[\(code)] The operator does not let this client call the API. The operator of this server must check "
+                "[\(code)] The mobile operator does not let this client call the API. The administrator must check "
                     + "the client's scopes and purpose.", .configurationError, fault: .ours)
         case .unauthenticated:
-            return carrierError("[\(code)] The operator's API does not accept the access token. \(advice)")
+            return carrierError("[\(code)] The mobile operator's API does not accept the access token. \(advice)")
         case .noNumberInToken, .unknownNumber:
             return carrierError(
-                "[\(code)] The operator does not tell the number. Use another sign-in method.", .discoveryStateError)
+                "[\(code)] The mobile operator does not tell the number. Use another sign-in method.",
+                .discoveryStateError)
         case .invalidRequest, .other:
-            return carrierError("[\(code)] The operator's API refused the request. \(advice)")
+            return carrierError("[\(code)] The mobile operator's API refused the request. \(advice)")
         }
     }
 }

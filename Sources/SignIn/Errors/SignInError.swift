@@ -16,8 +16,8 @@ package struct SignInError: Error, Sendable, Hashable {
         case issuerMismatch = "issuer_mismatch"
         /// A receipt that was redeemed before.
         case receiptRedeemed = "receipt_redeemed"
-        /// The carrier refused the code: ``SignInError/carrierCode`` says why.
-        case refusedByCarrier = "refused_by_carrier"
+        /// The provider refused the code: ``SignInError/providerCode`` says why.
+        case refusedByProvider = "refused_by_carrier"
         /// The caller may not use the client (RFC 6749 section 5.2).
         case unauthorizedClient = "unauthorized_client"
         /// A refresh token that is unknown, used, revoked or expired.
@@ -40,19 +40,21 @@ package struct SignInError: Error, Sendable, Hashable {
         /// The user did not respond to a backchannel authentication in time (CIBA Core section 11).
         case expired = "expired_token"
         case rateLimited = "rate_limited"
-        /// The carrier's response cannot be used, or the carrier cannot be reached.
+        /// The provider's response cannot be used, or the provider cannot be reached.
         case carrierError = "carrier_error"
         case carrierTimeout = "carrier_timeout"
-        /// The store is unavailable, or the carrier's circuit breaker is open.
+        /// The store is unavailable, or the provider's circuit breaker is open.
         case temporarilyUnavailable = "temporarily_unavailable"
         case serverError = "server_error"
     }
 
     private struct Contents: Sendable, Hashable {
         let code: Code
-        let carrierCode: String?
+        let providerCode: String?
         let errorType: ErrorType
         let problem: String
+        /// What to do, where ``problem`` does not say it.
+        var remedy: String?
         var field: String?
         var attributeProblems = UserAttributes<String>()
         var check: IDTokenCheck?
@@ -71,26 +73,29 @@ package struct SignInError: Error, Sendable, Hashable {
     package enum Fault: Sendable, Hashable {
         /// The app or its user.
         case client
-        case carrier
+        case provider
         case ours
     }
 
-    init(
-        _ code: Code, _ errorType: ErrorType, _ problem: String, field: String? = nil, carrierCode: String? = nil,
-        retryAfter: Int64? = nil, fault: Fault = .client, codeMayBeSpent: Bool = false
+    package init(
+        _ code: Code, _ errorType: ErrorType, _ problem: String, remedy: String? = nil, field: String? = nil,
+        providerCode: String? = nil, retryAfter: Int64? = nil, fault: Fault = .client, codeMayBeSpent: Bool = false
     ) {
         contents = Boxed(
             Contents(
-                code: code, carrierCode: carrierCode, errorType: errorType, problem: problem, field: field,
+                code: code, providerCode: providerCode, errorType: errorType, problem: problem, remedy: remedy,
+                field: field,
                 retryAfter: retryAfter, fault: fault, codeMayBeSpent: codeMayBeSpent))
     }
 
     package var code: Code { contents.value.code }
-    /// The error code, of OAuth or of the carrier's own, with which the carrier refused.
-    package var carrierCode: String? { contents.value.carrierCode }
+    /// The error code, of OAuth or of the provider's own, with which the provider refused.
+    package var providerCode: String? { contents.value.providerCode }
     package var errorType: ErrorType { contents.value.errorType }
     /// What was wrong and what to do, for the developer of the app.
-    package var description: String { (field.map { $0 + " " } ?? "") + contents.value.problem }
+    package var description: String {
+        (field.map { $0 + " " } ?? "") + contents.value.problem + (contents.value.remedy.map { " " + $0 } ?? "")
+    }
     /// The name of the request's field that is to blame, with which the description begins; nil if there is none.
     package var field: String? { contents.value.field }
     /// What is wrong with each attribute that is to blame, such as `is missing`; the description names them all.
@@ -103,17 +108,17 @@ package struct SignInError: Error, Sendable, Hashable {
         get { contents.value.check }
         set { contents.value.check = newValue }
     }
-    /// What exactly was wrong with the provider's response, for the operator's log; nil if no provider was involved.
-    package internal(set) var cause: String? {
+    /// What exactly was wrong with the provider's response or with the store, for the log.
+    package var cause: String? {
         get { contents.value.cause }
         set { contents.value.cause = newValue }
     }
-    /// The provider's own error code, if it sent one, for the operator's log.
+    /// The provider's own error code, if it sent one, for the log.
     package internal(set) var carrierError: String? {
         get { contents.value.carrierError }
         set { contents.value.carrierError = newValue }
     }
-    /// The request to the provider that failed, for the operator's log.
+    /// The request to the provider that failed, for the log.
     package internal(set) var request: OIDCError.FailedRequest? {
         get { contents.value.request }
         set { contents.value.request = newValue }
@@ -122,10 +127,10 @@ package struct SignInError: Error, Sendable, Hashable {
     package var userMessage: String { contents.value.situation?.rawValue ?? UserMessage.text(codeText, errorType) }
     /// Seconds after which to try again; nil if a retry does not help.
     package var retryAfter: Int64? { contents.value.retryAfter }
-    /// Who caused it. The client's errors are logged as info, the carrier's as warnings, the server's as errors.
+    /// Who caused it. The client's errors are logged as info, the provider's as warnings, the server's as errors.
     package var fault: Fault { contents.value.fault }
     /// True if the authorization code may have been used up.
-    var codeMayBeSpent: Bool {
+    package internal(set) var codeMayBeSpent: Bool {
         get { contents.value.codeMayBeSpent }
         set { contents.value.codeMayBeSpent = newValue }
     }
@@ -135,7 +140,7 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 
     /// The `error` of a response.
-    package var codeText: String { carrierCode ?? code.rawValue }
+    package var codeText: String { providerCode ?? code.rawValue }
 
     static func invalidRequest(_ description: String) -> SignInError {
         SignInError(.invalidRequest, .invalidRequest, description)
@@ -149,7 +154,7 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 
     static func invalidGrant(_ description: String) -> SignInError {
-        SignInError(.refusedByCarrier, .requestDenied, description, carrierCode: "invalid_grant")
+        SignInError(.refusedByProvider, .requestDenied, description, providerCode: "invalid_grant")
     }
 
     /// This error, with the text for a situation in place of the usual one for the person who uses the app.
@@ -160,12 +165,20 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 
     static func carrierError(
-        _ description: String, _ type: ErrorType = .serverError, fault: Fault = .carrier
+        _ description: String, _ type: ErrorType = .serverError, fault: Fault = .provider
     ) -> SignInError {
         SignInError(.carrierError, type, description, fault: fault)
     }
 
-    /// This error, with another one as its cause for the operator's log.
+    /// This error of a request that cannot be sent again. A failure of the store says so.
+    func withoutRetry() -> SignInError {
+        guard contents.value.remedy != nil else { return self }
+        var error = self
+        error.contents.value.remedy = "Start a new sign-in in a moment."
+        return error
+    }
+
+    /// This error, with another one as its cause for the log.
     func explained(by other: some CausingError) -> SignInError {
         var error = self
         error.check = other.check
@@ -176,7 +189,7 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 
     /// This error as one of a provider's endpoint, unless it names its request already.
-    func at(_ endpoint: EndpointURL?) -> SignInError {
+    package func at(_ endpoint: EndpointURL?) -> SignInError {
         guard request == nil, let endpoint else { return self }
         var error = self
         error.request = OIDCError.FailedRequest(to: endpoint)
@@ -193,7 +206,7 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 }
 
-/// An error that can be another one's cause: what the operator's log says of it.
+/// An error that can be another one's cause: what the log says of it.
 protocol CausingError: Error {
     /// The check of the ID token that failed, if one did.
     var check: IDTokenCheck? { get }
@@ -223,21 +236,6 @@ package enum ErrorType: String, Sendable, Hashable, CaseIterable {
     case discoveryStateError
     case unknownError
 
-    /// The likely cause.
-    package var cause: String {
-        switch self {
-        case .invalidRequest: "The request is malformed, or asks for something that does not exist."
-        case .requestDenied: "The user or the provider denied the request, or the code is no longer valid."
-        case .requestTimeout: "The user or the provider did not respond in time."
-        case .serverError: "The provider or this server has an internal error."
-        case .networkFailure: "The network connection to the provider failed."
-        case .configurationError:
-            "The client is configured differently in the app, on this server or in the provider's portal."
-        case .discoveryStateError: "The user is not, or no longer, with this carrier."
-        case .unknownError: "Any other cause."
-        }
-    }
-
     /// What to do about it.
     package var remedy: String {
         switch self {
@@ -247,13 +245,15 @@ package enum ErrorType: String, Sendable, Hashable, CaseIterable {
         case .serverError: "Try again later."
         case .networkFailure: "Ask the user to check the connection and try again."
         case .configurationError: "Compare the client's configuration here and in the app with the provider's portal."
-        case .discoveryStateError: "Run carrier discovery and the authorization request again."
-        case .unknownError: "If it persists, contact the operator."
+        case .discoveryStateError:
+            "At a carrier, run carrier discovery and the authorization request again; elsewhere, offer another way to "
+                + "sign in."
+        case .unknownError: "If it persists, contact the administrator."
         }
     }
 
-    /// The kind of a carrier's error code, as the app kits map it.
-    init(carrierError code: String) { self = CarrierErrorTable.row(of: code).type }
+    /// The kind of a provider's error code, as the app kits map it.
+    init(carrierError code: String) { self = ProviderErrorTable.row(of: code).type }
 }
 
 /// The text of an error for the person who uses the app: short, and without technical terms.

@@ -9,8 +9,8 @@ import StorageModel
 /// sign-in. What another instance did is looked up in the store. All is forgotten after the retry window
 /// (``SignInConfiguration/Lifetimes/retryWindow``).
 ///
-/// A request without a code verifier has no retry, because anyone who has read its code could send the same request:
-/// it is refused, and its code is not posted again.
+/// A request without a code verifier has no retry, because anyone who has read its code could send the same request.
+/// Once its code may be spent, the same request is refused, and the code is not posted again.
 struct Idempotency: Sendable {
     /// What a code brought, as far as a retry depends on it.
     enum Outcome: Sendable {
@@ -22,7 +22,7 @@ struct Idempotency: Sendable {
 
     /// One run of a sign-in.
     struct Turn: Sendable {
-        fileprivate var key: IdempotencyKey
+        fileprivate let key: IdempotencyKey
         fileprivate let window: Int64
         /// Whether a retry gets the outcome: only the app that began the sign-in has the code verifier.
         fileprivate let isRepeatable: Bool
@@ -57,8 +57,6 @@ struct Idempotency: Sendable {
     /// Reads what was done before the start.
     private let reading = SingleFlight<Bool, SignInError?>()
     private let hasRead: SharedFlag
-    /// Whether anything was done before the start, perhaps by an earlier version.
-    private let foundEarlier = SharedFlag()
 
     /// - Parameter window: How long after it a sign-in may be sent again, in seconds.
     init(store: any SignInStore & IdentityStore, clock: WallClock, window: Int64) {
@@ -80,11 +78,6 @@ struct Idempotency: Sendable {
         var turn = Turn(
             key: IdempotencyKey(run.request, linkedTo: session), window: window, isRepeatable: isRepeatable,
             isStored: session == nil && isRepeatable)
-        if turn.isStored, foundEarlier.isSet, let former = formerKey(of: run.request),
-            table.hasSession(for: former, at: clock.now())
-        {
-            turn.key = former
-        }
         switch await table.begin(turn.key, at: clock.now()) {
         case .lead(let nonceTakenAt):
             turn.nonceTakenAt = nonceTakenAt
@@ -92,7 +85,7 @@ struct Idempotency: Sendable {
             guard turn.isStored, store.isShared, !run.request.isRedirectFlow else { return .proceed(turn) }
             let recalled: Result<Outcome, SignInError>?
             do throws(SignInError) {
-                recalled = try await recall(turn.key, turn, run)
+                recalled = try await recall(turn, run)
             } catch {
                 end(turn, error)
                 throw error
@@ -131,7 +124,7 @@ struct Idempotency: Sendable {
         if turn.isStored, store.isShared, failure.codeMayBeSpent || failure == .nonceNotIssued {
             var recalled: Result<Outcome, SignInError>?
             do throws(SignInError) {
-                recalled = try await recall(afterFailureOf: run, turn)
+                recalled = try await recall(turn, run)
             } catch {
                 reason = error
             }
@@ -166,7 +159,6 @@ struct Idempotency: Sendable {
             }
             do throws(SignInError) {
                 let found = try await mappingStoreErrors(await store.recentSignIns(at: now, limit: table.capacity))
-                if !found.isEmpty { foundEarlier.set() }
                 for earlier in found { table.add(earlier, since: since(earlier, at: now), at: now) }
                 hasRead.set()
                 return nil
@@ -192,7 +184,7 @@ struct Idempotency: Sendable {
         case .failure(let error):
             // The instance that spent the code may have been at work still when this one was refused.
             guard turn.isStored, error.codeMayBeSpent, store.isShared,
-                let recalled = try await recall(afterFailureOf: run, turn)
+                let recalled = try await recall(turn, run)
             else { throw error }
             return try recalled.get()
         case .success(.verified(let verified, _)) where turn.isStored:
@@ -207,32 +199,15 @@ struct Idempotency: Sendable {
         return try result.get()
     }
 
-    /// The key of earlier versions; nil if it is the same, and once the process runs for longer than anything of before
-    /// its start is kept.
-    private func formerKey(of request: SignInRequest) -> IdempotencyKey? {
-        guard request.caller != nil, clock.now() <= startedAt.advanced(bySeconds: window) else { return nil }
-        return IdempotencyKey(withoutCallerOf: request)
-    }
-
-    /// Looks the sign-in up in the store after a failure, also under the key of instances of an earlier version. Only
-    /// after a failure, because each look-up costs a sign-in a read.
-    private func recall(
-        afterFailureOf run: SignInRun, _ turn: Turn
-    ) async throws(SignInError) -> Result<Outcome, SignInError>? {
-        if let found = try await recall(turn.key, turn, run) { return found }
-        guard run.request.caller != nil else { return nil }
-        return try await recall(IdempotencyKey(withoutCallerOf: run.request), turn, run)
-    }
-
     /// Looks the sign-in up in the store. One that is there is in memory from now on, and over.
     /// Not inlined: its variables would have their place in the memory of every sign-in.
     @inline(never)
     private func recall(
-        _ key: IdempotencyKey, _ turn: Turn, _ run: SignInRun
+        _ turn: Turn, _ run: SignInRun
     ) async throws(SignInError) -> Result<Outcome, SignInError>? {
         run.begin(.recall)
         let now = clock.now()
-        let found = try await mappingStoreErrors(await store.recentSignIn(key.bytes, at: now))
+        let found = try await mappingStoreErrors(await store.recentSignIn(turn.key.bytes, at: now))
         guard let found else { return nil }
         run.log.wasSentBefore = true
         return table.end(turn.key, with: found.session, since: since(found, at: now), at: clock.now())

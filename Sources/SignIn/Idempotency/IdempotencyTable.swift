@@ -162,11 +162,6 @@ final class IdempotencyTable: Sendable {
         }
     }
 
-    /// Whether a sign-in gave a session that a retry gets another one for.
-    func hasSession(for key: IdempotencyKey, at now: Timestamp) -> Bool {
-        state.withLock { $0.sessions.value(for: key, at: now) != nil }
-    }
-
     /// Keeps the outcome of a repeated sign-in.
     func keep(_ outcome: Idempotency.Outcome, for key: IdempotencyKey, at now: Timestamp) {
         state.withLock { $0.keep(.success(outcome), for: key, at: now) }
@@ -239,16 +234,7 @@ package struct IdempotencyKey: Sendable, Hashable {
 
     /// - Parameter session: The session that the code adds an identity to; nil for a sign-in.
     package init(_ request: SignInRequest, linkedTo session: String? = nil) {
-        var fields = Fields(request, linkedTo: session)
-        if let caller = request.caller { fields.add(caller) }
-        self.init(fields)
-    }
-
-    /// The key of a sign-in under earlier versions, which left the caller out. Their records have it until a minute
-    /// after the last instance was replaced.
-    init(withoutCallerOf request: SignInRequest) { self.init(Fields(request, linkedTo: nil)) }
-
-    private init(_ fields: Fields) {
+        let fields = Fields(request, linkedTo: session)
         (high, low) = SHA256.hash(data: fields.bytes).withUnsafeBytes {
             ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         }
@@ -275,6 +261,7 @@ private struct Fields {
         add(request.state)
         if request.isOperatorToken { add("operator token") }
         if let recency = request.demand.recency { add("authentication " + recency) }
+        if let caller = request.caller { add(caller.hash) }
     }
 
     mutating func add(_ texts: [String]) {
@@ -298,7 +285,7 @@ private struct Fields {
     }
 }
 
-/// A session that a sign-in gave, without an allocation of its own: thousands are kept.
+/// A session that a sign-in gave, without its own allocation: thousands are kept.
 struct CompactSession: Sendable {
     private enum Identifier: Sendable {
         /// That of every session this version makes: 16 bytes, base64url.

@@ -22,7 +22,7 @@ package struct BackchannelLogout: UseCase {
         }
         var failedCheck: LogoutTokenCheck?
         var isVerified = false
-        try await capsules.recording { () async throws(SignInError) in
+        try await failures.recording { () async throws(SignInError) in
             let token = try await verify(logoutToken, server, &failedCheck)
             isVerified = true
             let ended = try await end(token, requestID)
@@ -32,34 +32,29 @@ package struct BackchannelLogout: UseCase {
         } failed: { error in
             refusals.log(
                 error, "back-channel logout refused", at: name, ["request_id": "\(requestID)"], to: logger)
-            var subject = capsuleSubject(of: logoutToken, at: name, server, failedCheck, requestID)
+            var subject = failedOperation(of: logoutToken, at: name, server, failedCheck, requestID)
             if !isVerified { subject.origin = .unauthenticated }
             return subject
         }
     }
 
-    private func capsuleSubject(
+    private func failedOperation(
         of token: Secret, at name: String, _ server: AuthorizationServer, _ failedCheck: LogoutTokenCheck?,
         _ requestID: String
-    ) -> CapsuleSubject {
+    ) -> FailedOperation {
         let clients = server.clients.keys.map(\.text).sorted()
-        return CapsuleSubject(
+        return FailedOperation(
             flow: .backchannelLogout, correlationID: requestID, provider: name, client: nil,
             relyingParty: server.relyingParty, network: nil, times: StepTimes(),
             requested: [("client_ids", .words(clients)), ("logout_token", .secret(token))],
             check: failedCheck?.rawValue, known: clients,
-            costly: { examination(of: token, server, failedCheck) })
-    }
-
-    /// What an unverified token says, and what each check makes of it. This verifies its signature again.
-    private func examination(
-        of token: Secret, _ server: AuthorizationServer, _ failedCheck: LogoutTokenCheck?
-    ) -> [CapsuleSubject.Member] {
-        CapsuleSubject.members(
-            ofToken: token, maximumBytes: server.relyingParty.idTokenRules.maximumBytes,
-            server.relyingParty.explainOffline(
-                logoutToken: token, for: server.clients.mapValues(\.signingAlgorithms)),
-            failed: failedCheck)
+            costly: {
+                // This verifies its signature again.
+                let explanation = server.relyingParty.explainOffline(
+                    logoutToken: token, for: server.clients.mapValues(\.signingAlgorithms))
+                let maximumBytes = server.relyingParty.idTokenRules.maximumBytes
+                return [("token", .token(token, maximumBytes: maximumBytes, explanation, failed: failedCheck))]
+            })
     }
 
     private func verify(
@@ -100,7 +95,6 @@ package struct BackchannelLogout: UseCase {
     }
 }
 
-/// Errors of logouts.
 extension SignInError {
     init(_ refusal: LogoutTokenError) {
         switch refusal {

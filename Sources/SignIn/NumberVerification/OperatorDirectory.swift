@@ -28,7 +28,7 @@ struct OperatorDirectory: UseCase {
     ///   not configured; `invalid_request` if several could be meant; `rate_limited`; `carrier_error` and the like if
     ///   Telco Finder cannot be asked.
     func choose(
-        at provider: Provider, _ choice: OperatorChoice, _ flow: CapsuleFlow, _ correlationID: CorrelationID
+        at provider: Provider, _ choice: OperatorChoice, _ flow: FailedOperation.Flow, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignInTarget {
         try choice.caller.check(mayUseOneOf: provider.allClients)
         let name = try await operatorName(at: provider, choice, flow, correlationID)
@@ -39,13 +39,13 @@ struct OperatorDirectory: UseCase {
 
     /// - Returns: Nil for a provider without operators.
     private func operatorName(
-        at provider: Provider, _ choice: OperatorChoice, _ flow: CapsuleFlow, _ correlationID: CorrelationID
+        at provider: Provider, _ choice: OperatorChoice, _ flow: FailedOperation.Flow, _ correlationID: CorrelationID
     ) async throws(SignInError) -> String? {
         guard case .mobileOperators(let operators, let finder) = provider.kind else { return nil }
         guard choice.name == nil, choice.network == nil, let number = choice.number, let finder else {
             return try Self.named(by: choice, of: operators).settings.name
         }
-        return try await capsules.recording { () async throws(SignInError) in
+        return try await failures.recording { () async throws(SignInError) in
             guard
                 let found = try await find(
                     number, of: provider.name, finder, countedFor: choice.caller, correlationID),
@@ -55,7 +55,7 @@ struct OperatorDirectory: UseCase {
         } failed: { error in
             // Telco Finder was not asked.
             guard error.code != .rateLimited else { return nil }
-            return CapsuleSubject(flow, choice, provider: provider.name, finder, correlationID)
+            return FailedOperation(flow, choice, provider: provider.name, finder, correlationID)
         }
     }
 
@@ -75,7 +75,7 @@ struct OperatorDirectory: UseCase {
         return found
     }
 
-    /// Asks Telco Finder whether a number is that of the operator that reports it, if the provider says so.
+    /// Asks Telco Finder whether a number belongs to the operator that reports it, if the provider says so.
     /// - Throws: `carrier_error` if it is another operator's, or if Telco Finder does not tell, as far as the rules
     ///   refuse that.
     func check(
@@ -150,7 +150,6 @@ struct OperatorDirectory: UseCase {
         return mobileOperator
     }
 
-    /// Counts a lookup of a number.
     private func count(_ number: MSISDN, _ caller: CallerTerms) async throws(SignInError) {
         let ofNumber = "operator lookup of number \(number.text)"
         var uses = [AllowanceUse(of: ofNumber, Self.numberAllowance)]

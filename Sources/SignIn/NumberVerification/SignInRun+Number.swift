@@ -7,7 +7,7 @@ import Synchronization
 extension SignInRun {
     /// What the operator says of the device: the ID token, if it issues one, then the number and its SIM. The access
     /// token is for the one call that asks for the number. Telco Finder is asked whose number it is.
-    /// - Parameter asked: The number that is compared with that of the device; nil to be told the number.
+    /// - Parameter asked: The number that is compared with the device's; nil to be told the number.
     /// - Returns: Nil if the device has another number than `asked`.
     func number(
         _ asked: MSISDN? = nil, from mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
@@ -17,38 +17,23 @@ extension SignInRun {
         begin(.number)
         let number: MSISDN
         if let asked {
-            guard try await isDeviceNumber(asked, at: mobileOperator, with: tokens, at: provider) else { return nil }
+            let isOfDevice = try await mappingProviderErrors(
+                await relyingParty.isDevicePhoneNumber(
+                    asked, hashed: mobileOperator.takesHashes, at: mobileOperator.apis, with: tokens,
+                    provider: provider, correlationID: correlationID), codeWasPosted: true)
+            guard isOfDevice else { return nil }
             number = asked
         } else {
-            number = try await fetchNumber(from: mobileOperator, with: tokens, at: provider)
+            number = try await mappingProviderErrors(
+                await relyingParty.devicePhoneNumber(
+                    at: mobileOperator.apis, with: tokens, provider: provider, correlationID: correlationID),
+                codeWasPosted: true)
         }
         if target.provider.finder != nil { begin(.telcoFinder) }
         log.operatorFinding = try await operators.check(number, reportedBy: target, correlationID)
         begin(.simSwap)
         log.simSwap = try await checkSIM(of: number, by: mobileOperator, at: provider)
         return (number, idToken)
-    }
-
-    /// Asks the operator for the number, with an access token that is used for this one call.
-    private func fetchNumber(
-        from mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
-        at provider: ProviderMetadata
-    ) async throws(SignInError) -> MSISDN {
-        try await mappingProviderErrors(
-            await relyingParty.devicePhoneNumber(
-                at: mobileOperator.apis, with: tokens, provider: provider, correlationID: correlationID),
-            codeWasPosted: true)
-    }
-
-    /// Asks the operator whether a number is that of the device, with an access token that is used for this one call.
-    private func isDeviceNumber(
-        _ number: MSISDN, at mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
-        at provider: ProviderMetadata
-    ) async throws(SignInError) -> Bool {
-        try await mappingProviderErrors(
-            await relyingParty.isDevicePhoneNumber(
-                number, hashed: mobileOperator.takesHashes, at: mobileOperator.apis, with: tokens, provider: provider,
-                correlationID: correlationID), codeWasPosted: true)
     }
 
     /// Asks the operator whether the SIM of the number was changed, if the policy says so. The answer is for this
@@ -95,7 +80,6 @@ extension VerifiedSignIn {
 package enum SIMSwapFinding: String, Sendable, Hashable {
     /// The SIM is the same for as long as the policy asks.
     case unchanged
-    /// The SIM was changed.
     case swapped
     /// The operator did not tell.
     case unknown
@@ -120,7 +104,8 @@ extension SignInRun {
         let started = try await askedForTokens(
             await relyingParty.authenticate(
                 operatorToken: request.code, scopes: scopes, client: client.credentials,
-                signedWith: client.signingKey, provider: provider, correlationID: correlationID), codeWasPosted: true)
+                signedWith: client.rules.signingKey, provider: provider, correlationID: correlationID),
+            codeWasPosted: true)
         return try await poll(started, at: provider)
     }
 
@@ -169,9 +154,6 @@ package final class PollPauses: Sendable {
     private let limit: Int
     private let sleep: @Sendable (Duration) async -> Bool
 
-    /// For attempts that never poll.
-    static let none = PollPauses(limit: 0)
-
     /// - Parameters:
     ///   - limit: The most sign-ins that may wait at one operator.
     ///   - sleep: Waits; false if the task was cancelled.
@@ -183,7 +165,6 @@ package final class PollPauses: Sendable {
         self.sleep = sleep
     }
 
-    /// Waits.
     /// - Parameter key: The operator's.
     /// - Returns: False if the task was cancelled, or at once if too many sign-ins wait at the operator.
     func callAsFunction(_ duration: Duration, at key: String) async -> Bool {

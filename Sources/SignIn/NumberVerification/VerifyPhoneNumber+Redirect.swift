@@ -19,7 +19,7 @@ extension VerifyPhoneNumber {
         _ id: String, with confirmation: Secret, correlationID: CorrelationID?, for holder: SessionAndUser
     ) async throws(SignInError) -> Outcome {
         let correlationID = correlationID ?? .random(from: random)
-        return try await capsules.recording(as: correlationID) { () async throws(SignInError) in
+        return try await failures.recording(as: correlationID) { () async throws(SignInError) in
             // Also if the store fails, because the change may have been stored before the failure.
             defer { cache.remove(holder.user.id) }
             let result = try await mappingStoreErrors(
@@ -82,7 +82,7 @@ extension VerifyPhoneNumber {
             try await count(subject)
             return (try await outcome(of: subject, run, at: provider, findings), provider.issuer)
         } catch {
-            if error.code != .rateLimited { await capsules.keep(CapsuleSubject(findings), error) }
+            if error.code != .rateLimited { await failures.note(FailedOperation(findings), error) }
             if error.fault != .client { write(error.codeText, findings, error) }
             return (subject.failed(error.codeText, at: clock.now()), "")
         }
@@ -113,7 +113,7 @@ extension RedirectSignIn {
         for holder: SessionAndUser
     ) async throws(SignInError) -> StartedVerification {
         let correlationID = question.correlationID ?? .random(from: random)
-        return try await capsules.recording(as: correlationID, question.sentNames) { () async throws(SignInError) in
+        return try await failures.recording(as: correlationID, question.sentNames) { () async throws(SignInError) in
             try await beginVerification(question, redirectURI, publicURL, subnet, holder, correlationID)
         } failed: { error in
             logStart(error, at: question.provider, correlationID)
@@ -127,7 +127,7 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> StartedVerification {
         let inquiry = try await verifyPhoneNumber.inquiry(question, of: holder.user, correlationID)
         guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else {
-            throw .redirectURINotRegistered(redirectURI, among: inquiry.client.redirectURIs)
+            throw .redirectURINotRegistered(redirectURI, among: inquiry.client.rules.redirectURIs)
         }
         let id = Secret(random.token())
         let pending = pendingVerification(id, inquiry, redirectURI, publicURL, subnet, correlationID)
@@ -171,8 +171,8 @@ extension RedirectSignIn {
             let confirmation = try await verifyPhoneNumber.keepFinding(of: id, request, pending.correlationID)
             return .finished(pending.end(.broughtNumber(confirmation: confirmation)))
         } catch {
-            // A response that is itself the failure has a capsule.
-            if case .success = request { await capsules.keep(capsuleSubject(of: pending), error) }
+            // The observer knows of a response that is itself the failure.
+            if case .success = request { await failures.note(failedOperation(of: pending), error) }
             return refused(pending, error)
         }
     }

@@ -3,7 +3,7 @@ package import OpenIDConnect
 package import Primitives
 package import StorageModel
 
-/// Asks a mobile operator whether a number is that of a signed-in user's device.
+/// Asks a mobile operator whether a number belongs to a signed-in user's device.
 ///
 /// The device is authenticated by an operator token, or over the mobile network by redirects
 /// (`VerifyPhoneNumber+Redirect.swift`). A mismatch never changes the account. The outcome is for the session that
@@ -31,7 +31,7 @@ package struct VerifyPhoneNumber: UseCase {
         package let correlationID: CorrelationID?
     }
 
-    /// What was found out beside the outcome, for the log, the metrics and the capsule of a failure.
+    /// What was found out beside the outcome, for the log, the metrics and the observer of failures.
     struct Findings {
         let correlationID: CorrelationID
         /// Nil until the operator is known.
@@ -80,13 +80,13 @@ package struct VerifyPhoneNumber: UseCase {
     ) async throws(SignInError) -> Outcome {
         let correlationID = question.correlationID ?? .random(from: random)
         var findings = Findings(correlationID: correlationID)
-        return try await capsules.recording(as: correlationID) { () async throws(SignInError) in
+        return try await failures.recording(as: correlationID) { () async throws(SignInError) in
             let (id, verification) = try await ask(question, operatorToken, holder, &findings)
             log(verification, findings)
             return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
         } failed: { error in
             log(error, findings)
-            return error.code == .rateLimited ? nil : CapsuleSubject(findings)
+            return error.code == .rateLimited ? nil : FailedOperation(findings)
         }
     }
 
@@ -107,9 +107,9 @@ package struct VerifyPhoneNumber: UseCase {
         let correlationID = findings.correlationID
         let inquiry = try await inquiry(question, of: holder.user, correlationID)
         findings.operatorName = inquiry.mobileOperator.name
-        var request = SignInRequest(
-            operatorToken: operatorToken, provider: inquiry.target.reference, clientID: inquiry.client.id)
-        request.correlationID = correlationID
+        let request = SignInRequest(
+            operatorToken: operatorToken, provider: inquiry.target.reference, clientID: inquiry.client.id,
+            correlationID: correlationID)
         let run = try begin(request, correlationID)
         findings.run = run
         findings.number = inquiry.number?.text
@@ -196,7 +196,7 @@ extension VerifyPhoneNumber {
         ]
     }
 
-    /// A run at the operator. It has no log line: that of the verification has what it finds.
+    /// A run at the operator. It has no log line: the verification's has what it finds.
     func begin(_ request: SignInRequest, _ correlationID: CorrelationID) throws(SignInError) -> SignInRun {
         try SignInRun(request, SignInLog(request, correlationID, .signIn, in: environment), in: environment)
     }
@@ -210,7 +210,7 @@ extension VerifyPhoneNumber {
             return try await answer(to: subject, run, at: provider)
         } catch {
             guard error.fault == .client else { throw error }
-            await capsules.keep(CapsuleSubject(findings), error)
+            await failures.note(FailedOperation(findings), error)
             return subject.failed(
                 error.codeText, simSwapped: error.code == .simSwapped ? true : nil, at: clock.now())
         }
@@ -287,7 +287,7 @@ extension PhoneVerificationReport {
             switch verification.status {
             case .verified: .verified
             case .mismatch: .mismatch
-            case .failed: .refused(verification.error.flatMap(SignInError.Code.init) ?? .refusedByCarrier)
+            case .failed: .refused(verification.error.flatMap(SignInError.Code.init) ?? .refusedByProvider)
             }
         self.init(operatorName: verification.operatorName, outcome: outcome)
     }

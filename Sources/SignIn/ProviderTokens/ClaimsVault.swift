@@ -2,7 +2,7 @@ package import OpenIDConnect
 import Primitives
 package import StorageModel
 
-/// Prepares the claims that a user consented to share for the store: AES-256-GCM under one of the operator's keys
+/// Prepares the claims that a user consented to share for the store: AES-256-GCM under one of the administrator's keys
 /// (`encryption_keys`), bound to what they belong to, so that write access to the database does not suffice to
 /// give one user's claims to another.
 ///

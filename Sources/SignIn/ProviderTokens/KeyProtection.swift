@@ -45,7 +45,7 @@ package struct KeyProtection: Sendable {
 
     /// The secret; nil if no key decrypts it, or if it is in plain form although there are keys. Anybody who can write
     /// to the database can store one in plain form.
-    func open(_ stored: [UInt8], of id: String) -> [UInt8]? {
+    package func open(_ stored: [UInt8], of id: String) -> [UInt8]? {
         switch stored.first {
         case Form.plain: encrypts ? nil : Array(stored.dropFirst())
         case Form.encrypted: keys.lazy.compactMap { Self.decrypt(stored, of: id, with: $0) }.first
@@ -54,7 +54,7 @@ package struct KeyProtection: Sendable {
     }
 
     /// Whether the stored key is not in plain form.
-    static func isEncrypted(_ stored: [UInt8]) -> Bool { stored.first == Form.encrypted }
+    package static func isEncrypted(_ stored: [UInt8]) -> Bool { stored.first == Form.encrypted }
 
     /// Whether keys are encrypted; else they are stored in plain form.
     var encrypts: Bool { !keys.isEmpty }

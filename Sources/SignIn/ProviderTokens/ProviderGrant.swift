@@ -13,7 +13,7 @@ import StorageModel
 /// one that has seen the same lease for longer than a refresh can take, by its own monotonic clock: wall clocks differ
 /// between machines, and can be set. The new holder sends the refresh token once more, because the provider may not
 /// have got the first request, or may accept a repetition. If the provider refuses it, the grant has ended. It also
-/// ends if the response has an ID token that is not valid, such as that of another user. If the keys that tell are not
+/// ends if the response has an ID token that is not valid, such as another user's. If the keys that tell are not
 /// available, the tokens are stored, and used once the ID token has been validated.
 struct ProviderGrant: Sendable {
     let user: UserID
@@ -181,7 +181,7 @@ struct ProviderGrant: Sendable {
     }
 
     private func sealed(_ tokens: ProviderTokens, _ record: ProviderTokenRecord) throws(SignInError) -> SealedTokens {
-        do throws(TokenVault.Failure) {
+        do throws(TokenVault.VaultError) {
             return try vault.seal(tokens, at: record.binding)
         } catch {
             throw .internalFault
@@ -267,7 +267,7 @@ struct ProviderGrant: Sendable {
     }
 
     private func open(_ record: ProviderTokenRecord) throws(SignInError) -> ProviderTokens {
-        do throws(TokenVault.Failure) {
+        do throws(TokenVault.VaultError) {
             return try vault.open(record)
         } catch {
             log(error.rawValue, .error, ["key": "\(record.sealed.keyID)", "row": "\(record.serial)"])

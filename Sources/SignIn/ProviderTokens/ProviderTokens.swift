@@ -11,7 +11,7 @@ struct ProviderTokens: Sendable, Hashable {
     var accessTokenKey: DPoPKey?
     /// Nil if the provider issued none.
     var refreshToken: Secret?
-    /// The key that the refresh token may be bound to. It is another one than that of the access token if the refresh
+    /// The key that the refresh token may be bound to. It is another one than the access token's if the refresh
     /// token is of an earlier sign-in.
     var refreshTokenKey: DPoPKey?
     /// When the access token expires, if the provider said so.
@@ -32,10 +32,7 @@ struct ProviderTokens: Sendable, Hashable {
         var receivedAt: Timestamp
     }
 
-    /// For how many seconds before its end an access token is not sent. It is less for one that does not live two
-    /// minutes, because such a token would be stale when it comes, and each request would need a refresh.
-    private static func margin(ofLifetime seconds: Int64) -> Int64 { min(longestMargin, seconds / 4) }
-
+    /// For how many seconds before its end an access token is not sent, if it lives two minutes or more.
     private static let longestMargin: Int64 = 30
     /// The upper bound of a stated lifetime: ten years, in seconds.
     private static let longestLife: Int64 = 315_360_000
@@ -49,13 +46,14 @@ struct ProviderTokens: Sendable, Hashable {
         refreshTokenKey = response.proofKey
         if let lifetime = response.expiresIn.map({ min($0, Self.longestLife) }) {
             expiresAt = now.advanced(bySeconds: lifetime)
-            refreshAt = now.advanced(bySeconds: lifetime - Self.margin(ofLifetime: lifetime))
+            // A token of a shorter life would be stale when it comes, and each request would need a refresh.
+            refreshAt = now.advanced(bySeconds: lifetime - min(Self.longestMargin, lifetime / 4))
         }
         scope = response.scope
     }
 
     /// The tokens after a refresh. What the response leaves out stays (RFC 6749 section 6), and the authentication is
-    /// still that of the sign-in.
+    /// still the sign-in's.
     func renewed(by response: RefreshResponse, at now: Timestamp) -> ProviderTokens {
         var tokens = ProviderTokens(response.tokens, at: now)
         if response.unverified != nil, let idToken = response.tokens.idToken {

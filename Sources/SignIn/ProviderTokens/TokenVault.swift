@@ -2,13 +2,13 @@ import OpenIDConnect
 import Primitives
 package import StorageModel
 
-/// Encrypts providers' tokens for the store: AES-256-GCM under one of the operator's keys, bound to their row, so that
-/// write access to the database does not suffice to use one user's tokens for another.
+/// Encrypts providers' tokens for the store: AES-256-GCM under one of the administrator's keys, bound to their row, so
+/// that write access to the database does not suffice to use one user's tokens for another.
 ///
 /// The first key encrypts and all decrypt, so that keys can be changed while servers run (docs/providers.md).
 package struct TokenVault: Sendable {
     /// Why stored tokens cannot be read.
-    package enum Failure: String, Error {
+    package enum VaultError: String, Error {
         /// Their key is not configured.
         case unknownKey = "unknown_key"
         /// They belong to another row, or were changed.
@@ -27,14 +27,14 @@ package struct TokenVault: Sendable {
     /// Whether the key with this id is configured.
     package func holds(_ keyID: String) -> Bool { keys.contains { $0.id == keyID } }
 
-    func seal(_ tokens: ProviderTokens, at binding: TokenBinding) throws(Failure) -> SealedTokens {
+    func seal(_ tokens: ProviderTokens, at binding: TokenBinding) throws(VaultError) -> SealedTokens {
         var json = JSONObjectWriter(capacity: 512)
         tokens.write(to: &json)
-        // Tokens that can be refreshed have no expiry of their own.
+        // Tokens that can be refreshed have no expiry.
         return try seal(json.finish(), at: binding, expiresAt: tokens.refreshToken == nil ? tokens.expiresAt : nil)
     }
 
-    func open(_ record: ProviderTokenRecord) throws(Failure) -> ProviderTokens {
+    func open(_ record: ProviderTokenRecord) throws(VaultError) -> ProviderTokens {
         let content = try content(of: record)
         guard let json = (try? JSONValue(parsing: content))?.object, let tokens = ProviderTokens(json) else {
             throw .unreadable
@@ -43,13 +43,13 @@ package struct TokenVault: Sendable {
     }
 
     /// The same tokens, encrypted under the current key.
-    package func resealed(_ record: ProviderTokenRecord) throws(Failure) -> SealedTokens {
+    package func resealed(_ record: ProviderTokenRecord) throws(VaultError) -> SealedTokens {
         try seal(try content(of: record), at: record.binding, expiresAt: record.sealed.expiresAt)
     }
 
     private func seal(
         _ content: [UInt8], at binding: TokenBinding, expiresAt: Timestamp?
-    ) throws(Failure) -> SealedTokens {
+    ) throws(VaultError) -> SealedTokens {
         guard let key = keys.first else { throw .noKey }
         guard let sealed = try? key.key.seal(content, boundTo: Self.authenticated(binding, key.id)) else {
             throw .noKey
@@ -57,7 +57,7 @@ package struct TokenVault: Sendable {
         return SealedTokens(keyID: key.id, content: sealed, expiresAt: expiresAt)
     }
 
-    private func content(of record: ProviderTokenRecord) throws(Failure) -> [UInt8] {
+    private func content(of record: ProviderTokenRecord) throws(VaultError) -> [UInt8] {
         guard let key = keys.first(where: { $0.id == record.sealed.keyID }) else { throw .unknownKey }
         guard let content = key.key.open(record.sealed.content, boundTo: Self.authenticated(record.binding, key.id))
         else { throw .unreadable }

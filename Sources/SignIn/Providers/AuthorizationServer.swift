@@ -2,13 +2,15 @@ public import OpenIDConnect
 
 /// What signs users in at a provider: the relying party there, with the clients that are registered. All carriers
 /// behind one discovery service are one.
-package struct AuthorizationServer: Sendable {
+///
+/// A class, because each sign-in passes it on.
+package final class AuthorizationServer: Sendable {
     /// Discovers it, and sends it requests.
-    package var relyingParty: RelyingParty
+    package let relyingParty: RelyingParty
     /// The clients that are registered with it, by their id.
-    package var clients: [ClientID: SignInConfiguration.Client]
+    package let clients: [ClientID: SignInConfiguration.Client]
     /// What is configured of sign-ins there.
-    package var rules: ServerRules
+    package let rules: ServerRules
 
     /// - Parameter clients: Of two with one id, the first counts.
     package init(
@@ -21,7 +23,7 @@ package struct AuthorizationServer: Sendable {
 
     /// The client of an id; without an id, the only client.
     package func client(_ id: ClientID?) -> SignInConfiguration.Client? {
-        id.map { clients[$0] } ?? (clients.count == 1 ? clients.first?.value : nil)
+        id.map { clients[$0] } ?? (clients.count == 1 ? clients.values.first : nil)
     }
 }
 

@@ -1,7 +1,7 @@
 public import OpenIDConnect
 import Primitives
 
-/// One mobile operator of a provider of verified phone numbers: an OpenID provider of its own, with the APIs of CAMARA.
+/// One mobile operator of a provider of verified phone numbers: itself an OpenID provider, with the APIs of CAMARA.
 /// Apps know all operators by the name of the provider in paths.
 public struct MobileOperator: Sendable {
     package var settings: Settings
@@ -42,15 +42,14 @@ public struct MobileOperator: Sendable {
         /// The scopes of a sign-in: exactly one purpose.
         public var scopes: [String] { ["openid", purpose.scope, OperatorScope.devicePhoneNumber] }
 
-        /// The scopes of a verification: exactly one purpose.
-        public var verificationScopes: [String] { ["openid", purpose.scope, OperatorScope.verify] }
-
         /// The scopes to verify a number: to compare it, or without one to ask for it.
-        func scopes(toVerify number: MSISDN?) -> [String] { number == nil ? scopes : verificationScopes }
+        func scopes(toVerify number: MSISDN?) -> [String] {
+            number == nil ? scopes : ["openid", purpose.scope, OperatorScope.verify]
+        }
     }
 }
 
-/// What it means for a sign-in by number that somebody contradicts the number. The raw values are those of the
+/// What it means for a sign-in by number that somebody contradicts the number. The raw values are from the
 /// configuration.
 public enum NumberContradiction: String, Sendable, Hashable, CaseIterable {
     /// The number is not believed.

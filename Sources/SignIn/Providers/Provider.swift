@@ -1,7 +1,9 @@
 package import OpenIDConnect
 
 /// A provider of sign-ins, as everything that signs in knows it.
-package struct Provider: Sendable {
+///
+/// A class, because each sign-in passes it on.
+package final class Provider: Sendable {
     /// The protocol, with what only providers of this protocol have.
     package enum Kind: Sendable {
         /// Mobile carriers, each found by the discovery service from its `mccmnc`.
@@ -11,18 +13,16 @@ package struct Provider: Sendable {
         /// An OAuth 2.0 provider without ID tokens. Its user endpoint identifies the user.
         case oauth2(AuthorizationServer)
         /// Mobile operators that tell the verified phone number of a device (CAMARA Number Verification), each an
-        /// OpenID provider of its own, and GSMA's Telco Finder, if it chooses among them.
+        /// OpenID provider itself, and GSMA's Telco Finder, if it chooses among them.
         case mobileOperators([MobileOperator], OperatorFinder?)
     }
 
     /// The name in paths, such as `zenkey`.
-    package var name: String
+    package let name: String
     /// The name that users see.
-    package var title: String
-    /// The protocol.
-    package var kind: Kind
+    package let title: String
+    package let kind: Kind
 
-    /// All three are needed.
     package init(name: String, title: String, kind: Kind) {
         self.name = name
         self.title = title

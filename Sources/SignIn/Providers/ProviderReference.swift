@@ -24,7 +24,7 @@ package struct ProviderReference: Sendable, Hashable {
         ProviderReference(provider: provider, operatorName: "telco_finder")
     }
 
-    /// The name in records, logs and metrics: that of the provider, and after a slash that of the operator. No name of
+    /// The name in records, logs and metrics: the provider's, and after a slash the operator's. No name of
     /// a provider has a slash.
     package var text: String { operatorName.map { "\(provider)/\($0)" } ?? provider }
 }

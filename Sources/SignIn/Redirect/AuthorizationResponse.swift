@@ -2,7 +2,7 @@ import Logging
 package import OpenIDConnect
 package import Primitives
 
-/// The parameters that a browser brings back from the carrier or from carrier discovery.
+/// The parameters that a browser brings back from the provider or from carrier discovery.
 package struct AuthorizationResponse: Sendable {
     package var provider: String
     package var state: Secret?

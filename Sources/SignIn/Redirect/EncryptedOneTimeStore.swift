@@ -32,28 +32,22 @@ struct EncryptedOneTimeStore: Sendable {
         insteadOf evicted: [TokenHash] = []
     ) async throws(SignInError) {
         guard let sealed = try? Self.key(purpose, handle).seal(content) else { throw .internalFault }
-        let record = OneTimeRecord(
-            handle: TokenHash(sha256Of: handle.exposed), purpose: purpose.rawValue, content: sealed,
-            expiresAt: clock.now().advanced(bySeconds: seconds))
-        _ = try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: evicted))
+        let hash = TokenHash(sha256Of: handle.exposed)
+        _ = try await add(record(hash, for: purpose, seconds: seconds, content: sealed), insteadOf: evicted)
     }
 
     /// The length of some content when it is encrypted: with a nonce of 12 bytes and a tag of 16.
     static func length(of content: [UInt8]) -> Int { content.count + 28 }
 
-    /// Records that an operation has begun that may happen once.
-    /// - Returns: False if it was recorded before.
-    func begin(
-        _ hash: TokenHash, for purpose: Purpose, seconds: Int64, insteadOf evicted: [TokenHash]
-    ) async throws(SignInError) -> Bool {
-        let record = record(hash, for: purpose, seconds: seconds)
-        return try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: evicted))
+    /// - Returns: False if there is a record of the handle already.
+    func add(_ record: OneTimeRecord, insteadOf evicted: [TokenHash] = []) async throws(SignInError) -> Bool {
+        try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: evicted))
     }
 
-    /// The record of an operation that may happen once.
-    func record(_ hash: TokenHash, for purpose: Purpose, seconds: Int64) -> OneTimeRecord {
-        OneTimeRecord(
-            handle: hash, purpose: purpose.rawValue, content: [], expiresAt: clock.now().advanced(bySeconds: seconds))
+    /// - Parameter content: None for the record of an operation that may happen once.
+    func record(_ hash: TokenHash, for purpose: Purpose, seconds: Int64, content: [UInt8] = []) -> OneTimeRecord {
+        let end = clock.now().advanced(bySeconds: seconds)
+        return OneTimeRecord(handle: hash, purpose: purpose.rawValue, content: content, expiresAt: end)
     }
 
     /// Which handles have a record that is neither taken nor expired.
@@ -95,9 +89,7 @@ extension EncryptedOneTimeStore {
     /// Marks an operator token as used.
     /// - Throws: `invalid_grant` if it was used before.
     func spend(_ use: OneTimeRecord) async throws(SignInError) {
-        guard try await mappingStoreErrors(await store.addOneTimeRecord(use, insteadOf: [])) else {
-            throw .operatorTokenUsed
-        }
+        guard try await add(use) else { throw .operatorTokenUsed }
     }
 }
 

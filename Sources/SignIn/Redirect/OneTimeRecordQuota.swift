@@ -95,8 +95,6 @@ package final class OneTimeRecordQuota: Sendable {
 
 /// One-time records by age, by subnet and by handle. Every operation takes constant time on average, however many there
 /// are.
-///
-/// It is not the HTTP server's `SlotTable`: records expire, and one may displace several.
 struct OneTimeRecordTable {
     struct Entry {
         let handle: TokenHash

@@ -6,7 +6,7 @@ struct PendingRedirect: Sendable {
     enum Leg: Sendable, Equatable {
         /// The user chooses a carrier.
         case carrierChoice
-        /// The user is at the carrier, or at a provider that is no carrier and has no network.
+        /// The user is at the provider: a carrier, or another one, which has no network.
         case authorization(network: MCCMNC?, nonce: Secret, codeVerifier: CodeVerifier)
     }
 
@@ -26,44 +26,14 @@ struct PendingRedirect: Sendable {
         return start.linkingSession == nil ? .signIn : .link
     }
 
+    /// The end of this sign-in, which the browser cannot bring a second time.
     func end(_ result: RedirectEnd.Result) -> RedirectEnd {
-        RedirectEnd(
+        var result = result
+        if case .failed(let error) = result { result = .failed(error.withoutRetry()) }
+        return RedirectEnd(
             clientType: start.clientType, redirectURI: start.redirectURI,
             trackingID: start.trackingID ?? correlationID.text, correlationID: correlationID,
             purpose: purpose, result: result)
-    }
-}
-
-/// As versions before the compact form wrote it.
-extension PendingRedirect {
-    init?(json bytes: [UInt8]) {
-        guard let json = (try? JSONValue(parsing: bytes))?.object,
-            let provider = json["provider"]?.string, let clientID = json["client_id"]?.string.flatMap(ClientID.init),
-            let clientType = json["client_type"]?.string.flatMap(ClientType.init(rawValue:)),
-            let redirectURI = json["redirect_uri"]?.string, let callbackURL = json["callback_url"]?.string,
-            let correlationID = json["correlation_id"]?.string.flatMap(CorrelationID.init)
-        else { return nil }
-        if let nonce = json["nonce"]?.string,
-            let codeVerifier = json["code_verifier"]?.string.flatMap(CodeVerifier.init)
-        {
-            leg = .authorization(
-                network: json["mccmnc"]?.string.flatMap(MCCMNC.init), nonce: Secret(nonce), codeVerifier: codeVerifier)
-        }
-        start = RedirectStart(
-            provider: ProviderReference(text: provider), clientType: clientType, redirectURI: redirectURI,
-            callbackURL: callbackURL)
-        start.demand.scopes = json["scopes"]?.array?.compactMap(\.string) ?? []
-        start.demand.acrValues = json["acr_values"]?.array?.compactMap(\.string) ?? []
-        start.demand.context = json["context"]?.string
-        start.demand.prompt = json["prompt"]?.string.map(Prompt.stored) ?? []
-        start.demand.loginHint = json["login_hint"]?.string
-        start.codeChallenge = json["code_challenge"]?.string
-        start.trackingID = json["tracking_id"]?.string
-        start.sessionIDIsSession = json["session_id_is_session"]?.bool ?? false
-        start.linkingSession = json["linking_session"]?.string
-        self.clientID = clientID
-        self.correlationID = correlationID
-        browserHash = json["browser"]?.string
     }
 }
 
@@ -71,7 +41,7 @@ extension PendingRedirect {
 /// and each is a row: texts that are base64url of random bytes are kept as these bytes, and what only the first leg
 /// needs is left out of the second.
 extension PendingRedirect {
-    /// The first byte. Versions before it wrote JSON, which begins with another.
+    /// The first byte.
     private static let version: UInt8 = 1
 
     var bytes: [UInt8] {
@@ -112,10 +82,7 @@ extension PendingRedirect {
     }
 
     init?(_ bytes: [UInt8]) {
-        guard bytes.first == Self.version else {
-            self.init(json: bytes)
-            return
-        }
+        guard bytes.first == Self.version else { return nil }
         var reader = CompactReader(bytes.dropFirst())
         var leg = Leg.carrierChoice
         if let nonce = reader.text() {
@@ -204,7 +171,6 @@ private struct CompactReader {
 
     init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
-    /// Whether all was read.
     var isAtEnd: Bool { rest.isEmpty }
 
     /// Whether all was read, and nothing was missing.

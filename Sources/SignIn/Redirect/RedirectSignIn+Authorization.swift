@@ -9,12 +9,12 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> RedirectStep {
         guard let discoveryUI else { throw .networkNotNamed }
         let state = try await keep(pending)
-        let request = CarrierChoiceRequest(
+        let url = discoveryUI.choosingCarrier(
             clientID: pending.clientID, redirectURI: pending.start.callbackURL, state: state)
-        return .goOn(to: request.url(at: discoveryUI).text, withinSeconds: Self.lifetime, browser: browser)
+        return .goOn(to: url.text, withinSeconds: Self.lifetime, browser: browser)
     }
 
-    /// Sends the browser to the carrier that serves a network, or to a provider that is no carrier.
+    /// Sends the browser to the carrier that serves a network, or to another provider.
     func sendToProvider(
         _ pending: PendingRedirect, _ target: SignInTarget, at network: MCCMNC?, loginHintToken: String?,
         _ browser: Secret?
@@ -38,7 +38,7 @@ extension RedirectSignIn {
             times.begin(.pushedAuthorization)
             let destination = try await target.relyingParty.destination(
                 of: request, client: client.credentials,
-                signedWith: client.signingKey, provider: provider, correlationID: pending.correlationID)
+                signedWith: client.rules.signingKey, provider: provider, correlationID: pending.correlationID)
             return .goOn(
                 to: destination.url.text, withinSeconds: min(destination.expiresIn ?? Self.lifetime, Self.lifetime),
                 browser: browser)
@@ -114,12 +114,6 @@ extension SignInTarget {
         case code(Secret, network: MCCMNC?)
     }
 
-    private func discover(_ network: MCCMNC?, for pending: PendingRedirect) async throws(SignInError)
-        -> ProviderMetadata
-    {
-        try await discover(network, for: pending.clientID, pending.correlationID)
-    }
-
     /// The request for the provider.
     /// - Parameters:
     ///   - nonce: What an ID token will confirm; nil for a provider without ID tokens.
@@ -171,7 +165,7 @@ extension SignInTarget {
     ) async throws(SignInError) {
         guard case .authorization(let asked, _, _) = pending.leg else { return }
         let network = asked ?? (usesNetworkDiscovery ? response.network : nil)
-        guard let provider = try? await discover(network, for: pending) else { return }
+        guard let provider = try? await discover(network, for: pending.clientID, pending.correlationID) else { return }
         try checkIssuer(response.issuer, of: provider)
     }
 
@@ -179,10 +173,11 @@ extension SignInTarget {
     private func checkIssuer(
         _ response: AuthorizationResponse, _ network: MCCMNC?, _ pending: PendingRedirect
     ) async throws(SignInError) {
-        let provider = try await discover(network, for: pending)
+        let provider = try await discover(network, for: pending.clientID, pending.correlationID)
         // A carrier may have several networks: another one is good if it has the same issuer.
         if let network, let named = response.network, named != network {
-            guard let other = try? await discover(named, for: pending), other.issuer.hasSameBytes(as: provider.issuer)
+            guard let other = try? await discover(named, for: pending.clientID, pending.correlationID),
+                other.issuer.hasSameBytes(as: provider.issuer)
             else { throw .issuerMixedUp }
         }
         try checkIssuer(response.issuer, of: provider)

@@ -9,7 +9,7 @@ extension RedirectSignIn {
     ///   - session: The token of the browser's session, if it has one.
     ///   - device: A name for the browser's device; for the list of sessions.
     ///   - subnet: As ``CallerTerms/subnet``.
-    ///   - requestID: Names a response in its capsule that belongs to no sign-in; a random one if nil.
+    ///   - requestID: Names the failure of a response that belongs to no sign-in; a random one if nil.
     /// - Throws: If no frontend can be told: the response is not signed as it must be; or the `state` is unknown, was
     ///   used, has expired, or belongs to another browser.
     package func finish(
@@ -18,7 +18,7 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> RedirectStep {
         var failedCheck: AuthorizationResponseCheck?
         var known: (pending: PendingRedirect, response: AuthorizationResponse)?
-        return try await capsules.recording { () async throws(SignInError) in
+        return try await failures.recording { () async throws(SignInError) in
             let response = try await opened(received, &failedCheck)
             var pending = try await takePending(for: response)
             known = (pending, response)
@@ -28,8 +28,8 @@ extension RedirectSignIn {
         } failed: { _ in
             // No frontend is told, so that the page has the id of the request alone.
             let id = requestID ?? random.token(bytes: 16)
-            if let known { return capsuleSubject(of: known.pending, known.response, namedBy: id) }
-            return capsuleSubject(of: received, browser, check: failedCheck, id)
+            if let known { return failedOperation(of: known.pending, known.response, namedBy: id) }
+            return failedOperation(of: received, browser, check: failedCheck, id)
         }
     }
 
@@ -38,47 +38,28 @@ extension RedirectSignIn {
         _ pending: PendingRedirect, with response: AuthorizationResponse, _ browser: Secret?, _ session: Secret?,
         _ device: String?
     ) async -> RedirectStep {
-        var request: SignInRequest
+        let request: SignInRequest
         do throws(SignInError) {
             let target = try providers.find(pending.start.provider)
             switch try await target.accept(response, for: pending) {
             case .carrier(let network):
                 return try await sendToProvider(
                     pending, target, at: network, loginHintToken: response.loginHintToken, browser)
-            case .code(let code, let network): request = try await self.request(code, network, pending)
+            case .code(let code, let network):
+                request = try SignInRequest(code, at: network, of: pending, on: device)
+                try await keepForThisSignIn(code, of: pending)
             }
         } catch {
-            await capsules.keep(capsuleSubject(of: pending, response), error)
+            await failures.note(failedOperation(of: pending, response), error)
             guard let id = pending.start.verification else { return refused(pending, error) }
             return await finishVerification(id, pending, .failure(error.at(origin(of: pending))))
         }
         if let id = pending.start.verification { return await finishVerification(id, pending, .success(request)) }
-        request.device = device
         do throws(SignInError) {
             return .finished(pending.end(try await result(of: request, pending, session)))
         } catch {
             return .finished(pending.end(.failed(error)))
         }
-    }
-
-    /// The sign-in with the code that the browser brought.
-    private func request(
-        _ code: Secret, _ network: MCCMNC?, _ pending: PendingRedirect
-    ) async throws(SignInError) -> SignInRequest {
-        guard case .authorization(_, let nonce, let codeVerifier) = pending.leg else { throw .internalFault }
-        let start = pending.start
-        try await keepForThisSignIn(code, of: pending)
-        var request = SignInRequest(
-            provider: start.provider, clientID: pending.clientID, code: code, network: network,
-            redirectURI: start.callbackURL)
-        request.codeVerifier = codeVerifier
-        request.dpopKey = pending.dpopKey
-        request.nonce = nonce
-        request.demand = start.demand
-        request.correlationID = pending.correlationID
-        request.isRedirectFlow = true
-        request.registrationChallenge = start.codeChallenge
-        return request
     }
 
     /// Signs in, or adds an identity. Either writes its own log line.
@@ -100,9 +81,9 @@ extension RedirectSignIn {
         }
     }
 
-    /// Ends a sign-in that failed before the browser was sent to the provider. Its capsule is kept.
+    /// Ends a sign-in that failed before the browser was sent to the provider. The observer of failures is told.
     func failed(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes) async -> RedirectStep {
-        await capsules.keep(capsuleSubject(of: pending, nil, times), error)
+        await failures.note(failedOperation(of: pending, nil, times), error)
         return refused(pending, error, times)
     }
 
@@ -155,8 +136,8 @@ extension RedirectSignIn {
         guard case .admitted(let evicted) = admission else { throw .tooManyStarts }
         let isFirst: Bool
         do throws(SignInError) {
-            isFirst = try await oneTimeStore.begin(
-                hash, for: .answeredCode, seconds: Self.lifetime, insteadOf: evicted)
+            isFirst = try await oneTimeStore.add(
+                oneTimeStore.record(hash, for: .answeredCode, seconds: Self.lifetime), insteadOf: evicted)
         } catch {
             answeredCodes.end(hash)
             throw error

@@ -10,7 +10,7 @@ extension RedirectSignIn {
     /// - Throws: What is wrong with the request, if no redirect can tell the frontend.
     package func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
         let correlationID = request.correlationID ?? .random(from: random)
-        return try await capsules.recording(as: correlationID, request.sentNames) { () async throws(SignInError) in
+        return try await failures.recording(as: correlationID, request.sentNames) { () async throws(SignInError) in
             try await begin(request, correlationID, browser)
         } failed: { error in
             logStart(error, at: request.provider.text, correlationID)
@@ -91,14 +91,14 @@ extension RedirectSignIn {
         }
         try request.caller.check(client)
         guard client.mayReceiveBrowsers(at: request.redirectURI) else {
-            throw .redirectURINotRegistered(request.redirectURI, among: client.redirectURIs)
+            throw .redirectURINotRegistered(request.redirectURI, among: client.rules.redirectURIs)
         }
         guard target.hasIDTokens || !request.demand.needsIDToken else { throw .nothingConfirms }
         guard request.clientType != .popup || AppRedirectURI.origin(of: request.redirectURI) != nil else {
             throw .popupNeedsOrigin
         }
         guard client.allows(request.clientType, at: request.redirectURI) else { throw .clientTypeNotAllowed }
-        let mustHaveChallenge = client.requiresCodeChallenge && request.endsWithSessionID
+        let mustHaveChallenge = client.rules.requiresCodeChallenge && request.endsWithSessionID
         guard request.codeChallenge != nil || !mustHaveChallenge && request.clientType != .spa else {
             throw .codeChallengeMissing
         }
@@ -108,7 +108,7 @@ extension RedirectSignIn {
     private func scopes(
         of request: RedirectStart, _ client: SignInConfiguration.Client, _ target: SignInTarget
     ) -> [String] {
-        let scopes = request.demand.scopes.isEmpty ? client.scopes : request.demand.scopes
+        let scopes = request.demand.scopes.isEmpty ? client.rules.scopes : request.demand.scopes
         guard target.hasIDTokens else { return scopes }
         return scopes.contains("openid") ? scopes : ["openid"] + scopes
     }
@@ -150,7 +150,7 @@ extension RedirectSignIn {
             let client = target.server.clients[clientID]
         else { throw .loginNotInitiated }
         guard initiation.issuer.hasSameBytes(as: issuer) else { throw .initiatedForAnotherIssuer }
-        let redirectURI = initiation.targetLinkURI ?? client.redirectURIs.first { client.allows(.web, at: $0) }
+        let redirectURI = initiation.targetLinkURI ?? client.rules.redirectURIs.first { client.allows(.web, at: $0) }
         guard let redirectURI, client.mayReceiveBrowsers(at: redirectURI), client.allows(.web, at: redirectURI) else {
             throw .targetNotRegistered
         }

@@ -1,13 +1,10 @@
 import Crypto
-package import OpenIDConnect
+import OpenIDConnect
 package import Primitives
 import StorageModel
 
-/// Signs a user in whose browser is sent to the carrier, or to another provider, and back: for web frontends, secondary
-/// devices, and apps that use a browser session.
-///
-/// `RedirectSignIn+Start.swift` begins, `RedirectSignIn+Authorization.swift` sends the browser to the provider, and
-/// `RedirectSignIn+Callback.swift` continues with what the browser brings back.
+/// Signs a user in whose browser is sent to the provider and back: for web frontends, secondary devices, and apps that
+/// use a browser session.
 ///
 /// `state`, `nonce` and the code verifier are made and kept here. Each `state` is good once, for ten minutes.
 package struct RedirectSignIn: UseCase {
@@ -21,24 +18,9 @@ package struct RedirectSignIn: UseCase {
     let oneTimeStore: EncryptedOneTimeStore
     let sessionCode: OneTimeSessionCode
     /// The sign-ins that this process has started and that have not come back.
-    let pendingStarts: OneTimeRecordQuota
+    package let pendingStarts: OneTimeRecordQuota
     /// The records of codes that browsers brought.
     let answeredCodes: OneTimeRecordQuota
-
-    /// How many sign-ins are under way.
-    package var pendingCount: Int { pendingStarts.count }
-
-    /// How many sign-ins were refused or displaced because too many are under way.
-    package var startStatistics: OneTimeRecordQuota.Statistics { pendingStarts.statistics }
-
-    /// The redirect URI of a frontend that names none: the client's first one that is for this kind of frontend, for
-    /// apps preferably with a scheme of their own; otherwise the first of all. Nil without a client or redirect URIs.
-    package func usualRedirectURI(at provider: String, clientID: ClientID?, _ clientType: ClientType) -> String? {
-        guard let client = providers[provider]?.server?.client(clientID) else { return nil }
-        let allowed = client.redirectURIs.filter { client.allows(clientType, at: $0) }
-        return allowed.first { (AppRedirectURI.origin(of: $0) != nil) == clientType.isBoundToBrowser }
-            ?? allowed.first ?? client.redirectURIs.first
-    }
 
     static func hash(_ browser: Secret) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(browser.exposed.utf8))))
@@ -50,8 +32,8 @@ package struct RedirectEnd: Sendable {
     package enum Result: Sendable {
         /// The browser gets the session in cookies.
         case signedIn(SignedIn)
-        /// The frontend exchanges this `session_id` for the session, once; with `compat.zephr`, it is the session
-        /// token unless the start had a `code_challenge`.
+        /// The frontend exchanges this `session_id` for the session, once. It is the session token if the start
+        /// demanded that (``RedirectStart/sessionIDIsSession``) and had no `code_challenge`.
         case handedOver(sessionID: Secret)
         /// The signed-in user has another identity.
         case linked
@@ -122,7 +104,7 @@ package struct RedirectEnd: Sendable {
 
 /// Where the browser goes next.
 package enum RedirectStep: Sendable {
-    /// To the choice of a carrier, or to the carrier, within so many seconds. `browser` is for a cookie that must come
+    /// To the choice of a carrier, or to the provider, within so many seconds. `browser` is for a cookie that must come
     /// back with the response.
     case goOn(to: String, withinSeconds: Int64, browser: Secret?)
     case finished(RedirectEnd)

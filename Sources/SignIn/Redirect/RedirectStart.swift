@@ -9,7 +9,7 @@ package struct RedirectStart: Sendable {
     package var clientType: ClientType
     /// Where the sign-in ends: one of the client's registered redirect URIs.
     package var redirectURI: String
-    /// This server's own redirect URI, registered with the carrier.
+    /// This server's own redirect URI, registered with the provider.
     package var callbackURL: String
     /// The network; nil to let the user choose the carrier.
     package var network: MCCMNC?
@@ -19,7 +19,7 @@ package struct RedirectStart: Sendable {
     package var phoneNumber: MSISDN?
     /// What to ask of the provider. Without scopes, the client's.
     package var demand = AuthenticationDemand()
-    /// The S256 challenge of the verifier that the app will present for its session. The carrier gets another one.
+    /// The S256 challenge of the verifier that the app will present for its session. The provider gets another one.
     package var codeChallenge: String?
     /// Returned unchanged with a success; the correlation id, if nil.
     package var trackingID: String?
@@ -61,7 +61,7 @@ package enum ClientType: String, Sendable, CaseIterable {
     case spa
 
     /// Whether the browser that starts must be the one that comes back.
-    var isBoundToBrowser: Bool { self == .web || self == .popup || self == .spa }
+    package var isBoundToBrowser: Bool { self == .web || self == .popup || self == .spa }
 }
 
 /// The redirect URI of an app or a web frontend, where a sign-in ends.
@@ -109,9 +109,9 @@ package enum AppRedirectURI {
         return nil
     }
 
-    /// The kinds of frontend that a redirect URI is for unless the operator says otherwise: apps for a scheme of their
-    /// own (RFC 8252 section 7.1), pages for https, and both for http on a loopback address (RFC 8252 section 7.3).
-    /// `spa` is never among them: a link could choose it for a page that uses `web`.
+    /// The kinds of frontend that a redirect URI is for unless the administrator says otherwise: apps for a scheme of
+    /// their own (RFC 8252 section 7.1), pages for https, and both for http on a loopback address (RFC 8252 section
+    /// 7.3). `spa` is never among them: a link could choose it for a page that uses `web`.
     static func usualClientTypes(at uri: String) -> Set<ClientType> {
         guard origin(of: uri) != nil else { return [.ios, .android] }
         return Loopback(uri) == nil ? [.web, .popup] : [.web, .popup, .ios, .android]
@@ -141,23 +141,23 @@ package enum AppRedirectURI {
 }
 
 extension SignInConfiguration.Client {
-    /// Whether the app may have named a redirect URI to the carrier: a registered one, byte for byte; any, if none is
+    /// Whether the app may have named a redirect URI to the provider: a registered one, byte for byte; any, if none is
     /// registered. This server sends no browser there.
     func mayHaveNamed(_ redirectURI: String) -> Bool {
-        redirectURIs.isEmpty || redirectURIs.contains(where: redirectURI.hasSameBytes(as:))
+        rules.redirectURIs.isEmpty || rules.redirectURIs.contains(where: redirectURI.hasSameBytes(as:))
     }
 
     /// Whether a browser may be sent to a redirect URI after a sign-in or a sign-out: only to a registered one, because
     /// this server must not be an open redirector.
     package func mayReceiveBrowsers(at redirectURI: String) -> Bool {
-        AppRedirectURI.isRegistered(redirectURI, among: redirectURIs)
+        AppRedirectURI.isRegistered(redirectURI, among: rules.redirectURIs)
     }
 
     /// Whether a registered redirect URI is for a kind of frontend. Otherwise a link could choose how a page gets its
     /// session: in the address, where others may read it, instead of a cookie.
     package func allows(_ clientType: ClientType, at redirectURI: String) -> Bool {
-        let registered = redirectURIs.first { AppRedirectURI.isRegistered(redirectURI, among: [$0]) }
-        let configured = registered.flatMap { clientTypes[$0] }
+        let registered = rules.redirectURIs.first { AppRedirectURI.isRegistered(redirectURI, among: [$0]) }
+        let configured = registered.flatMap { rules.clientTypes[$0] }
         return (configured ?? AppRedirectURI.usualClientTypes(at: redirectURI)).contains(clientType)
     }
 }

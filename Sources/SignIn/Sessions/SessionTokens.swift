@@ -124,8 +124,8 @@ struct SessionLifetimes: Sendable {
         var own: [String: SignInConfiguration.Lifetimes] = [:]
         // If two providers have a client of the same id, the first provider by name decides.
         for client in providers.all.flatMap(\.allClients)
-        where client.sessions != .init() && own[client.id.text] == nil {
-            own[client.id.text] = lifetimes.changed(by: client.sessions)
+        where client.rules.sessions != .init() && own[client.id.text] == nil {
+            own[client.id.text] = lifetimes.changed(by: client.rules.sessions)
         }
         self.own = own
     }

@@ -15,7 +15,9 @@ extension Sessions {
             await store.sessions(of: holder.user.id, at: now, limit: Self.listLimit))
         return sessions.map { session in
             let seen = session.id == holder.session.id ? now : lastSeen.time(of: session.id)
-            return session.seen(at: seen)
+            var session = session
+            session.lastSeenAt = max(session.lastSeenAt, seen ?? session.lastSeenAt)
+            return session
         }
     }
 
@@ -71,14 +73,6 @@ extension Sessions {
         _ details: (inout JSONObjectWriter) -> Void
     ) -> AuditEvent {
         AuditEvent(at: clock.now(), kind, user: user, by: actor, requestID: requestID, details: AuditDetails(details))
-    }
-}
-
-extension SessionSummary {
-    fileprivate func seen(at time: Timestamp?) -> SessionSummary {
-        guard let time, time > lastSeenAt else { return self }
-        return SessionSummary(
-            id: id, clientID: clientID, device: device, createdAt: createdAt, lastSeenAt: time, expiresAt: expiresAt)
     }
 }
 

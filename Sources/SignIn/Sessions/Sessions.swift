@@ -16,7 +16,7 @@ package struct Sessions: Sendable {
     let areAudited: Bool
     let clock: WallClock
     let random: RandomSource
-    let counts = SessionCounts()
+    let counts = Counts(SessionStatistics())
 
     /// The session of a token and its user; nil if the token is unknown, revoked or expired.
     ///
@@ -123,7 +123,7 @@ package struct Sessions: Sendable {
 
     /// Stores another session of a user for a retry of the same sign-in.
     ///
-    /// The store decides: another process or an operator may have ended one of the user's sessions.
+    /// The store decides: another process or an administrator may have ended one of the user's sessions.
     /// - Throws: `invalid_grant` if the user was erased, or a session of theirs was ended since;
     ///   `temporarily_unavailable`.
     func start(
@@ -183,13 +183,16 @@ package struct SessionStatistics: Sendable, Hashable {
     package init() {}
 }
 
-/// Counts session events.
-final class SessionCounts: Sendable {
-    private let counts = Mutex(SessionStatistics())
+/// Counts events.
+package final class Counts<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
 
-    func note(_ change: (inout SessionStatistics) -> Void) { counts.withLock { change(&$0) } }
+    init(_ value: Value) { self.value = Mutex(value) }
 
-    fileprivate var present: SessionStatistics { counts.withLock { $0 } }
+    func note(_ change: (inout Value) -> Void) { value.withLock { change(&$0) } }
+
+    /// Since the process started.
+    package var present: Value { value.withLock { $0 } }
 }
 
 extension Sessions {

@@ -3,7 +3,8 @@ package import StorageModel
 extension AuditEvent.Kind {
     /// A used refresh token was presented again, and its session was revoked.
     static let refreshTokenReused = AuditEvent.Kind("refresh_token.reused")
-    /// A session was ended by its user from another session, by one of the operator's services, or by an operator.
+    /// A session was ended by its user from another session, by one of the administrator's services, or by an
+    /// administrator.
     package static let sessionRevoked = AuditEvent.Kind("session.revoked")
     static let userEdited = AuditEvent.Kind("user.edited")
     /// A provider's stored tokens of a user could not be refreshed any more, and were deleted.

@@ -18,11 +18,11 @@ struct SignInLog {
     /// For a sign-in that anyone can begin; nil for others, whose refusals all have lines.
     private let refusals: LogSamplers?
     let kind: SignInReport.Kind
-    private let observer: SignInObserver
+    private let observers: [SignInObserver]
     /// Whether the provider is a configured one.
     var providerIsKnown = false
     /// Whether discovery knows the network before the steps tell.
-    private var carrierIsKnown = false
+    private var discoveryKnowsNetwork = false
     /// The same sign-in was sent before.
     var wasSentBefore = false
     /// The sign-in has moved an account from another carrier.
@@ -45,7 +45,7 @@ struct SignInLog {
         network = request.network
         self.correlationID = correlationID
         logger = environment.logger
-        observer = environment.observer
+        observers = environment.observers
     }
 
     /// For a redirect sign-in, which began with a known provider, and whose network discovery knows.
@@ -58,10 +58,10 @@ struct SignInLog {
         if case .authorization(let network, _, _) = pending.leg { self.network = network } else { network = nil }
         correlationID = pending.correlationID
         providerIsKnown = true
-        carrierIsKnown = true
+        discoveryKnowsNetwork = true
         self.times = times
         logger = environment.logger
-        observer = environment.observer
+        observers = environment.observers
     }
 
     /// Logs a port token that moves no account, at once.
@@ -95,19 +95,17 @@ struct SignInLog {
     /// - Returns: The duration of the whole sign-in, in nanoseconds.
     private mutating func report(_ outcome: SignInReport.Outcome, _ error: SignInError?) -> UInt64 {
         let nanoseconds = times.end()
-        observer(
-            SignInReport(
-                kind: kind, correlationID: correlationID, provider: providerIsKnown ? provider : nil,
-                network: networkIsKnown ? network : nil, outcome: outcome, check: error?.check,
-                failedStep: error == nil ? nil : times.last, fault: error?.fault,
-                cause: error.map { $0.cause ?? $0.description }, steps: times.steps, nanoseconds: nanoseconds))
+        let report = SignInReport(
+            kind, correlationID, provider: providerIsKnown ? provider : nil, network: networkIsKnown ? network : nil,
+            outcome, error, times, nanoseconds)
+        for observer in observers { observer(report) }
         return nanoseconds
     }
 
     /// After discovery, the network is a known one.
     private var networkIsKnown: Bool {
         switch times.last {
-        case nil, .recall, .discovery: carrierIsKnown
+        case nil, .recall, .discovery: discoveryKnowsNetwork
         default: true
         }
     }
@@ -156,10 +154,10 @@ extension SignInError {
 }
 
 extension SignInError.Fault {
-    var logLevel: Logger.Level {
+    package var logLevel: Logger.Level {
         switch self {
         case .client: .info
-        case .carrier: .warning
+        case .provider: .warning
         case .ours: .error
         }
     }
@@ -195,7 +193,7 @@ package struct SignInReport: Sendable {
     /// The duration of a step.
     package struct StepTime: Sendable, Hashable {
         package let step: Step
-        /// The nanoseconds that the step took in all, without those of steps that interrupted it.
+        /// The nanoseconds that the step took in all, without the steps that interrupted it.
         package var nanoseconds: UInt64
         /// When the step first began and when it last ended, in nanoseconds since the sign-in began.
         package let start: UInt64
@@ -207,7 +205,7 @@ package struct SignInReport: Sendable {
     package let correlationID: CorrelationID?
     /// The name of the configured provider; nil if the request named none.
     package let provider: String?
-    /// The carrier's network; nil if discovery does not know it, and for providers that are no carriers.
+    /// The carrier's network; nil if discovery does not know it, and for providers other than carriers.
     package let network: MCCMNC?
     package let outcome: Outcome
     /// The check of the ID token that failed, if one did.
@@ -224,6 +222,18 @@ package struct SignInReport: Sendable {
     package let nanoseconds: UInt64
 }
 
+extension SignInReport {
+    init(
+        _ kind: Kind, _ correlationID: CorrelationID?, provider: String?, network: MCCMNC?, _ outcome: Outcome,
+        _ error: SignInError?, _ times: StepTimes, _ nanoseconds: UInt64
+    ) {
+        self.init(
+            kind: kind, correlationID: correlationID, provider: provider, network: network, outcome: outcome,
+            check: error?.check, failedStep: error == nil ? nil : times.last, fault: error?.fault,
+            cause: error.map { $0.cause ?? $0.description }, steps: times.steps, nanoseconds: nanoseconds)
+    }
+}
+
 /// Called at the end of every sign-in. It must return quickly.
 package typealias SignInObserver = @Sendable (SignInReport) -> Void
 
@@ -231,9 +241,9 @@ extension SignInReport {
     /// How a sign-in ended.
     package enum Outcome: Sendable, Hashable, CaseIterable {
         case signedIn, signedUp, mustRegister, linked, wasLinked, authorized
-        /// By the user, or the provider for them: `access_denied`, and the carriers' own `request_denied`.
+        /// By the user, or the provider for them: `access_denied`, and the providers' own `request_denied`.
         case denied
-        /// With this error; one value for all codes of the carriers' own.
+        /// With this error; one value for all codes of the providers' own.
         case refused(SignInError.Code)
 
         package static let allCases: [Outcome] =
@@ -269,7 +279,7 @@ extension SignInReport {
 }
 
 /// The durations of the steps of one sign-in.
-struct StepTimes: Sendable {
+package struct StepTimes: Sendable {
     /// Room for the steps of most sign-ins at once.
     private static let usualSteps = 6
 
@@ -277,9 +287,9 @@ struct StepTimes: Sendable {
     private var current: (step: SignInReport.Step, began: UInt64)?
     /// The last step of the sign-in itself. ``SignInReport/Step/recall`` may follow a failure, and counts only if it is
     /// the only step.
-    private(set) var last: SignInReport.Step?
+    package private(set) var last: SignInReport.Step?
     /// Each step once, in the order in which they first ended.
-    private(set) var steps: [SignInReport.StepTime] = []
+    package private(set) var steps: [SignInReport.StepTime] = []
 
     /// Starts a step, and ends the step before.
     mutating func begin(_ step: SignInReport.Step) {
@@ -353,7 +363,7 @@ package final class LogSamplers: Sendable {
 }
 
 extension LogSamplers {
-    /// Logs a refusal at a provider. Each provider has lines of its own.
+    /// Logs a refusal at a provider. Each provider has its own lines.
     func log(
         _ error: SignInError, _ message: Logger.Message, at provider: String?, _ metadata: Logger.Metadata,
         to logger: Logger

@@ -8,7 +8,7 @@ import StorageModel
 /// not belong here.
 ///
 /// Most code runs statements through ``SQLSession/run(_:_:)`` and its siblings.
-struct CachedStatement: ~Copyable {
+package struct CachedStatement: ~Copyable {
     private let sql: SQL
     /// Nil on PostgreSQL.
     private let sqlite: SQLiteConnection?
@@ -119,7 +119,7 @@ struct CachedStatement: ~Copyable {
 
     var isPostgres: Bool { postgres != nil }
 
-    func number(_ column: CInt) -> Int64 {
+    package func number(_ column: CInt) -> Int64 {
         if let postgres { return postgres.number(column) }
         return sqlite3_column_int64(handle, column)
     }
@@ -146,7 +146,7 @@ struct CachedStatement: ~Copyable {
     }
 
     /// The bytes; none for NULL.
-    func blob(_ column: CInt) -> [UInt8] { withBytes(column) { Array($0) } }
+    package func blob(_ column: CInt) -> [UInt8] { withBytes(column) { Array($0) } }
 
     /// The hash; nil for NULL.
     func optionalHash(_ column: CInt) -> TokenHash? { withBytes(column) { TokenHash($0) } }
@@ -155,7 +155,7 @@ struct CachedStatement: ~Copyable {
     func hash(_ column: CInt) throws -> TokenHash { try required(optionalHash(column), "hash") }
 
     /// The text in a column that is declared NOT NULL.
-    func text(_ column: CInt) throws -> String { try required(optionalText(column), "text") }
+    package func text(_ column: CInt) throws -> String { try required(optionalText(column), "text") }
 
     private func required<Value>(_ value: Value?, _ kind: StaticString) throws -> Value {
         if let value { return value }

@@ -6,7 +6,7 @@ import Primitives
     import Musl
 #endif
 
-/// Lets a connection's queue wait before a commit. Tests have one of their own.
+/// Lets a connection's queue wait before a commit. Tests have their own.
 package protocol CommitTimer: Sendable {
     /// A monotonic clock.
     var nanoseconds: UInt64 { get }

@@ -6,7 +6,7 @@ protocol DatabaseWork: AnyObject, Sendable {
     func run(on db: SQLSession) throws
     /// Resumes the caller with the kept result.
     func succeed()
-    /// Resumes the caller with an error: nothing was stored.
+    /// Resumes the caller with an error. Nothing was stored, unless the error's reason says that this is unknown.
     func fail(_ error: StorageError)
 }
 

@@ -14,7 +14,7 @@ package enum SQLSession {
     case postgres(PostgresConnection)
 
     /// For statements that the engines cannot share.
-    var isPostgres: Bool {
+    package var isPostgres: Bool {
         switch self {
         case .sqlite: false
         case .postgres: true
@@ -34,7 +34,7 @@ package enum SQLSession {
     /// PostgreSQL gets it with the next statement that has a result, or with the commit, and its failure is thrown
     /// there. So a failure cannot be caught to act on it: it undoes the transaction. SQLite runs it at once.
     @inline(__always)
-    func perform<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws {
+    package func perform<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws {
         var statement = try CachedStatement(self, sql)
         statement.bind(repeat each values)
         try statement.perform()
@@ -42,7 +42,7 @@ package enum SQLSession {
 
     /// Runs a statement to its end; returns how many rows it changed.
     @inline(__always)
-    func run<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Int {
+    package func run<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Int {
         var statement = try CachedStatement(self, sql)
         statement.bind(repeat each values)
         try statement.run()
@@ -66,7 +66,7 @@ package enum SQLSession {
 
     /// Reads the first row of a statement; nil if it has none.
     @inline(__always)
-    func first<each Value: SQLValue, Row>(
+    package func first<each Value: SQLValue, Row>(
         _ sql: SQL, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
     ) throws -> Row? {
         var statement = try CachedStatement(self, sql)
@@ -90,7 +90,7 @@ package enum SQLSession {
     }
 
     /// Reads all rows of a statement.
-    func all<each Value: SQLValue, Row>(
+    package func all<each Value: SQLValue, Row>(
         _ sql: SQL, _ values: repeat each Value, read: (borrowing CachedStatement) throws -> Row
     ) throws -> [Row] {
         var statement = try CachedStatement(self, sql)
@@ -107,7 +107,7 @@ package enum SQLSession {
     }
 
     /// The number in the first column of a query's only row, such as a count; 0 if there is no row.
-    func number<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Int64 {
+    package func number<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Int64 {
         try first(sql, repeat each values) { $0.number(0) } ?? 0
     }
 }

@@ -4,7 +4,7 @@ package import StorageModel
 
 /// The store in a database.
 ///
-/// Writes of concurrent callers share a commit; reads use connections of their own and see every write that returned
+/// Writes of concurrent callers share a commit; reads use other connections and see every write that returned
 /// before they began. No call blocks the cooperative threads.
 ///
 /// ```swift
@@ -15,7 +15,7 @@ package import StorageModel
 package final class SQLStore: Sendable {
     private let engine: any StoreEngine
     package let writes: WorkQueue
-    let reads: WorkQueue
+    package let reads: WorkQueue
     package let isShared: Bool
     private let closing = DispatchQueue(label: "latchkey.store.closing")
 
@@ -28,7 +28,8 @@ package final class SQLStore: Sendable {
 
     /// Opens an SQLite database, makes it if it is missing, and migrates its tables. Blocks.
     /// - Throws: `unavailable` if the file cannot be read and written or its directory is missing; `corrupt` if it is
-    ///   not a database, another program's, or a newer version's, and then it is not changed; `full`.
+    ///   not a database, another program's, or of a version that this one cannot migrate, and then it is not changed;
+    ///   `full`.
     /// - Parameter observer: Receives every call as it ends.
     package convenience init(configuration: SQLiteConfiguration, observer: StoreObserver? = nil) throws(StorageError) {
         self.init(try SQLiteEngine(configuration, StoreHooks(observer: observer)))
@@ -47,7 +48,7 @@ package final class SQLStore: Sendable {
 
     /// Connects to a PostgreSQL server and migrates the tables. Blocks.
     /// - Throws: `unavailable` if the server cannot be reached or refuses the user; `corrupt` if the database is
-    ///   another program's, or a newer version's, and then it is not changed.
+    ///   another program's, or of a version that this one cannot migrate, and then it is not changed.
     /// - Parameter observer: Receives every call as it ends.
     package convenience init(
         configuration: PostgresConfiguration, observer: StoreObserver? = nil

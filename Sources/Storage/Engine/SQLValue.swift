@@ -1,61 +1,60 @@
-import Primitives
-import StorageModel
+package import Primitives
+package import StorageModel
 
 /// A value that binds itself to a statement: to one column, or to several in the tables' order.
-protocol SQLValue {
+package protocol SQLValue {
     func bind(to statement: inout CachedStatement)
 }
 
 /// A value of one column, which may be NULL if it is optional.
-protocol SQLColumnValue: SQLValue {
+package protocol SQLColumnValue: SQLValue {
     static var kind: TableShape.Kind { get }
 }
 
 extension Optional: SQLValue where Wrapped: SQLColumnValue {
-    func bind(to statement: inout CachedStatement) {
+    package func bind(to statement: inout CachedStatement) {
         if let self { self.bind(to: &statement) } else { statement.bindNull(Wrapped.kind) }
     }
 }
 
 extension Int64: SQLColumnValue {
-    static var kind: TableShape.Kind { .integer }
-    func bind(to statement: inout CachedStatement) { statement.bind(self) }
+    package static var kind: TableShape.Kind { .integer }
+    package func bind(to statement: inout CachedStatement) { statement.bind(self) }
 }
 
 extension String: SQLColumnValue {
-    static var kind: TableShape.Kind { .text }
-    func bind(to statement: inout CachedStatement) { statement.bind(self) }
+    package static var kind: TableShape.Kind { .text }
+    package func bind(to statement: inout CachedStatement) { statement.bind(self) }
 }
 
-extension [UInt8]: SQLValue {
-    func bind(to statement: inout CachedStatement) { withUnsafeBytes { statement.bind($0) } }
+extension [UInt8]: SQLValue, SQLColumnValue {
+    package static var kind: TableShape.Kind { .blob }
+    package func bind(to statement: inout CachedStatement) { withUnsafeBytes { statement.bind($0) } }
 }
-
-extension [UInt8]: SQLColumnValue { static var kind: TableShape.Kind { .blob } }
 
 extension TokenHash: SQLColumnValue {
-    static var kind: TableShape.Kind { .blob }
-    func bind(to statement: inout CachedStatement) { withUnsafeBytes { statement.bind($0) } }
+    package static var kind: TableShape.Kind { .blob }
+    package func bind(to statement: inout CachedStatement) { withUnsafeBytes { statement.bind($0) } }
 }
 
 extension ProviderSessionHash: SQLColumnValue {
-    static var kind: TableShape.Kind { .blob }
-    func bind(to statement: inout CachedStatement) { bytes.bind(to: &statement) }
+    package static var kind: TableShape.Kind { .blob }
+    package func bind(to statement: inout CachedStatement) { bytes.bind(to: &statement) }
 }
 
 extension Timestamp: SQLColumnValue {
-    static var kind: TableShape.Kind { .integer }
-    func bind(to statement: inout CachedStatement) { statement.bind(secondsSinceEpoch) }
+    package static var kind: TableShape.Kind { .integer }
+    package func bind(to statement: inout CachedStatement) { statement.bind(secondsSinceEpoch) }
 }
 
 extension UserID: SQLColumnValue {
-    static var kind: TableShape.Kind { .integer }
-    func bind(to statement: inout CachedStatement) { statement.bind(number) }
+    package static var kind: TableShape.Kind { .integer }
+    package func bind(to statement: inout CachedStatement) { statement.bind(number) }
 }
 
 /// Two columns: `issuer, subject`.
 extension Identity: SQLValue {
-    func bind(to statement: inout CachedStatement) {
+    package func bind(to statement: inout CachedStatement) {
         statement.bind(issuer)
         statement.bind(subject)
     }
@@ -68,7 +67,7 @@ extension UserAttribute {
 
 /// The columns of a profile: ``UserAttribute/columns``.
 extension UserAttributes<String>: SQLValue {
-    func bind(to statement: inout CachedStatement) {
+    package func bind(to statement: inout CachedStatement) {
         for attribute in UserAttribute.allCases { self[attribute].bind(to: &statement) }
     }
 }
@@ -77,7 +76,7 @@ extension UserAttributes<String>: SQLValue {
 extension VerifiedFlags: SQLValue {
     static let columns = ["email_verified", "phone_number_verified"]
 
-    func bind(to statement: inout CachedStatement) {
+    package func bind(to statement: inout CachedStatement) {
         statement.bind(email.map { $0 ? Int64(1) : 0 }, phoneNumber.map { $0 ? Int64(1) : 0 })
     }
 }
@@ -104,14 +103,14 @@ extension ProviderAssertions {
 extension AttributeOrigins: SQLValue {
     static let columns = ["attribute_origins", "profile_issuer"]
 
-    func bind(to statement: inout CachedStatement) { statement.bind(bits == 0 ? nil : bits, issuer) }
+    package func bind(to statement: inout CachedStatement) { statement.bind(bits == 0 ? nil : bits, issuer) }
 }
 
 extension CachedStatement {
     /// The number; nil for NULL.
     func optionalNumber(_ column: CInt) -> Int64? { isNull(column) ? nil : number(column) }
 
-    func time(_ column: CInt) -> Timestamp { Timestamp(secondsSinceEpoch: number(column)) }
+    package func time(_ column: CInt) -> Timestamp { Timestamp(secondsSinceEpoch: number(column)) }
 
     /// The time; nil for NULL.
     func optionalTime(_ column: CInt) -> Timestamp? { optionalNumber(column).map { Timestamp(secondsSinceEpoch: $0) } }

@@ -52,7 +52,8 @@ enum AtomicFile {
     }
 
     /// Flushes a file or directory to the disk.
-    private static func flush(_ path: String, thenForgets: Bool = false) throws(StorageError) {
+    /// - Parameter thenForgets: Whether the system forgets its content, so that the next read is from the disk.
+    static func flush(_ path: String, thenForgets: Bool = false) throws(StorageError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unavailable("\(path) cannot be opened: \(said)") }
         defer { close(descriptor) }
@@ -60,9 +61,6 @@ enum AtomicFile {
         // Only a request: a system that ignores it reads from memory.
         if thenForgets { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
     }
-
-    /// Flushes a file to the disk, and has the system forget its content, so that the next read is from the disk.
-    static func flushAndForget(_ path: String) throws(StorageError) { try flush(path, thenForgets: true) }
 
     /// Copies a file's content into an existing empty file.
     static func copy(_ path: String, into target: String) throws(StorageError) {

@@ -4,7 +4,7 @@ package import StorageModel
 package struct DatabaseBackup: Sendable, Hashable {
     /// The file's size in bytes.
     package let size: Int64
-    /// How many migrations the database had.
+    /// The version of the database's tables.
     package let steps: Int
     /// How many rows it has, all tables together.
     package let rows: Int64
@@ -57,7 +57,7 @@ package struct DatabaseBackup: Sendable, Hashable {
         _ database: String, _ configuration: SQLiteConfiguration, into path: String
     ) throws -> DatabaseBackup {
         let (steps, rows) = try SQLiteConnections.read(database, configuration) { db in
-            try Schema.validate(db)
+            let missing = try Schema.missing(db)
             let copy = try DetachedDatabase.open(path)
             // The rows are counted at the moment of the copy.
             try db.execute("BEGIN DEFERRED")
@@ -66,9 +66,9 @@ package struct DatabaseBackup: Sendable, Hashable {
             try db.execute("COMMIT")
             try DetachedDatabase.settle(copy)
             try copy.close()
-            return (try Schema.migrationCount(db), rows)
+            return (Schema.version(lacking: missing), rows)
         }
-        try AtomicFile.flushAndForget(path)
+        try AtomicFile.flush(path, thenForgets: true)
         try verify(path, has: rows)
         return DatabaseBackup(
             size: AtomicFile.Attributes(path)?.size ?? 0, steps: steps, rows: rows.values.reduce(0, +))

@@ -3,11 +3,11 @@ package import StorageModel
 
 /// The state of a database, read without changing it.
 package struct DatabaseExamination: Sendable, Hashable {
-    /// How many of this version's migrations it has; the next start runs the rest. Nil without a database, which the
-    /// first start makes.
+    /// The version of its tables, 0 without tables; the next start brings them up to date. Nil without a database,
+    /// which the first start makes.
     package let steps: Int?
-    /// How many migrations this version has.
-    package static let allSteps = Schema.migrations.count
+    /// The version of the tables that this version has.
+    package static let allSteps = Schema.version
     /// The free bytes on its disk; nil for PostgreSQL.
     package let freeBytes: UInt64?
     /// How many rows of provider tokens are encrypted with each key.
@@ -16,55 +16,50 @@ package struct DatabaseExamination: Sendable, Hashable {
     package let claimKeys: [String: Int]
     /// The keys that sign receipts.
     package let signingKeys: [SigningKeyRecord]
-    /// The bindings of carriers' issuers; nil if the database has no table for them yet.
+    /// The bindings of carriers' issuers; nil without tables.
     package let issuers: KnownIssuers?
 
     /// Reads a PostgreSQL database. Blocks.
-    /// - Throws: ``StorageError`` as the opening of a store would.
     package init(_ configuration: PostgresConfiguration) throws(StorageError) {
         self = try PostgresSchema.withConnection(configuration) { connection in
-            guard let steps = try PostgresSchema.stepsDone(connection) else { return Self(freeBytes: nil) }
-            return try Self(steps, freeBytes: nil, in: .postgres(connection)) { table in
-                try PostgresSchema.holdsTable(table, connection)
-            }
+            let missing = try PostgresSchema.missing(connection)
+            guard missing.count < Schema.migrations.count else { return Self(steps: nil, freeBytes: nil) }
+            return try Self(missing, freeBytes: nil, in: .postgres(connection))
         }
     }
 
     /// Reads the configured SQLite database, which a server may be using. Blocks.
-    /// - Throws: ``StorageError`` as the opening of a ``SQLStore`` would.
     package init(_ configuration: SQLiteConfiguration) throws(StorageError) {
         let file = try DatabaseFile(configuration.path)
         let size = try file.size()
         let freeBytes = try file.freeBytes()
         guard let size, size > 0 else {
-            self.init(freeBytes: freeBytes)
+            self.init(steps: nil, freeBytes: freeBytes)
             return
         }
         do {
             self = try SQLiteConnections.read(file.path, configuration) { db in
-                try Schema.validate(db)
-                let steps = try Schema.appliedMigrations(db).count
-                return try Self(steps, freeBytes: freeBytes, in: db.session, holds: db.holdsTable)
+                let missing = try Schema.missing(db)
+                guard missing.count < Schema.migrations.count else { return Self(steps: 0, freeBytes: freeBytes) }
+                return try Self(missing, freeBytes: freeBytes, in: db.session)
             }
         } catch {
             throw StorageError(error, "the database \(file.path) cannot be used")
         }
     }
 
-    /// Of a place without a database.
-    private init(freeBytes: UInt64?) {
-        self.freeBytes = freeBytes
-        (steps, tokenKeys, claimKeys, signingKeys, issuers) = (nil, [:], [:], [], nil)
+    /// Of a place without tables.
+    private init(steps: Int?, freeBytes: UInt64?) {
+        (self.steps, self.freeBytes) = (steps, freeBytes)
+        (tokenKeys, claimKeys, signingKeys, issuers) = ([:], [:], [], nil)
     }
 
-    private init(
-        _ steps: Int, freeBytes: UInt64?, in db: SQLSession, holds: (_ table: String) throws -> Bool
-    ) throws {
-        self.steps = steps
+    private init(_ missing: [Migration], freeBytes: UInt64?, in db: SQLSession) throws {
+        steps = Schema.version(lacking: missing)
         self.freeBytes = freeBytes
-        tokenKeys = try holds("provider_tokens") ? ProviderTokensTable.counts(in: db) : [:]
-        claimKeys = try steps == Self.allSteps ? StoredClaims.counts(in: db) : [:]
-        signingKeys = try holds("signing_keys") ? SigningKeysTable.all(in: db) : []
-        issuers = try holds("issuer_bindings") ? IssuerBindingsTable.all(in: db) : nil
+        tokenKeys = try ProviderTokensTable.counts(in: db)
+        claimKeys = try StoredClaims.counts(in: db)
+        signingKeys = try SigningKeysTable.all(in: db)
+        issuers = try IssuerBindingsTable.all(in: db)
     }
 }

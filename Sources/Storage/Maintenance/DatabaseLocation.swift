@@ -7,7 +7,6 @@ package enum DatabaseLocation: Sendable {
     case postgres(PostgresConfiguration)
 
     /// Which schema migrations were applied and which are pending. Blocks.
-    /// - Throws: ``StorageError`` as opening a ``SQLStore`` does.
     package func steps() throws(StorageError) -> DatabaseSteps {
         switch self {
         case .sqlite(let sqlite): try DatabaseSteps(of: sqlite)

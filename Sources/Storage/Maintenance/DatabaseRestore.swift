@@ -1,9 +1,10 @@
 import CLatchkeySQLite
+import Primitives
 package import StorageModel
 
 /// A backup that was restored.
 package struct DatabaseRestore: Sendable, Hashable {
-    /// How many migrations the backup had, and how many this version has; the next start runs the rest.
+    /// The version of the backup's tables, and of this version's; the next start brings them up to date.
     package let steps: Int
     package let allSteps: Int
     /// The path of the former database; nil if there was none.
@@ -11,9 +12,9 @@ package struct DatabaseRestore: Sendable, Hashable {
 
     /// Replaces the configured database with a backup. Blocks.
     ///
-    /// The backup is copied first, and the copy is checked: it must be undamaged, of this version or an older one, and
-    /// have exactly the tables, indexes and triggers of that version. The former database is kept. A crash in between
-    /// leaves the former database or the new one.
+    /// The backup is copied first, and the copy is checked: it must be undamaged, of this version or an older one that
+    /// this one can migrate, and have exactly the tables, indexes and triggers of that version. The former database is
+    /// kept. A crash in between leaves the former database or the new one.
     ///
     /// - Parameter mark: The suffix of the former database's name.
     /// - Throws: ``StorageError``, and then the database is unchanged; also if a server has it open.
@@ -30,7 +31,7 @@ package struct DatabaseRestore: Sendable, Hashable {
             let copy = try DetachedDatabase.open(temporary)
             let steps = try examine(copy)
             let former = try install(copy, temporary, as: database, configuration, mark)
-            return DatabaseRestore(steps: steps, allSteps: Schema.migrations.count, former: former)
+            return DatabaseRestore(steps: steps, allSteps: Schema.version, former: former)
         } catch {
             throw StorageError(error, "the backup \(path) was not restored")
         }
@@ -57,36 +58,42 @@ package struct DatabaseRestore: Sendable, Hashable {
         }
     }
 
-    /// - Returns: How many migrations it has.
+    /// - Returns: The version of its tables.
     private static func examine(_ db: SQLiteConnection) throws -> Int {
         try DetachedDatabase.settle(db)
-        try Schema.validate(db)
-        let applied = try Schema.appliedMigrations(db)
-        guard let last = applied.last else {
+        let missing = try Schema.missing(db)
+        let done = Schema.migrations.dropLast(missing.count)
+        guard !done.isEmpty else {
             throw StorageError(.corrupt, reason: "it has no tables of Latchkey")
         }
         try DetachedDatabase.check(db)
-        guard applied == Schema.migrations.prefix(applied.count).map(\.name),
-            try objects(db) == expectedObjects(upTo: last)
+        guard missing.map(\.name) == Schema.migrations.suffix(missing.count).map(\.name),
+            try objects(db) == expectedObjects(after: Array(done))
         else {
             throw StorageError(
                 .corrupt, reason: "its tables, indexes or triggers are not those of any version of Latchkey")
         }
-        return applied.count
+        return Schema.version(lacking: missing)
     }
 
-    /// The whole schema, as texts to compare: code that is not in it cannot run.
+    /// The whole schema, as texts to compare: code that is not in it cannot run. Without white space outside of SQL's
+    /// texts, which differs where a migration has added a column.
     private static func objects(_ db: SQLiteConnection) throws -> Set<String> {
         let sql = """
             SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema
             WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')
             """
-        return Set(try db.session.all(SQL(sql)) { try $0.text(0) })
+        return Set(
+            try db.session.all(SQL(sql)) { row in
+                try row.text(0).split(ascii: "'", omittingEmptySubsequences: false).enumerated()
+                    .map { place, part in place.isMultiple(of: 2) ? part.filter { !$0.isWhitespace } : String(part) }
+                    .joined(separator: "'")
+            })
     }
 
-    private static func expectedObjects(upTo last: String) throws -> Set<String> {
+    private static func expectedObjects(after migrations: [Migration]) throws -> Set<String> {
         let model = try SQLiteConnection(SQLiteConnection.inMemory)
-        try Schema.migrate(model, upTo: last)
+        try Schema.migrate(model, with: migrations)
         return try objects(model)
     }
 
@@ -128,8 +135,7 @@ package struct DatabaseRestore: Sendable, Hashable {
     private static func overwrite(
         _ database: String, with copy: SQLiteConnection, keeping former: String
     ) throws {
-        var options = SQLiteConnection.Options()
-        options.settings = ["PRAGMA locking_mode = EXCLUSIVE"]
+        let options = SQLiteConnection.Options(settings: ["PRAGMA locking_mode = EXCLUSIVE"])
         do {
             let live = try SQLiteConnection(database, options)
             try DetachedDatabase.settle(live)

@@ -8,30 +8,28 @@ package struct DatabaseSteps: Sendable, Hashable {
     package let pending: [String]
 
     /// Reads the configured SQLite database, which a server may be using. Blocks.
-    /// - Throws: ``StorageError`` as the opening of a ``SQLStore`` would.
     package init(of configuration: SQLiteConfiguration) throws(StorageError) {
         let file = try DatabaseFile(configuration.path)
         guard let size = try file.size(), size > 0 else {
-            (done, pending) = ([], Schema.migrations.map(\.name))
+            self.init(pending: Schema.migrations)
             return
         }
         do {
-            let applied = try SQLiteConnections.read(file.path, configuration) { db in
-                try Schema.validate(db)
-                return try Schema.appliedMigrations(db)
-            }
-            (done, pending) = (applied, Schema.migrations.map(\.name).filter { !applied.contains($0) })
+            self.init(pending: try SQLiteConnections.read(file.path, configuration) { try Schema.missing($0) })
         } catch {
             throw StorageError(error, "the database \(file.path) cannot be used")
         }
     }
 
     /// Reads a PostgreSQL database. Blocks.
-    /// - Throws: ``StorageError`` as the opening of a ``SQLStore`` would.
     package init(of configuration: PostgresConfiguration) throws(StorageError) {
-        let pending = try PostgresSchema.withConnection(configuration) { try PostgresSchema.missing($0).map(\.name) }
-        self.pending = pending
-        done = Schema.migrations.map(\.name).filter { !pending.contains($0) }
+        self.init(pending: try PostgresSchema.withConnection(configuration) { try PostgresSchema.missing($0) })
+    }
+
+    private init(pending: [Migration]) {
+        let names = pending.map(\.name)
+        self.pending = names
+        done = Schema.migrations.map(\.name).filter { !names.contains($0) }
     }
 
     /// Runs the missing migrations on a PostgreSQL database, which must exist.

@@ -123,7 +123,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
                 try report(stored, isChecking: true)
             }
             guard stored == read, read.rows == total else {
-                throw StorageError(.corrupt, reason: "the rows stored in the target differ from those of the source")
+                throw StorageError(.corrupt, reason: "the rows stored in the target differ from the source's")
             }
             try shape.continueNumbers(after: shape.lastNumber(in: from), in: to)
             return Table(name: shape.name, rows: total)

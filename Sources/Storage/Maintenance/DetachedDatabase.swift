@@ -4,15 +4,13 @@ import StorageModel
 enum DetachedDatabase {
     /// Opens the file, which is made if it is missing.
     static func open(_ path: String) throws(SQLiteError) -> SQLiteConnection {
-        var options = SQLiteConnection.Options()
-        options.enforcesForeignKeys = false
-        options.settings = [
+        let settings = [
             // The file is untrusted: nothing in its schema is run, and every page is checked.
             "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA locking_mode = EXCLUSIVE",
             // Until it is renamed, its loss does not matter.
             "PRAGMA synchronous = OFF",
         ]
-        return try SQLiteConnection(path, options)
+        return try SQLiteConnection(path, SQLiteConnection.Options(enforcesForeignKeys: false, settings: settings))
     }
 
     /// Ensures that all content is in the one file, without a log beside it.

@@ -50,14 +50,10 @@ extension TableShape {
 
     private func values(in query: borrowing CachedStatement) throws -> [TransferValue] {
         var values: [TransferValue] = []
-        values.reserveCapacity(columns.count)
         for (index, column) in columns.enumerated() {
             let position = CInt(index)
-            if query.isNull(position) {
-                values.append(.null)
-                continue
-            }
             switch column.kind {
+            case _ where query.isNull(position): values.append(.null)
             case .integer: values.append(.integer(query.number(position)))
             case .blob: values.append(.blob(query.blob(position)))
             case .text: values.append(.text(try text(in: query, position, column)))

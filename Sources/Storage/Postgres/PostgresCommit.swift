@@ -4,7 +4,7 @@ import StorageModel
 /// Writes the work of many callers in one serializable transaction, and resumes them when it is committed.
 ///
 /// Other connections and processes write at the same time. PostgreSQL commits serializable transactions only if their
-/// effect is that of one after the other, and rolls the rest back; so code written for SQLite's single writer is
+/// effect is as of one after the other, and rolls the rest back; so code written for SQLite's single writer is
 /// correct here, too. A transaction that was rolled back is retried a bounded number of times.
 enum PostgresCommit {
     private enum Outcome {
@@ -19,7 +19,7 @@ enum PostgresCommit {
 
     /// Runs a batch and resumes every caller in it, none before the commit.
     ///
-    /// If it fails and one work may be the cause, each work is retried in a transaction of its own, so that only the
+    /// If it fails and one work may be the cause, each work is retried in its own transaction, so that only the
     /// cause fails.
     ///
     /// Works that write the same row, such as the sign-outs of one user, collide again and again: each commit undoes
@@ -133,8 +133,8 @@ extension PostgresConnection {
     // The letters of "turntake". All processes on one database share the lock.
     private static let turn = "8391739299399297893"
 
-    /// Waits for a session's lock for at most a second, because its holder may hang or be an operator. False if the
-    /// server does not give the lock.
+    /// Waits for a session's lock for at most a second, because its holder may hang or be an administrator. False if
+    /// the server does not give the lock.
     fileprivate func acquireRetryLock() -> Bool {
         do throws(PostgresError) {
             // For these two statements only, which the server runs as one transaction. The lock outlives it.

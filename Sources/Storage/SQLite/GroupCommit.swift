@@ -17,7 +17,7 @@ enum GroupCommit {
     ///
     /// - Parameter writeBlocker: Why nothing may be written. Works that only read succeed nevertheless.
     ///
-    /// If a work fails, nothing of the batch was stored, and each work is retried in a transaction of its own, so that
+    /// If a work fails, nothing of the batch was stored, and each work is retried in its own transaction, so that
     /// only the cause fails.
     static func run(
         _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless writeBlocker: StorageError? = nil
@@ -36,18 +36,13 @@ enum GroupCommit {
     private static func runOneByOne(
         _ batch: [any DatabaseWork], on connection: SQLiteConnection, unless writeBlocker: StorageError?
     ) {
-        var notBegun: StorageError?
-        for work in batch {
-            if let notBegun {
-                work.fail(notBegun)
-                continue
-            }
+        for (place, work) in batch.enumerated() {
             switch attempt([work], on: connection, unless: writeBlocker) {
             case nil: work.succeed()
             case .undone(let error): work.fail(error)
             case .notBegun(let error):
-                work.fail(error)
-                notBegun = error
+                for work in batch[place...] { work.fail(error) }
+                return
             }
         }
     }

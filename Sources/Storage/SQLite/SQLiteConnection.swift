@@ -26,11 +26,11 @@ package final class SQLiteConnection: @unchecked Sendable {
     private var others: [String: OpaquePointer] = [:]
 
     /// Opens a database, and reads its first page.
-    /// - Throws: ``SQLiteError``, for a file that is no database as well.
+    /// - Throws: ``SQLiteError``, also for a file that is not a database.
     init(_ path: String, _ options: Options = Options()) throws(SQLiteError) {
         busyMilliseconds = options.busyMilliseconds
         let access = options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        // Without a lock of its own, because one thread uses it at a time.
+        // Without a lock, because one thread uses it at a time.
         let result = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
         guard result == SQLITE_OK else {
             let error = failure(result)
@@ -122,7 +122,7 @@ package final class SQLiteConnection: @unchecked Sendable {
 
     // MARK: Whole databases
 
-    /// Copies the whole database over that of another connection, in one step.
+    /// Copies the whole database over another connection's, in one step.
     func copy(to target: SQLiteConnection) throws(SQLiteError) {
         guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
             throw target.failure(sqlite3_extended_errcode(target.handle))

@@ -18,9 +18,9 @@ struct SQLiteConnections {
         Self.forgoMemoryStatistics
         do {
             // Through a read-only connection, so that a refused database is not changed.
-            if hasContent { try Self.read(file.path, configuration, Schema.validate) }
+            if hasContent { _ = try Self.read(file.path, configuration) { try Schema.missing($0) } }
             (writer, walRecovery) = try Self.openWriter(file.path, configuration)
-            readers = try (0..<min(max(configuration.readerCount, 1), 16)).map { _ in
+            readers = try (0..<2).map { _ in
                 try SQLiteConnection(file.path, Self.options(configuration, isReadOnly: true))
             }
         } catch {
@@ -66,9 +66,7 @@ struct SQLiteConnections {
         let writer = try connectWriter(path, configuration)
         let settlement = try WALRecovery(writer)
         // A migration would write.
-        if try Schema.migrationCount(writer) < Schema.migrations.count,
-            let writeBlocker = settlement.writeBlocker(writer)
-        {
+        if try !Schema.missing(writer).isEmpty, let writeBlocker = settlement.writeBlocker(writer) {
             throw writeBlocker
         }
         try Schema.migrate(writer)
@@ -109,11 +107,10 @@ struct SQLiteConnections {
     }
 
     private static func options(_ configuration: SQLiteConfiguration, isReadOnly: Bool) -> SQLiteConnection.Options {
-        var options = SQLiteConnection.Options()
-        options.isReadOnly = isReadOnly
-        options.busyMilliseconds = CInt(min(max(configuration.busyTimeout, .zero), .seconds(3_600)).milliseconds)
         let pageCacheKiB = min(max(configuration.pageCacheKiB / (isReadOnly ? 4 : 1), 64), 4_194_304)
-        options.settings = ["PRAGMA cache_size = -\(pageCacheKiB)"]
-        return options
+        return SQLiteConnection.Options(
+            isReadOnly: isReadOnly,
+            busyMilliseconds: CInt(min(max(configuration.busyTimeout, .zero), .seconds(3_600)).milliseconds),
+            settings: ["PRAGMA cache_size = -\(pageCacheKiB)"])
     }
 }

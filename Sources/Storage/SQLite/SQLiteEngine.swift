@@ -1,6 +1,6 @@
 package import StorageModel
 
-/// A database in a file: one connection writes, and a few read, each on a thread of its own.
+/// A database in a file: one connection writes, and a few read, each on its own thread.
 struct SQLiteEngine: StoreEngine {
     let writes: WorkQueue
     let reads: WorkQueue
@@ -67,11 +67,9 @@ package struct SQLiteConfiguration: Sendable, Hashable {
     /// The database file. Its directory must exist; a missing file is made with mode 0600.
     package var path: String
     package var synchronous: Synchronous
-    /// The number of reading connections, 1 to 16; each may use a quarter of `pageCacheKiB` of memory.
-    package var readerCount: Int
     /// How long to wait for another process that has the database locked.
     package var busyTimeout: Duration
-    /// The page cache of the writing connection, in KiB. Reading connections have less: pages they miss
+    /// The page cache of the writing connection, in KiB. Reading connections have a quarter of it: pages they miss
     /// are in the system's memory.
     package var pageCacheKiB: Int
     /// The most writes that share one commit.
@@ -82,13 +80,12 @@ package struct SQLiteConfiguration: Sendable, Hashable {
     package var maximumWait: Duration
 
     package init(
-        path: String, synchronous: Synchronous = .full, readerCount: Int = 2, busyTimeout: Duration = .seconds(5),
+        path: String, synchronous: Synchronous = .full, busyTimeout: Duration = .seconds(5),
         pageCacheKiB: Int = 2_000, maximumBatch: Int = 256, maximumWaiting: Int = 4_096,
         maximumWait: Duration = .seconds(5)
     ) {
         self.path = path
         self.synchronous = synchronous
-        self.readerCount = readerCount
         self.busyTimeout = busyTimeout
         self.pageCacheKiB = pageCacheKiB
         self.maximumBatch = maximumBatch

@@ -7,11 +7,9 @@ import CLatchkeySQLite
 /// `@unchecked`: only the writing connection's thread touches the counters.
 final class WALCheckpointer: @unchecked Sendable {
     /// The log is moved at this many pages. 4,000 pages of 4 KiB are 16 MB, and fit the first block of the log's index.
-    private let threshold: Int
+    private static let threshold = 4_000
     private var pages = 0
     private var triedAt = 0
-
-    init(threshold: Int = 4_000) { self.threshold = threshold }
 
     /// Observes the length of the connection's log; this turns SQLite's own checkpoints off.
     func observe(_ db: SQLiteConnection) {
@@ -36,10 +34,10 @@ final class WALCheckpointer: @unchecked Sendable {
     /// Normally this does not wait. A log of four times the threshold shows that readers keep it from restarting: then
     /// it waits up to 100 ms for the current readers.
     func checkpointIfDue(_ db: SQLiteConnection) {
-        guard pages - triedAt >= threshold else { return }
+        guard pages - triedAt >= Self.threshold else { return }
         triedAt = pages
         // Pages that cannot be moved now stay in the log, where they are as safe.
-        guard pages >= 4 * threshold else {
+        guard pages >= 4 * Self.threshold else {
             try? db.checkpoint(SQLITE_CHECKPOINT_PASSIVE, busyMilliseconds: 0)
             return
         }

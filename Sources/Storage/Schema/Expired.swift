@@ -17,7 +17,7 @@ struct Expired {
         Expired("sign_in_attempts", "nonce_hash"),
         Expired("last_rotations", "session", "grace_ends_at <= ?1"),
         Expired("sealed_notes", "handle_hash"),
-        // A day later, so that the code of the receipt is known as used for longer than any carrier takes it.
+        // A day later, so that the code of the receipt is known as used for longer than any provider takes it.
         Expired("receipts", "receipt_hash", "expires_at <= ?1 - 86400"),
         Expired("async_sign_ins", "handle_hash", "removed_at <= ?1"),
         // Only tokens that cannot be refreshed have an expiry.
@@ -27,6 +27,10 @@ struct Expired {
         Expired("account_changes", "user_id", "whole_at <= ?1 * 1000"),
         Expired("prompts", "user_hash", "whole_at <= ?1 * 1000"),
         Expired("recent_sign_ins", "fingerprint"),
+        // After a year, the longest that they are kept: those that a build without capsules finds. They are in the
+        // order of time.
+        Expired(
+            "capsules", "serial", "time <= ?1 - 31536000 AND serial < (SELECT min(serial) FROM capsules) + 500"),
         Expired("phone_verifications", "id_hash"),
         // A day later, as the outcomes. Until then they are read as failed.
         Expired("pending_phone_verifications", "id_hash", "expires_at <= ?1 - 86400"),

@@ -5,12 +5,14 @@ enum PostgresSchema {
     /// Runs the missing migrations in one transaction. Processes that start together run them one after the other, and
     /// later ones find nothing to do. Servers of the version before keep running: if the migration and their
     /// transactions wait for each other's locks, and the server undoes the migration, it is tried again.
-    static func bringUpToDate(_ configuration: PostgresConfiguration) throws(StorageError) {
+    static func bringUpToDate(
+        _ configuration: PostgresConfiguration, with migrations: [Migration] = Schema.migrations
+    ) throws(StorageError) {
         try withConnection(configuration) { connection in
             var collisions = 0
-            while try !missing(connection).isEmpty {
+            while try !missing(connection, of: migrations).isEmpty {
                 do {
-                    return try migrate(connection)
+                    return try migrate(connection, with: migrations)
                 } catch let error as PostgresError where error.isCollision && collisions < 20 {
                     collisions += 1
                     connection.rollBack()
@@ -19,7 +21,7 @@ enum PostgresSchema {
         }
     }
 
-    private static func migrate(_ connection: PostgresConnection) throws {
+    private static func migrate(_ connection: PostgresConnection, with migrations: [Migration]) throws {
         try connection.script("BEGIN")
         // The letters of "Latchkey".
         _ = try connection.run("SELECT pg_advisory_xact_lock(5503808189925909881)")
@@ -30,7 +32,7 @@ enum PostgresSchema {
                 done_at timestamptz NOT NULL DEFAULT now()
             )
             """)
-        for migration in try missing(connection) {
+        for migration in try missing(connection, of: migrations) {
             for sql in migration.postgresStatements { try connection.script(sql) }
             _ = try connection.run(
                 "INSERT INTO latchkey_migrations (name) VALUES (?)", PostgresParameters(migration.name))
@@ -38,14 +40,6 @@ enum PostgresSchema {
         guard try connection.commit() else {
             throw StorageError(.unavailable, reason: "the server rolled the migration of the tables back")
         }
-    }
-
-    /// How many migrations are done; nil if there are no tables yet. Refuses the database of a newer version. Changes
-    /// nothing.
-    static func stepsDone(_ connection: PostgresConnection) throws -> Int? {
-        let missing = try self.missing(connection)
-        guard try holdsTable("latchkey_migrations", connection) else { return nil }
-        return Schema.migrations.count - missing.count
     }
 
     /// Opens a connection for `body`, and waits up to a minute for other processes.
@@ -65,8 +59,11 @@ enum PostgresSchema {
         }
     }
 
-    /// The missing migrations. Changes nothing.
-    static func missing(_ connection: PostgresConnection) throws -> [Migration] {
+    /// The missing migrations. Refuses a database of another version that cannot be migrated, and one that another
+    /// program made. Changes nothing.
+    static func missing(
+        _ connection: PostgresConnection, of migrations: [Migration] = Schema.migrations
+    ) throws -> [Migration] {
         // In this order, because another process may be making both tables at this moment.
         let holdsUsers = try holdsTable("users", connection)
         guard try holdsTable("latchkey_migrations", connection) else {
@@ -74,17 +71,14 @@ enum PostgresSchema {
                 throw StorageError(
                     .corrupt, reason: "the database is another program's: it has a table users, but none of Latchkey's")
             }
-            return Schema.migrations
+            return migrations
         }
         let result = try connection.run("SELECT name FROM latchkey_migrations")
         let done = Set((0..<result.rowCount).map { String(decoding: result.bytes($0, 0), as: UTF8.self) })
-        guard done.isSubset(of: Schema.migrations.map(\.name)) else {
-            throw Schema.isNewer
-        }
-        return Schema.migrations.filter { !done.contains($0.name) }
+        return try Schema.missing(after: done, of: migrations)
     }
 
-    static func holdsTable(_ name: String, _ connection: PostgresConnection) throws -> Bool {
+    private static func holdsTable(_ name: String, _ connection: PostgresConnection) throws -> Bool {
         let result = try connection.run("SELECT to_regclass(?)::text", PostgresParameters(name))
         return !result.isNull(0, 0)
     }

@@ -1,47 +1,63 @@
-/// The tables, as named migrations in their order. A published migration is never changed: a further migration changes
-/// its result.
+import StorageModel
+
+/// The tables of this version, and the migrations that lead to them.
+///
+/// A published migration is never changed: a further one changes its result.
 enum Schema {
-    static let migrations = [
-        Migration("1 users, identities, sessions", users, sessions, waiting),
-        Migration("audit events", auditEvents, sqlite: auditGuard, postgres: auditGuardOnPostgres),
-        Migration("refresh token rotation", rotation),
-        Migration("sealed notes", OneTimeRecordsTable.schema),
-        Migration("transactions: signing keys, receipts", transactions),
-        Migration("moved identities", moves),
-        Migration("devices and last sight of sessions", sight),
-        Migration("server-initiated sign-ins", BackchannelAuthenticationsTable.schema),
-        // NULL until the user's identities are first listed: a sign-in does not need it.
-        Migration("ids of identities", "ALTER TABLE identities ADD COLUMN id TEXT"),
-        Migration("API keys", APIKeysTable.schema),
-        Migration("former identities of server-initiated sign-ins", BackchannelAuthenticationsTable.formerIdentities),
-        // NULL until the first response; also for rows answered before this migration, in their last minute.
-        Migration("sessions of server-initiated sign-ins", "ALTER TABLE async_sign_ins ADD COLUMN session_id TEXT"),
-        Migration("provider tokens", ProviderTokensTable.schema),
-        Migration("origins of sessions, logout tokens", SessionsTable.originsSchema),
-        Migration("announcements of changed users", postgres: announcements),
-        Migration("changes of accounts", AccountChangesTable.schema),
-        Migration("server-initiated sign-ins by carrier", BackchannelAuthenticationsTable.byCarrier),
-        Migration("recent sign-ins", RecentSignInsTable.schema),
-        Migration("retries in the rows of sessions", RecentSignInsTable.inSessions),
-        Migration("verified contacts, origins of attributes", UsersTable.verifiedSchema),
-        Migration("claims that users consented to share", UsersTable.claimsSchema),
-        Migration("bindings of issuers", IssuerBindingsTable.schema),
-        Migration("requests by user, shares of callers", PromptsTable.schema, BackchannelAuthenticationsTable.counted),
-        Migration("one-time records in order", sqlite: OneTimeRecordsTable.inOrder),
-        Migration("refresh requests to providers", ProviderTokensTable.requestsSchema),
-        Migration("ID tokens for logout", IDTokenHintsTable.schema),
-        Migration("sessions by user and id", SessionsTable.byUserAndID),
-        Migration("users by verified phone number", UsersTable.verifiedNumberSchema),
-        Migration("verifications of phone numbers", PhoneVerificationsTable.schema),
-        Migration("verified phone numbers without separators", ReassignedNumber.schema),
-        Migration("polls of backchannel authentications", BackchannelAuthenticationsTable.polled),
-        Migration("pending verifications of phone numbers", PendingPhoneVerificationsTable.schema),
-        Migration(
-            "seals of audit events", AuditSealsTable.schema, sqlite: AuditSealsTable.guards,
-            postgres: AuditSealsTable.guardsOnPostgres),
-        Migration("capsules of failed sign-ins", CapsulesTable.schema),
-        Migration("causes of capsules", CapsulesTable.causes),
-    ]
+    /// Makes all tables in an empty database. Databases of ``baselineVersion`` have the same ones.
+    static let baseline = Migration(
+        "\(baselineVersion) all tables", users, sessions, waiting, auditEvents, rotation, transactions, moves,
+        BackchannelAuthenticationsTable.schema, APIKeysTable.schema, ProviderTokensTable.schema, logoutTokens,
+        AccountChangesTable.schema, RecentSignInsTable.schema, IssuerBindingsTable.schema, PromptsTable.schema,
+        OneTimeRecordsTable.schema, IDTokenHintsTable.schema, PhoneVerificationsTable.schema, ReassignedNumber.schema,
+        PendingPhoneVerificationsTable.schema, AuditSealsTable.schema, CapsulesTable.schema,
+        sqlite: AuditSealsTable.guards, postgres: AuditSealsTable.guardsOnPostgres + "\n" + announcements)
+
+    /// In their order. Later ones go to the end; the name of each begins with its number, the next one.
+    static let migrations = [baseline]
+
+    /// The version of the tables that ``baseline`` makes.
+    static let baselineVersion = 35
+
+    /// The last of the 35 single migrations that made the tables of ``baseline``.
+    private static let lastOfBaseline = "causes of capsules"
+
+    /// The migrations that a database lacks, all of them if it has no tables.
+    /// - Parameter done: The names in its table of migrations.
+    /// - Throws: ``StorageError`` for a database of a newer version, or of one before ``baseline``.
+    static func missing(
+        after done: Set<String>, of migrations: [Migration] = migrations
+    ) throws(StorageError) -> [Migration] {
+        guard !done.isEmpty else { return migrations }
+        let unknown = done.subtracting(migrations.map(\.name))
+        if !unknown.isEmpty {
+            // Names of the single migrations have no number, or a lower one.
+            let isLater = unknown.contains { name in
+                let digits = name.prefix { $0.isNumber }
+                return !digits.isEmpty && Int(digits) ?? .max >= baselineVersion
+            }
+            guard !isLater, unknown.count <= baselineVersion, !done.contains(baseline.name) else { throw isNewer }
+            guard unknown.count == baselineVersion, unknown.contains(lastOfBaseline) else { throw isOlder }
+        }
+        return migrations.filter { !done.contains($0.name) && $0.name != baseline.name }
+    }
+
+    /// The version of a database: the number of its last migration, 0 without tables.
+    static func version(lacking missing: [Migration]) -> Int {
+        missing.count == migrations.count ? 0 : version - missing.count
+    }
+
+    /// The version of the tables of this version of Latchkey.
+    static var version: Int { baselineVersion - 1 + migrations.count }
+
+    static let isNewer = StorageError(
+        .corrupt, reason: "the database was written by a newer version of Latchkey; run that version")
+    static let isOlder = StorageError(
+        .corrupt,
+        reason: """
+            the database has the tables of an older version of Latchkey; start the version of commit fd443933 once, \
+            which brings them up to date
+            """)
 
     // AUTOINCREMENT: the number of an erased user is never reused, because logs and audit events may still name it. It
     // costs one more row to update for each new user. Numbers count up from 1, so 2^53 is out of reach.
@@ -49,7 +65,16 @@ enum Schema {
     // public_id has no index: no request looks a user up by it, it is random and long, and a tree in random order is
     // the most expensive part of a sign-in.
     //
-    // identities: the table is its own index on (issuer, subject). The subject is stored nowhere else.
+    // users_by_verified_email: only for registrations that refuse an address of another account. Without verified
+    // addresses it is empty, and costs a sign-in nothing.
+    //
+    // provider_claims: encrypted by the use case, or JSON without what is sensitive. No index: only a change of the key
+    // looks for them.
+    //
+    // identities: the table is its own index on (issuer, subject). The subject is stored nowhere else. An identity that
+    // an account was moved from stays with the number of the move: so the primary key keeps it from becoming another
+    // user's, and the move can be undone. See IdentityMovesTable. Its id is NULL until the user's identities are first
+    // listed: a sign-in does not need it.
     private static let users = """
         CREATE TABLE users (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -61,13 +86,26 @@ enum Schema {
             email TEXT,
             phone_number TEXT,
             postal_code TEXT,
-            created_at INTEGER NOT NULL
+            created_at INTEGER NOT NULL,
+            sessions_ended INTEGER NOT NULL DEFAULT 0,
+            email_verified_at INTEGER,
+            email_verified_by TEXT,
+            phone_number_verified_at INTEGER,
+            phone_number_verified_by TEXT,
+            attribute_origins INTEGER,
+            profile_issuer TEXT,
+            provider_claims TEXT
         ) STRICT;
+        CREATE INDEX users_by_verified_email ON users (lower(email)) WHERE email_verified_at IS NOT NULL;
         CREATE TABLE identities (
             issuer TEXT NOT NULL,
             subject TEXT NOT NULL,
             user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
             created_at INTEGER NOT NULL,
+            moved_by INTEGER,
+            arrived_by INTEGER,
+            restored_at INTEGER,
+            id TEXT,
             PRIMARY KEY (issuer, subject)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX identities_by_user ON identities (user_id);
@@ -78,6 +116,17 @@ enum Schema {
     //
     // The rows are stored in the order they were made, and the two hashes in narrow indexes: with the wide rows in the
     // order of a hash, each sign-in would write a wide page in the middle of the file.
+    //
+    // seen_at is NULL until a session is seen again after its first minutes.
+    //
+    // identity_hash, provider_session_hash: the origin of a session, the identity that signed in and the session at its
+    // provider, each as half of a SHA-256. The subject is stored in `identities` only, and the provider's session id
+    // nowhere.
+    //
+    // retry_key, retry_endings, retry_ends_at: NULL in a shared store, and for sessions that no sign-in can be repeated
+    // for. No index: they are read in the order of the rows.
+    //
+    // sessions_by_user: finds a session of a user by its id at once, also of a user with thousands of sessions.
     private static let sessions = """
         CREATE TABLE sessions (
             serial INTEGER PRIMARY KEY,
@@ -88,10 +137,20 @@ enum Schema {
             client_id TEXT NOT NULL,
             created_at INTEGER NOT NULL,
             expires_at INTEGER NOT NULL,
-            refresh_expires_at INTEGER NOT NULL
+            refresh_expires_at INTEGER NOT NULL,
+            rotations INTEGER NOT NULL DEFAULT 0,
+            device TEXT,
+            seen_at INTEGER,
+            identity_hash BLOB,
+            provider_session_hash BLOB,
+            retry_key BLOB,
+            retry_endings INTEGER,
+            retry_ends_at INTEGER
         ) STRICT;
-        CREATE INDEX sessions_by_user ON sessions (user_id);
+        CREATE INDEX sessions_by_user ON sessions (user_id, id);
         CREATE INDEX sessions_by_expiry ON sessions (refresh_expires_at);
+        CREATE INDEX sessions_by_provider_session ON sessions (provider_session_hash)
+        WHERE provider_session_hash IS NOT NULL;
         """
 
     // A rotation changes the session's row in place, so the session keeps its id: the row is the token family of RFC
@@ -102,7 +161,6 @@ enum Schema {
     // last_rotations: what a repeated response to the same rotation needs. A row is valid for some seconds and then
     // removed; without its salt a spent token does not reveal its successor.
     private static let rotation = """
-        ALTER TABLE sessions ADD COLUMN rotations INTEGER NOT NULL DEFAULT 0;
         CREATE TABLE spent_refresh_tokens (
             refresh_hash BLOB PRIMARY KEY NOT NULL,
             session INTEGER NOT NULL REFERENCES sessions (serial) ON DELETE CASCADE,
@@ -146,10 +204,12 @@ enum Schema {
         CREATE INDEX receipts_by_expiry ON receipts (expires_at);
         """
 
-    // seen_at is NULL until a session is seen again after its first minutes.
-    private static let sight = """
-        ALTER TABLE sessions ADD COLUMN device TEXT;
-        ALTER TABLE sessions ADD COLUMN seen_at INTEGER;
+    private static let logoutTokens = """
+        CREATE TABLE logout_tokens (
+            token_hash BLOB PRIMARY KEY NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX logout_tokens_by_expiry ON logout_tokens (expires_at);
         """
 
     private static let waiting = """
@@ -165,7 +225,11 @@ enum Schema {
             email TEXT,
             phone_number TEXT,
             postal_code TEXT,
-            expires_at INTEGER NOT NULL
+            expires_at INTEGER NOT NULL,
+            provider_session_hash BLOB,
+            email_verified INTEGER,
+            phone_number_verified INTEGER,
+            provider_claims TEXT
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX pending_registrations_by_identity ON pending_registrations (issuer, subject);
         CREATE INDEX pending_registrations_by_expiry ON pending_registrations (expires_at);
@@ -177,12 +241,7 @@ enum Schema {
         CREATE INDEX sign_in_attempts_by_expiry ON sign_in_attempts (expires_at);
         """
 
-    // An identity that an account was moved from stays in the table with the number of the move: so the primary key
-    // keeps it from becoming another user's, and the move can be undone. See IdentityMovesTable.
     private static let moves = """
-        ALTER TABLE identities ADD COLUMN moved_by INTEGER;
-        ALTER TABLE identities ADD COLUMN arrived_by INTEGER;
-        ALTER TABLE identities ADD COLUMN restored_at INTEGER;
         CREATE TABLE identity_moves (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -205,21 +264,11 @@ enum Schema {
             user_id INTEGER,
             actor TEXT NOT NULL,
             request_id TEXT,
-            details TEXT NOT NULL
+            details TEXT NOT NULL,
+            salt BLOB,
+            details_digest BLOB
         ) STRICT;
         CREATE INDEX audit_events_by_user ON audit_events (user_id) WHERE user_id IS NOT NULL;
-        """
-    private static let auditGuard = """
-        CREATE TRIGGER audit_events_stay_as_they_are BEFORE UPDATE ON audit_events
-        BEGIN
-            SELECT RAISE(ABORT, 'audit events are never changed');
-        END;
-        """
-    private static let auditGuardOnPostgres = """
-        CREATE FUNCTION audit_events_stay_as_they_are() RETURNS trigger LANGUAGE plpgsql AS
-        $$BEGIN RAISE EXCEPTION 'audit events are never changed' USING ERRCODE = 'restrict_violation'; END$$;
-        CREATE TRIGGER audit_events_stay_as_they_are BEFORE UPDATE ON audit_events
-        FOR EACH ROW EXECUTE FUNCTION audit_events_stay_as_they_are();
         """
 
     // Other processes cache sessions and users for some seconds: the notification tells them which to read again. A

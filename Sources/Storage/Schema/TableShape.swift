@@ -1,8 +1,8 @@
 import StorageModel
 
 /// A table of this version, as the copying of rows needs it: the same on every engine.
-struct TableShape: Sendable, Hashable {
-    enum Kind: String, Sendable {
+package struct TableShape: Sendable, Hashable {
+    package enum Kind: String, Sendable {
         case integer = "INTEGER"
         case text = "TEXT"
         case blob = "BLOB"

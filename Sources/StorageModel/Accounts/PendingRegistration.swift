@@ -5,11 +5,11 @@ package struct PendingRegistration: Sendable, Hashable {
     package let handle: TokenHash
     package let identity: Identity
     package let clientID: String
-    /// The carrier's claims, to prefill the form.
+    /// The provider's claims, to prefill the form.
     package let profile: Profile
-    /// Which of the claims the carrier verified.
+    /// Which of the claims the provider verified.
     package var verified = VerifiedFlags()
-    /// The carrier's further claims, encrypted by the use case.
+    /// The provider's further claims, encrypted by the use case.
     package var claims: String?
     /// That the mobile network has proven a phone number to be the identity's: other users lose it at once. Not stored.
     package var phoneNumberProof: PhoneNumberProof?
@@ -36,7 +36,7 @@ package struct NewRegistration: Sendable {
     /// The provider's tokens that wait with the registration, if there are any.
     package let tokens: WaitingProviderTokens?
     package let time: Timestamp
-    /// The carrier's further claims, encrypted by the use case for the new user.
+    /// The provider's further claims, encrypted by the use case for the new user.
     package var claims: String?
     /// Whether an e-mail address that a provider vouches for in another account is refused.
     package var refusesVerifiedEmail = false

@@ -1,8 +1,8 @@
 package import Primitives
 
-/// The outcome of asking a mobile operator whether a number is that of a signed-in user's device.
+/// The outcome of asking a mobile operator whether a number belongs to a signed-in user's device.
 package struct PhoneVerification: Sendable, Hashable {
-    /// The raw value is that of the API and of the database.
+    /// The raw value is also the API's and the database's.
     package enum Status: String, Sendable, Hashable, CaseIterable {
         /// It is.
         case verified

@@ -7,7 +7,7 @@ package struct UserID: Sendable, Hashable {
     package init(_ number: Int64) { self.number = number }
 }
 
-/// The attributes of a user, from the user or the carrier.
+/// The attributes of a user, from the user or the provider.
 package typealias Profile = UserAttributes<String>
 
 /// A stored user.

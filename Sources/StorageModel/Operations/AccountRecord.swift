@@ -1,6 +1,6 @@
 package import Primitives
 
-/// An operator's search for users.
+/// An administrator's search for users.
 package enum UserSearch: Sendable, Hashable {
     case number(UserID)
     case publicID(String)
@@ -11,7 +11,7 @@ package enum UserSearch: Sendable, Hashable {
     case identity(Identity)
 }
 
-/// All that is stored of an account, for an operator.
+/// All that is stored of an account, for an administrator.
 package struct AccountRecord: Sendable, Hashable {
     package let user: User
     /// In the order they were added, with those that the account was moved from.

@@ -1,15 +1,10 @@
+import Crypto
 package import Primitives
 
 /// An entry of the audit log: what was done to which user, by whom, and when.
 ///
-/// Events are only added, and removed after the retention time; seals (``AuditSealRecord``) show that. They contain no
-/// secret and no subject in clear text: an identity appears as its ``Identity/fingerprint``. When a user is erased, the
-/// details of the user's events are.
-///
-/// ```swift
-/// try await store.addAuditEvent(
-///     AuditEvent(at: now, .userErased, user: id, by: .user, requestID: requestID))
-/// ```
+/// Events are only added, and removed after the retention time. They contain no secret and no subject in clear text: an
+/// identity appears as its ``Identity/fingerprint``. When a user is erased, the details of the user's events are.
 package struct AuditEvent: Sendable, Hashable {
     package let time: Timestamp
     package let kind: Kind
@@ -63,11 +58,10 @@ package struct AuditEvent: Sendable, Hashable {
 }
 
 extension AuditEvent.Kind {
-    /// A user signed in or registered; only if the operator has it recorded.
+    /// A user signed in or registered; only if the administrator has it recorded.
     package static let sessionCreated = AuditEvent.Kind("session.created")
-    /// The user was erased.
     package static let userErased = AuditEvent.Kind("user.erased")
-    /// An operator put this account into another one, and erased it.
+    /// An administrator put this account into another one, and erased it.
     package static let userMergedAway = AuditEvent.Kind("user.merged_away")
 
     /// Whether the details of the user's earlier events were erased with the user.
@@ -91,6 +85,13 @@ package struct AuditDetails: Sendable, Hashable, CustomStringConvertible {
     package init(recorded json: String) { self.json = json }
 
     package var description: String { json }
+
+    /// The length of a salt, in bytes.
+    package static let saltBytes = 16
+
+    /// What stands for the details in an event's digest: the SHA-256 of the salt and the details. An erasure
+    /// removes the details and the salt: without the salt, nobody can guess the details from the digest.
+    package func digest(salt: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: salt + Array(json.utf8))) }
 }
 
 /// A stored audit event.
@@ -109,6 +110,9 @@ package struct RecordedAuditEvent: Sendable, Hashable {
         self.salt = salt
         self.detailsDigest = detailsDigest
     }
+
+    /// Whether the details were erased with their user.
+    package var isErased: Bool { salt == nil && detailsDigest != nil }
 }
 
 /// A query for audit events that meet every given condition.

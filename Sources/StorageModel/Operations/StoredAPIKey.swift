@@ -2,7 +2,7 @@ package import Primitives
 
 /// A stored API key: its hash and its permissions.
 package struct StoredAPIKey: Sendable, Hashable {
-    /// The operator's name for it, unique among the keys that are not revoked.
+    /// The administrator's name for it, unique among the keys that are not revoked.
     package let name: String
     package let hash: TokenHash
     /// The clients it may act for; nil for all.

@@ -1,6 +1,6 @@
 package import Primitives
 
-/// The sign-ins that this server starts at a carrier (OpenID Connect CIBA).
+/// The sign-ins that this server starts at a provider (OpenID Connect CIBA).
 package protocol BackchannelAuthenticationStore: Sendable {
     /// Stores a new backchannel authentication and counts the prompt of its first request, unless a limit is reached.
     func addBackchannelAuthentication(

@@ -7,9 +7,9 @@ package import Primitives
 /// - A call is atomic and, once it returns, durable.
 /// - "Not found" is a result (nil or a case). A ``StorageError`` means that the store cannot tell; it must never be
 ///   taken for "signed out".
-package protocol Store: APIKeyStore, AuditStore, BackchannelAuthenticationStore, CapsuleStore, IdentityStore,
+package protocol Store: APIKeyStore, AuditStore, BackchannelAuthenticationStore, IdentityStore,
     IssuerBindingStore, MaintainedStore, NonceStore, OneTimeRecordStore, PhoneVerificationStore, ProviderTokenStore,
-    ReceiptStore, RefreshTokenStore, RegistrationStore, SessionStore, SigningKeyStore, SignInStore, UserStore
+    RefreshTokenStore, RegistrationStore, SessionStore, SigningKeyStore, SignInStore, UserStore
 {}
 
 /// A store that is checked and cleaned up from time to time.
@@ -21,7 +21,7 @@ package protocol MaintainedStore: Sendable {
     func purgeExpired(at now: Timestamp, limit: Int) async throws(StorageError) -> Int
 }
 
-/// The API keys that operators make and revoke while servers run.
+/// The API keys that administrators make and revoke while servers run.
 package protocol APIKeyStore: Sendable {
     /// The keys that are not revoked, at most `limit`.
     func apiKeys(limit: Int) async throws(StorageError) -> [StoredAPIKey]

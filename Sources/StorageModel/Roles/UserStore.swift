@@ -11,7 +11,8 @@ package protocol UserStore: Sendable {
     ) async throws(StorageError) -> User?
 
     /// Erases a user with identities, sessions, refresh tokens and profile, with an audit event.
-    /// - Parameter session: The id of the user's session that asks for it, which must still exist; nil for operators.
+    /// - Parameter session: The id of the user's session that asks for it, which must still exist; nil for
+    ///   administrators.
     /// - Returns: False if there was no such user or session.
     func deleteUser(
         _ user: UserID, in session: String?, recording event: AuditEvent?

@@ -40,7 +40,6 @@ package struct LastRotation: Sendable, Hashable {
 
 /// New tokens for a session, in exchange for its refresh token.
 package struct RefreshTokenRotation: Sendable, Hashable {
-    /// The new tokens.
     package struct Successor: Sendable, Hashable {
         package let tokenHash: TokenHash
         package let refreshTokenHash: TokenHash

@@ -67,7 +67,7 @@ package struct SessionSummary: Sendable, Hashable {
     package let device: String?
     package let createdAt: Timestamp
     /// Accurate to five minutes.
-    package let lastSeenAt: Timestamp
+    package var lastSeenAt: Timestamp
     /// When it ends unless it is refreshed.
     package let expiresAt: Timestamp
 

@@ -1,19 +1,19 @@
 package import Primitives
 
-/// A sign-in that this server started at a carrier or another provider (OpenID Connect CIBA), stored until it ends and
+/// A sign-in that this server started at a provider (OpenID Connect CIBA), stored until it ends and
 /// a while longer.
 ///
-/// The handle, the notification token and the carrier's request id are stored as hashes only.
+/// The handle, the notification token and the provider's request id are stored as hashes only.
 package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     /// Its phase, apart from expiry.
     package enum Phase: String, Sendable, CaseIterable {
-        /// The carrier has not reported the user's answer. Stored as `waiting`.
+        /// The provider has not reported the user's answer. Stored as `waiting`.
         case pending = "waiting"
-        /// The carrier authenticated the user.
+        /// The provider authenticated the user.
         case approved
         /// The client has the result.
         case done
-        /// The carrier refused, or its result was invalid.
+        /// The provider refused, or its result was invalid.
         case failed
         /// The client cancelled it.
         case cancelled
@@ -23,13 +23,13 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     package struct Terms: Sendable, Hashable {
         package var provider: String
         package var clientID: String
-        /// Empty for a provider that is no carrier.
+        /// Empty for a provider other than a carrier.
         package var network: String
-        /// Empty for a provider that is no carrier.
+        /// Empty for a provider other than a carrier.
         package var redirectURI: String
         /// Separated by spaces.
         package var scope: String
-        /// Empty for a provider that is no carrier: a request to it is not repeated.
+        /// Empty for a provider other than a carrier: a request to it is not repeated.
         package var loginHint: Secret
         /// Separated by spaces.
         package var acrValues: String?
@@ -58,25 +58,25 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     package let caller: TokenHash
     package let terms: Terms
     package var phase = Phase.pending
-    /// How many requests were sent to the carrier.
+    /// How many requests were sent to the provider.
     package var attempt: Int64 = 1
-    /// The hash of the token that the carrier's notification of the latest request must have.
+    /// The hash of the token that the provider's notification of the latest request must have.
     package var notification: TokenHash
-    /// The hash of the carrier's id of the latest request (`auth_req_id`); nil until it is known.
+    /// The hash of the provider's id of the latest request (`auth_req_id`); nil until it is known.
     package var carrierRequest: TokenHash?
     /// Why it failed.
     package var failure: String?
     /// The authenticated identity.
     package var identity: Identity?
-    /// The carrier's claims about the user.
+    /// The provider's claims about the user.
     package var profile = Profile()
-    /// Which of the claims the carrier verified.
+    /// Which of the claims the provider verified.
     package var verified = VerifiedFlags()
-    /// The carrier's further claims, encrypted by the use case.
+    /// The provider's further claims, encrypted by the use case.
     package var claims: String?
     /// Former identities, as ``SignInRecord/portedFrom``.
     package var portedFrom: [PortedIdentity] = []
-    /// How its tokens are fetched; nil if they come with the carrier's notification.
+    /// How its tokens are fetched; nil if they come with the provider's notification.
     package var polling: TokenPolling?
     /// When the pending or approved phase expires.
     package var expiresAt: Timestamp
@@ -98,7 +98,7 @@ package struct BackchannelAuthenticationRecord: Sendable, Hashable {
     }
 }
 
-/// Whether a request to a carrier may be sent. Only an admitted one is counted.
+/// Whether a request to a provider may be sent. Only an admitted one is counted.
 package enum BackchannelAuthenticationAdmission: Sendable, Hashable {
     case admitted
     case tooManyOfCaller
@@ -106,7 +106,7 @@ package enum BackchannelAuthenticationAdmission: Sendable, Hashable {
     case tooManyPendingForUser
     /// The caller has its part of those that may be pending for the user.
     case tooManyPendingForUserOfCaller
-    case tooManyPendingAtCarrier
+    case tooManyPendingAtProvider
     /// All callers together had the user prompted as often as they may.
     case promptedTooOften(secondsToWait: Int64)
     /// The caller had the user prompted as often as one caller may.
@@ -132,10 +132,10 @@ public struct BackchannelAuthenticationLimits: Sendable, Hashable {
     public var perCaller = 10_000
     /// Pending for one user, of all callers. One caller may have half of them, rounded up.
     public var pendingPerUser = 3
-    /// Pending at one carrier, of one API key, or of one address where there is no key. Well below
+    /// Pending at one provider, of one API key, or of one address where there is no key. Well below
     /// ``pendingPerCarrier``, so that no caller can keep out all others.
     public var pendingPerCaller = 1_000
-    /// Pending at one carrier, of all callers.
+    /// Pending at one provider, of all callers.
     public var pendingPerCarrier = 10_000
 
     /// The default limits.

@@ -1,7 +1,7 @@
 import Primitives
 
-/// A prompt: the question on a user's phone that an authentication request to a carrier causes. It counts when the
-/// request is sent, and is taken back if the carrier refuses the request.
+/// A prompt: the question on a user's phone that an authentication request to a provider causes. It counts when the
+/// request is sent, and is taken back if the provider refuses the request.
 package struct BackchannelPrompt: Sendable, Hashable {
     /// A keyed hash of the user (`LoginHint`).
     package let user: TokenHash

@@ -49,7 +49,7 @@ package struct GivenSession: Sendable, Hashable {
 
 /// The result of adding a session besides an earlier one.
 package enum SessionAddition: Sendable, Hashable {
-    /// `isNewUser`: the earlier session is that of the sign-in that created the user.
+    /// `isNewUser`: the sign-in of the earlier session created the user.
     case added(User, isNewUser: Bool)
     /// The earlier session, or another one of the user, was ended: no session was made.
     case earlierEnded

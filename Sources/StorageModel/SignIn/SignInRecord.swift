@@ -35,7 +35,7 @@ package struct SignInRecord: Sendable {
     /// Set where the same sign-in may be sent again.
     package var idempotency: IdempotencyRecord?
     /// For how long the store may delay the commit for other sign-ins that share it, in nanoseconds. PostgreSQL does
-    /// not: there, sign-ins that arrive together have connections of their own.
+    /// not: there, sign-ins that arrive together have separate connections.
     package var commitDelay: UInt64 = 0
 
     package init(

@@ -25,7 +25,7 @@ package enum ReceiverResponse: Sendable, Hashable {
 
     private static func delay(_ text: String, _ now: Timestamp) -> Duration? {
         let seconds: Int64
-        if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+        if text.isDecimal {
             // A number that does not fit is long, too.
             seconds = Int64(text) ?? .max
         } else if let date = UTCTime.moment(text, in: .http) {

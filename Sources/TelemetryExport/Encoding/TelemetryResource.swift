@@ -4,7 +4,7 @@ package import Primitives
 package struct TelemetryResource: Sendable, Hashable {
     /// `service.name`
     package let serviceName: String
-    /// `service.version`, also that of the instrumentation scope.
+    /// `service.version`, also the instrumentation scope's.
     package let version: String
     /// `service.instance.id`: differs for each process.
     package let instanceID: String

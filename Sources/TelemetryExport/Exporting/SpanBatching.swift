@@ -1,6 +1,6 @@
 package import Primitives
 
-/// Decides when which spans are exported, and counts what became of them. A value without I/O; times are those of an
+/// Decides when which spans are exported, and counts what became of them. A value without I/O; times are from an
 /// ``Uptime``.
 ///
 /// At most ``Limits/waiting`` spans wait, and at most ``Limits/batch`` are being exported.
@@ -14,8 +14,6 @@ package struct SpanBatching: Sendable {
         package var delay = Duration.seconds(5)
         /// How often a batch is sent before it is dropped.
         package var attempts = 5
-
-        package init() {}
     }
 
     /// The spans so far, by what became of them.
@@ -30,8 +28,6 @@ package struct SpanBatching: Sendable {
         package var failed: UInt64 = 0
         /// Left at the end of the process.
         package var unsent: UInt64 = 0
-
-        package init() {}
     }
 
     package enum Step: Sendable {
@@ -146,8 +142,6 @@ package struct RetryDelay: Sendable {
     static let longest = Duration.seconds(60)
 
     private var failures = 0
-
-    package init() {}
 
     /// The delay after one more failure: between half of the step and the step, but no less than the receiver asks for.
     package mutating func next(after retryAfter: Duration?, _ random: RandomSource) -> Duration {

@@ -19,9 +19,7 @@ package final class TelemetryExporter: Sendable {
     private let logger: Logger
     private let send: TelemetrySender
     private let spans: Mutex<SpanBatching>
-    private let exports = Counter(
-        "latchkey_telemetry_exports_total", "Exports to the OTLP receiver.",
-        by: [TelemetryExporter.signals, TelemetryExporter.outcomes])
+    private let exports = TelemetryExporter.makeExports()
     private let spansWakeup = Wakeup()
     private let metricsWakeup = Wakeup()
     private let isStopping = SharedFlag()
@@ -83,7 +81,7 @@ package final class TelemetryExporter: Sendable {
     }
 
     private func exportSpans() async {
-        var health = ExportHealth(signal: .traces)
+        var isFailing = false
         while true {
             let now = uptime.elapsed()
             switch spans.withLock({ $0.next(at: now) }) {
@@ -95,13 +93,13 @@ package final class TelemetryExporter: Sendable {
                         signal: .traces, body: TraceExport.body(batch, of: resource), timeout: timeout))
                 let now = uptime.elapsed()
                 spans.withLock { $0.finish(response, at: now, random) }
-                note(response, &health)
+                note(response, of: .traces, &isFailing)
             }
         }
     }
 
     private func exportMetrics(of registry: MetricsRegistry) async {
-        var health = ExportHealth(signal: .metrics)
+        var isFailing = false
         var retry = RetryDelay()
         var due = uptime.elapsed() + metricsInterval
         while true {
@@ -116,7 +114,7 @@ package final class TelemetryExporter: Sendable {
                     signal: .metrics,
                     body: MetricExport.body(registry.readings(), since: start, at: Self.now(), of: resource),
                     timeout: Self.timeout))
-            note(response, &health)
+            note(response, of: .metrics, &isFailing)
             if isLast { return }
             var pause = metricsInterval
             switch response {
@@ -129,21 +127,22 @@ package final class TelemetryExporter: Sendable {
         }
     }
 
-    private func note(_ response: ReceiverResponse, _ health: inout ExportHealth) {
-        let signal = health.signal.place
-        switch response {
-        case .accepted: exports.add(at: signal, 0)
-        case .refused: exports.add(at: signal, 1)
-        case .unavailable: exports.add(at: signal, 2)
-        }
-        switch health.change(after: response) {
-        case .fails(let reason):
+    /// Counts an export. The log says once that the exports of a signal fail, and once that they work again.
+    private func note(_ response: ReceiverResponse, of signal: TelemetryRequest.Signal, _ isFailing: inout Bool) {
+        let (outcome, reason): (Int, String?) =
+            switch response {
+            case .accepted: (0, nil)
+            case .refused(let reason): (1, reason)
+            case .unavailable(_, let reason): (2, reason)
+            }
+        exports.add(at: signal == .traces ? 0 : 1, outcome)
+        defer { isFailing = reason != nil }
+        if let reason, !isFailing {
             logger.warning(
                 "telemetry cannot be exported; what does not fit into memory is dropped",
-                metadata: ["signal": "\(health.signal.rawValue)", "reason": "\(reason)"])
-        case .works:
-            logger.info("telemetry is exported again", metadata: ["signal": "\(health.signal.rawValue)"])
-        case nil: break
+                metadata: ["signal": "\(signal.rawValue)", "reason": "\(reason)"])
+        } else if reason == nil, isFailing {
+            logger.info("telemetry is exported again", metadata: ["signal": "\(signal.rawValue)"])
         }
     }
 
@@ -151,18 +150,21 @@ package final class TelemetryExporter: Sendable {
 }
 
 extension TelemetryExporter {
-    private static let signals = LabelValues(
-        "signal", TelemetryRequest.Signal.allCases.map(\.rawValue), "`traces` or `metrics`")
-    private static let outcomes = LabelValues(
-        "outcome", ["ok", "refused", "failed"],
-        "`ok`; `refused` by the receiver for good; `failed`, to be sent again")
+    private static func makeExports() -> Counter {
+        Counter(
+            "latchkey_telemetry_exports_total", "Exports to the OTLP receiver.",
+            by: [
+                LabelValues("signal", TelemetryRequest.Signal.allCases.map(\.rawValue), "`traces` or `metrics`"),
+                LabelValues(
+                    "outcome", ["ok", "refused", "failed"],
+                    "`ok`; `refused` by the receiver for good; `failed`, to be sent again"),
+            ])
+    }
 
     /// The metrics of an exporter; without one they have no values.
     package static func metrics(of exporter: TelemetryExporter?) -> [any Metric] {
         [
-            exporter?.exports
-                ?? Counter(
-                    "latchkey_telemetry_exports_total", "Exports to the OTLP receiver.", by: [signals, outcomes]),
+            exporter?.exports ?? makeExports(),
             SampledMetric(
                 MetricDescription(
                     "latchkey_telemetry_spans_total", .counter, "Recorded spans that are no longer kept.",
@@ -186,10 +188,6 @@ extension TelemetryExporter {
     }
 }
 
-extension TelemetryRequest.Signal {
-    fileprivate var place: Int { self == .traces ? 0 : 1 }
-}
-
 /// An export for the receiver.
 package struct TelemetryRequest: Sendable {
     package enum Signal: String, Sendable, CaseIterable {
@@ -206,27 +204,3 @@ package struct TelemetryRequest: Sendable {
 /// Posts an export to the receiver. It does not throw: without a response the export is
 /// ``ReceiverResponse/unavailable(retryAfter:reason:)``.
 package typealias TelemetrySender = @Sendable (TelemetryRequest) async -> ReceiverResponse
-
-/// Whether the exports of a signal work, so that the log says once that they fail and once that they work again.
-struct ExportHealth: Sendable {
-    enum Change: Sendable, Hashable {
-        case fails(reason: String)
-        case works
-    }
-
-    let signal: TelemetryRequest.Signal
-    private var isFailing = false
-
-    init(signal: TelemetryRequest.Signal) { self.signal = signal }
-
-    mutating func change(after response: ReceiverResponse) -> Change? {
-        switch response {
-        case .accepted:
-            defer { isFailing = false }
-            return isFailing ? .works : nil
-        case .refused(let reason), .unavailable(_, let reason):
-            defer { isFailing = true }
-            return isFailing ? nil : .fails(reason: reason)
-        }
-    }
-}

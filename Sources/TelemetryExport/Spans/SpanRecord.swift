@@ -1,6 +1,6 @@
 /// A span that has ended.
 package struct SpanRecord: Sendable {
-    /// The numbers are those of OpenTelemetry's protocol.
+    /// The numbers are from OpenTelemetry's protocol.
     package enum Kind: Int, Sendable {
         case `internal` = 1
         case server
@@ -29,21 +29,6 @@ package struct SpanRecord: Sendable {
     /// In nanoseconds since 1970.
     package let end: UInt64
     /// Sorted by name.
-    package let attributes: [(name: String, value: Value)]
-    package let isError: Bool
-
-    package init(
-        traceID: String, spanID: String, parentSpanID: String?, name: String, kind: Kind, start: UInt64, end: UInt64,
-        attributes: [(name: String, value: Value)] = [], isError: Bool = false
-    ) {
-        self.traceID = traceID
-        self.spanID = spanID
-        self.parentSpanID = parentSpanID
-        self.name = name
-        self.kind = kind
-        self.start = start
-        self.end = end
-        self.attributes = attributes
-        self.isError = isError
-    }
+    package var attributes: [(name: String, value: Value)] = []
+    package var isError = false
 }

@@ -28,26 +28,22 @@ struct CreateAPIKeyCommand: AsyncParsableCommand {
     @Argument(help: "The key's name: letters, digits and . _ -")
     var name: String
 
-    @Option(
-        name: .long, help: "A client whose users and sessions the key gives access to; may be repeated (default: all).")
+    @Option(help: "A client whose users and sessions the key gives access to; may be repeated (default: all).")
     var client: [String] = []
 
-    @Option(name: .long, help: "An origin that requests with the key must come from; may be repeated (default: any).")
+    @Option(help: "An origin that requests with the key must come from; may be repeated (default: any).")
     var origin: [String] = []
 
     @OptionGroup var output: FormatOptions
 
     func run() async throws {
-        var request = AdminService.APIKeyRequest(name: name)
-        request.clients = client
-        request.origins = origin
-        try await runAdminCommand(options) { [request, output] admin, configuration in
-            let key = try await admin.createAPIKey(request, in: configuration)
+        try await runAdminCommand(options) { [name, client, origin, output] admin, configuration in
+            let key = try await admin.createAPIKey(name, for: client, from: origin, in: configuration)
             Console.warn(
-                "\(request.name) was created; a running server accepts it within \(AdminService.apiKeyDelay) seconds.")
+                "\(name) was created; a running server accepts it within \(AdminService.apiKeyDelay) seconds.")
             guard output.format == .json else { return [key.exposed] }
             var json = JSONObjectWriter()
-            json.add("name", request.name)
+            json.add("name", name)
             json.add("key", key.exposed)
             return [String(decoding: json.finish(), as: UTF8.self)]
         }

@@ -1,5 +1,7 @@
 import ArgumentParser
+import CommandLineSupport
 import LatchkeyConfiguration
+import LatchkeyService
 import Primitives
 
 struct CheckConfigCommand: ParsableCommand {
@@ -7,30 +9,32 @@ struct CheckConfigCommand: ParsableCommand {
         commandName: "check-config",
         abstract: "Checks the configuration and prints all its problems.",
         discussion: """
-            Checks the configuration alone; `latchkey doctor` also checks the database and the carriers. Secrets are \
+            Checks the configuration alone; `latchkey doctor` also checks the database and the providers. Secrets are \
             never printed.
 
             Exit status: 0 if `latchkey serve` accepts the configuration (it may still fail to bind its addresses), 64 \
             for wrong options, 78 for an invalid configuration, with all its problems listed.
             """)
 
+    private var all: Settings { FeatureList.ofProgram.settings }
+
     @OptionGroup var options: ConfigurationOptions
     @OptionGroup var settings: SettingOptions
 
-    @Flag(name: .long, help: "Also list every key with its meaning, default and environment variable.")
+    @Flag(help: "Also list every key with its meaning, default and environment variable.")
     var keys = false
 
-    @Flag(name: .long, help: "Print the JSON Schema of the file, for editors, and check nothing.")
+    @Flag(help: "Print the JSON Schema of the file, for editors, and check nothing.")
     var schema = false
 
-    @Option(name: .long, help: "text for people, json for programs.")
+    @Option(help: "text for people, json for programs.")
     var format = ReportFormat.text
 
     func run() throws {
-        if schema { return print(ConfigurationSchema.text, terminator: "") }
+        if schema { return print(ConfigurationSchema.text(of: all), terminator: "") }
         if format == .json { return try printJSON() }
         if keys { printKeys() }
-        let loaded = try options.load(for: .serve, settings)
+        let loaded = try options.load(for: .serve, settings.parsed)
         for warning in loaded.warnings { print("warning: \(warning)") }
         print("The configuration is valid.")
     }
@@ -60,13 +64,13 @@ struct CheckConfigCommand: ParsableCommand {
             if error.omitted > 0 { json.add("omitted", error.omitted) }
             json.add("warnings", objects: error.warnings) { $0.write(to: &$1) }
         }
-        if keys { json.add("keys", objects: ConfigurationReference.keys) { $0.write(to: &$1) } }
+        if keys { json.add("keys", objects: ConfigurationReference.keys(of: all)) { $0.write(to: &$1) } }
         print(String(decoding: json.finish(), as: UTF8.self))
         if !isValid { throw ExitCode(78) }
     }
 
     private func printKeys() {
-        for key in ConfigurationReference.keys {
+        for key in ConfigurationReference.keys(of: all) {
             print("\(key.name)\n    \(key.meaning)")
             let variable = key.environmentName ?? "in the file only"
             let secrecy = key.isSecret ? "; a secret, which a file may hold (_file)" : ""

@@ -1,5 +1,7 @@
 import ArgumentParser
+import CommandLineSupport
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 
 struct ClientMetadataCommand: AsyncParsableCommand {
@@ -15,14 +17,12 @@ struct ClientMetadataCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The provider's name in the configuration, or zenkey; required if there are several providers.",
             valueName: "name"))
     var provider: String?
 
-    @Option(
-        name: .long, help: ArgumentHelp("The client; required if the provider has several clients.", valueName: "id"))
+    @Option(help: ArgumentHelp("The client; required if the provider has several clients.", valueName: "id"))
     var clientID: String?
 
     @OptionGroup var options: ConfigurationOptions
@@ -30,7 +30,7 @@ struct ClientMetadataCommand: AsyncParsableCommand {
     func run() async throws {
         let loaded = try options.load(for: .serve)
         let metadata = try await reportingFailure(exitCode: 64) {
-            try ClientMetadata(of: clientID, at: provider, in: loaded.configuration)
+            try ClientMetadata(of: clientID, at: provider, in: loaded.configuration, features: .standard)
         }
         print(metadata.json, terminator: "")
     }

@@ -34,7 +34,7 @@ struct CopyCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A file that holds the URL of the database to copy into.", valueName: "file"))
     var toFile: String?
 
-    @Option(name: .long, help: "text for people, json for programs.")
+    @Option(help: "text for people, json for programs.")
     var format = ReportFormat.text
 
     func run() async throws {
@@ -58,9 +58,8 @@ struct CopyCommand: AsyncParsableCommand {
         switch (text, file) {
         case (let text?, nil): secret = Secret(text)
         case (nil, let file?):
-            guard let contents = try? FileReader.system.contents(of: file, limit: 8_192) else {
-                throw ValidationError("--\(option)-file cannot be read; name a file that holds a database URL")
-            }
+            guard let contents = try? FileReader.system.contents(of: file, limit: 8_192)
+            else { throw ValidationError("--\(option)-file cannot be read; name a file that holds a database URL") }
             let read = String(decoding: contents.bytes, as: UTF8.self)
             secret = Secret(read.withoutOuterWhitespace)
         default: throw ValidationError("give either --\(option) or --\(option)-file")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import LatchkeyConfiguration
 import LatchkeyService
 
@@ -17,10 +18,10 @@ struct MigrateCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(name: .long, help: "Only list the pending migrations.")
+    @Flag(help: "Only list the pending migrations.")
     var check = false
 
-    @Option(name: .long, help: "text for people, json for programs.")
+    @Option(help: "text for people, json for programs.")
     var format = ReportFormat.text
 
     func run() async throws {
@@ -48,10 +49,10 @@ struct BackupCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(name: .long, help: "Replace an existing file.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
-    @Option(name: .long, help: "text for people, json for programs.")
+    @Option(help: "text for people, json for programs.")
     var format = ReportFormat.text
 
     func run() async throws {
@@ -79,7 +80,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(name: .long, help: "text for people, json for programs.")
+    @Option(help: "text for people, json for programs.")
     var format = ReportFormat.text
 
     func run() async throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import LatchkeyConfiguration
 import LatchkeyService
 
@@ -8,7 +9,7 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Checks everything that sign-ins depend on, and prints what to fix.",
         discussion: """
             Checks the configuration, public_url, API keys and redirect URIs; the database (that it opens, has the \
-            tables of this version, is writable and has disk space); and the carriers' metadata, keys, clocks and \
+            tables of this version, is writable and has disk space); and the providers' metadata, keys, clocks and \
             certificates, with the requests of a sign-in. Changes nothing, signs no user in, and prints no secret. The \
             timeouts are those of outbound.timeouts.
 
@@ -17,12 +18,11 @@ struct DoctorCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "A mobile network whose carrier to check; may be repeated (default: those of zenkey.issuers).",
             valueName: "digits")) var mccmnc: [String] = []
 
-    @Option(name: .long, help: "text for people, json for programs.")
+    @Option(help: "text for people, json for programs.")
     var format = ReportFormat.text
 
     @OptionGroup var options: ConfigurationOptions

@@ -9,7 +9,7 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         commandName: "explain-token",
         abstract: "Explains which checks an ID token or a logout token passes or fails.",
         discussion: """
-            Reads the token from a file or from standard input, fetches the metadata and keys of the carrier or \
+            Reads the token from a file or from standard input, fetches the metadata and keys of the \
             provider, and makes every check of a sign-in or a back-channel logout, also after a failed one. The token \
             is sent nowhere. Personal data is printed with --show-claims only.
 
@@ -17,60 +17,53 @@ struct ExplainTokenCommand: AsyncParsableCommand {
             cannot be read, 69 if the metadata cannot be fetched, 78 for an invalid configuration.
             """)
 
-    @Option(name: .long, help: "The kind of token: ID token or logout token (default: what it looks like).")
+    @Option(help: "The kind of token: ID token or logout token (default: what it looks like).")
     var kind: TokenExplainer.Question.Kind?
 
-    @Option(name: .long, help: "The configured provider that issued the token.")
+    @Option(help: "The configured provider that issued the token.")
     var provider = Configuration.ZenKey.name
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The mobile network of the carrier that issued the token; not for other providers.", valueName: "digits"))
     var mccmnc: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The file that holds the token, in compact form (default: standard input).", valueName: "file"),
         completion: .file())
     var tokenFile: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp("The client that the token is for; required if several are configured.", valueName: "id"))
     var clientID: String?
 
-    @Option(name: .long, help: "The expected nonce; without it, the nonce is not compared.")
+    @Option(help: "The expected nonce; without it, the nonce is not compared.")
     var nonce: String?
 
-    @Option(
-        name: .long, help: ArgumentHelp("The requested acr_values, separated by spaces.", valueName: "values"))
+    @Option(help: ArgumentHelp("The requested acr_values, separated by spaces.", valueName: "values"))
     var acrValues: String?
 
-    @Option(name: .long, help: ArgumentHelp("The requested context.", valueName: "text"))
+    @Option(help: ArgumentHelp("The requested context.", valueName: "text"))
     var context: String?
 
-    @Option(
-        name: .long, help: ArgumentHelp("The most seconds since the user authenticated.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The most seconds since the user authenticated.", valueName: "seconds"))
     var maxAge: Int64?
 
     @Option(
-        name: .long,
         help: ArgumentHelp("A file that holds the access token issued with it, to compare at_hash.", valueName: "file"),
         completion: .file())
     var accessTokenFile: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "The time of the checks, such as 2026-11-21T01:02:03Z or seconds since 1970 (default: now).",
             valueName: "time")) var at: String?
 
-    @Flag(name: .long, help: "Also print the header and all claims, which are personal data.")
+    @Flag(help: "Also print the header and all claims, which are personal data.")
     var showClaims = false
 
-    @Option(name: .long, help: "text for people, json for programs.")
+    @Option(help: "text for people, json for programs.")
     var format = ReportFormat.text
 
     @OptionGroup var options: ConfigurationOptions
@@ -88,7 +81,12 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         question.maximumAuthenticationAge = maxAge
         question.accessToken = try accessTokenFile.map { try TokenInput.read($0) }
         question.moment = at
-        let report = try await explain(token, question, loaded.configuration)
+        let report: TokenReport
+        do {
+            report = try await TokenExplainer(configuration: loaded.configuration).explain(token, question)
+        } catch let error where error is AdministratorError || error is LatchkeyStartError {
+            throw failed("\(error)", (error as? AdministratorError)?.reason == .usage ? 64 : 69)
+        }
         switch format {
         case .text:
             print(report.text, terminator: "")
@@ -99,16 +97,6 @@ struct ExplainTokenCommand: AsyncParsableCommand {
         case .accepted: return
         case .refused: throw ExitCode(1)
         case .undecided: throw ExitCode(69)
-        }
-    }
-
-    private func explain(
-        _ token: Secret, _ question: TokenExplainer.Question, _ configuration: Configuration
-    ) async throws -> TokenReport {
-        do {
-            return try await TokenExplainer(configuration: configuration).explain(token, question)
-        } catch let error where error is TokenExplainer.Failure || error is LatchkeyStartError {
-            throw failed("\(error)", (error as? TokenExplainer.Failure)?.code == .usage ? 64 : 69)
         }
     }
 }
@@ -129,13 +117,9 @@ enum TokenInput {
             } else {
                 Console.readInput(limit: maximumBytes)
             }
-        guard let bytes else {
-            throw failed("\(name) cannot be read; name a readable file of at most 1 MiB", 66)
-        }
+        guard let bytes else { throw failed("\(name) cannot be read; name a readable file of at most 1 MiB", 66) }
         let text = String(decoding: bytes, as: UTF8.self).withoutOuterWhitespace
-        guard !text.isEmpty else {
-            throw failed("there is no token in \(name)", 66)
-        }
+        guard !text.isEmpty else { throw failed("there is no token in \(name)", 66) }
         return Secret(text)
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandLineSupport
 import Glibc
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Logging
 
@@ -27,11 +28,11 @@ struct ServeCommand: AsyncParsableCommand {
         ProcessMemory.allowDumps(false)
         ProcessMemory.keepHeapsSmall()
         ProcessMemory.releaseCode()
-        let loaded = try options.load(for: .serve, settings)
+        let loaded = try options.load(for: .serve, settings.parsed)
         if loaded.configuration.allowsMemoryDumps { ProcessMemory.allowDumps(true) }
         ProcessMemory.releaseCode()
         let signals = TerminationSignals()
-        // Operators may send SIGHUP as soon as the log says that the server listens.
+        // Administrators may send SIGHUP as soon as the log says that the server listens.
         let hangups = SignalSource.signals(SIGHUP)
         let memory = Task { await ProcessMemory.keepReleasingCode() }
         defer { memory.cancel() }
@@ -52,7 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func start(_ loaded: LoadedConfiguration) throws -> LatchkeyService {
-        let service = try LatchkeyService(configuration: loaded.configuration)
+        let service = try LatchkeyService(configuration: loaded.configuration, features: .standard)
         ProcessMemory.releaseCode()
         for warning in loaded.warnings { service.logger.warning("\(warning)") }
         for address in service.listening(at: try service.start()) {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import LatchkeyService
 
 struct UsersCommand: AsyncParsableCommand {
@@ -27,19 +28,19 @@ struct FindUsersCommand: AsyncParsableCommand {
     @Option(name: .customLong("id"), help: "The user's number.")
     var number: Int64?
 
-    @Option(name: .long, help: "The public id, which the API returns as zenkey_sub.")
+    @Option(help: "The public id, which the API returns as zenkey_sub.")
     var publicID: String?
 
-    @Option(name: .long, help: "The e-mail address, in upper or lower case.")
+    @Option(help: "The e-mail address, in upper or lower case.")
     var email: String?
 
-    @Option(name: .long, help: "The phone number as stored.")
+    @Option(help: "The phone number as stored.")
     var phone: String?
 
-    @Option(name: .long, help: "The issuer of an identity; with --subject.")
+    @Option(help: "The issuer of an identity; with --subject.")
     var issuer: String?
 
-    @Option(name: .long, help: "The subject of an identity; with --issuer.")
+    @Option(help: "The subject of an identity; with --issuer.")
     var subject: String?
 
     @OptionGroup var output: FormatOptions
@@ -67,7 +68,7 @@ struct ShowUserCommand: AsyncParsableCommand {
     @Argument(help: "The user's number.")
     var user: Int64
 
-    @Flag(name: .long, help: "Also show the profile, and subjects instead of fingerprints.")
+    @Flag(help: "Also show the profile, and subjects instead of fingerprints.")
     var personal = false
 
     @OptionGroup var output: FormatOptions
@@ -83,7 +84,7 @@ struct ListSessionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sessions",
         abstract: "Lists the sessions of a user, the last seen first.",
-        discussion: "The id of a session is no secret: it identifies the session in the audit log.")
+        discussion: "The id of a session is not secret: it identifies the session in the audit log.")
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -115,7 +116,7 @@ struct EndSessionsCommand: AsyncParsableCommand {
     @Argument(help: "The user's number.")
     var user: Int64
 
-    @Option(name: .long, help: "The id of the only session to end (default: all).")
+    @Option(help: "The id of the only session to end (default: all).")
     var session: String?
 
     func run() async throws {
@@ -141,23 +142,20 @@ struct RelinkUserCommand: AsyncParsableCommand {
     @Argument(help: "The user's number.")
     var user: Int64
 
-    @Option(name: .long, help: "The issuer of the new identity.")
+    @Option(help: "The issuer of the new identity.")
     var issuer: String
 
-    @Option(name: .long, help: "The subject of the new identity.")
+    @Option(help: "The subject of the new identity.")
     var subject: String
 
-    @Option(
-        name: .long,
-        help: "The fingerprint of the identity to replace, or its beginning; required if the user has several.")
+    @Option(help: "The fingerprint of the identity to replace, or its beginning; required if the user has several.")
     var replacing: String?
 
     func run() async throws {
-        var identity = AdminService.NewIdentity(issuer: issuer, subject: subject)
-        identity.replacing = replacing
-        try await runAdminCommand(options.configuration) { [user, identity, options] admin, _ in
+        try await runAdminCommand(options.configuration) { [user, issuer, subject, replacing, options] admin, _ in
             try await admin.relink(
-                user, to: identity, reason: options.reason, applies: options.apply, as: options.output.format.lines)
+                user, toIssuer: issuer, subject: subject, replacing: replacing, reason: options.reason,
+                applies: options.apply, as: options.output.format.lines)
         }
     }
 }
@@ -176,7 +174,7 @@ struct MergeUsersCommand: AsyncParsableCommand {
     @Argument(help: "The number of the user to merge and erase.")
     var user: Int64
 
-    @Option(name: .long, help: "The number of the user to keep.")
+    @Option(help: "The number of the user to keep.")
     var into: Int64
 
     func run() async throws {
@@ -223,7 +221,7 @@ struct UndoMigrationCommand: AsyncParsableCommand {
     @Argument(help: "The user's number.")
     var user: Int64
 
-    @Option(name: .long, help: "The number of the move (default: the last one that was not undone).")
+    @Option(help: "The number of the move (default: the last one that was not undone).")
     var move: Int64?
 
     func run() async throws {

@@ -26,14 +26,10 @@ struct RotateVaultCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(name: .long, help: "Encrypt the rows; without it, the command only counts them.")
+    @Flag(help: "Encrypt the rows; without it, the command only counts them.")
     var apply = false
 
-    @Flag(
-        name: .long,
-        help:
-            "With --apply: delete claims that no key decrypts. Their users' next sign-ins store new ones."
-    )
+    @Flag(help: "With --apply: delete claims that no key decrypts. Their users' next sign-ins store new ones.")
     var deleteUnreadableClaims = false
 
     @OptionGroup var output: FormatOptions

@@ -217,7 +217,7 @@ struct AuthorizationTests {
             mccmnc: String = "310010", redirectURI: String = Harness.redirectURI, challenge: String = Harness.challenge,
             user: String? = nil
         ) -> String? {
-            do throws(CarrierSimulator.Refusal) {
+            do throws(CarrierSimulator.OAuthError) {
                 _ = try carriers.simulator.issueCode(
                     mccmnc: mccmnc, clientID: "shop", redirectURI: redirectURI, codeChallenge: challenge, user: user)
                 return nil

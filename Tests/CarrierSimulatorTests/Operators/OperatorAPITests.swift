@@ -116,8 +116,8 @@ struct OperatorAPITests {
     }
 
     private func setChange(hoursAgo hours: Int64) {
-        operators.simulator.setSIMHistory(
-            .changed(at: operators.carriers.clock.now.advanced(bySeconds: -hours * 3600)), of: "jane", at: "northwind")
+        operators.simulator.setSIMChange(
+            at: operators.carriers.clock.now.advanced(bySeconds: -hours * 3600), of: "jane", at: "northwind")
     }
 
     @Test("/check compares the last change with maxAge, by default 240 hours")
@@ -173,9 +173,6 @@ struct OperatorAPITests {
         #expect(old["monitoredPeriod"]?.integer == 30)
         let far = try await swap("check", #"{"maxAge":721}"#, hasUser: true)
         #expect(try Refused(far) == Refused(400, "OUT_OF_RANGE"))
-        operators.simulator.setSIMHistory(.never, of: "jane", at: "northwind")
-        let never = try await swap("retrieve-date", "{}", hasUser: true).object()
-        #expect(never["latestSimChange"] == .null)
         let form = [("user", "jane"), ("hours_ago", "2")]
         #expect(try await operators.carriers.post("/operators/northwind/sim-changes", form).status == .ok)
         #expect(try await swap("check", #"{"maxAge":3}"#, hasUser: true).object()["swapped"]?.bool == true)

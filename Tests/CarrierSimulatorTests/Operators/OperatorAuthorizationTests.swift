@@ -42,9 +42,6 @@ struct OperatorAuthorizationTests {
         let grants = document["grant_types_supported"]?.array?.compactMap(\.string) ?? []
         #expect(
             grants == ["authorization_code", OperatorHarness.jwtBearer, OperatorHarness.ciba, "client_credentials"])
-        operators.simulator.update("northwind") { $0.operatorProfile?.acceptsBackchannel = false }
-        let without = try await operators.carriers.get("/operators/northwind/.well-known/openid-configuration").object()
-        #expect(without["backchannel_authentication_endpoint"] == nil)
     }
 
     struct Connection: Sendable, CustomTestStringConvertible {

@@ -63,18 +63,6 @@ struct OperatorTokenTests {
                 == Refused(401, "invalid_client"))
     }
 
-    @Test("The operator says which audiences it accepts")
-    func audiences() async throws {
-        operators.simulator.update("northwind") { $0.operatorProfile?.assertionAudiences = [.issuer] }
-        let form: [String: String?] = [
-            "client_assertion": try operators.assertion(for: OperatorHarness.issuer),
-            "client_assertion_type": OperatorHarness.assertionType,
-        ]
-        #expect(try await operators.redeem(try await operators.code(), changing: form).status == .ok)
-        #expect(
-            try Refused(try await operators.redeem(try await operators.code())) == Refused(401, "invalid_client"))
-    }
-
     // MARK: Codes
 
     static let codeDefects: [(what: String, changes: [String: String?], refused: Refused)] = [
@@ -127,9 +115,6 @@ struct OperatorTokenTests {
             #expect(try Refused(response) == row.refused, "\(row.scope ?? "-")")
             if row.refused.status == 200 { #expect(try response.object()["id_token"] == nil) }
         }
-        operators.simulator.update("northwind") { $0.operatorProfile?.acceptsClientCredentials = false }
-        let refused = try await operators.token(["grant_type": "client_credentials", "scope": "x"])
-        #expect(try Refused(refused) == Refused(400, "unauthorized_client"))
     }
 
     // MARK: JWT bearer

@@ -1,10 +1,11 @@
 import Foundation
-import HTTPServer
 import HTTPTypes
 import Logging
 import Primitives
 import TestSupport
 import Testing
+
+@testable import HTTPServer
 
 @Suite("Static files")
 struct StaticFilesTests {

@@ -1,6 +1,7 @@
-import HTTPServer
 import HTTPTypes
 import Testing
+
+@testable import HTTPServer
 
 @Suite("Serialized responses")
 struct ResponseSerializerTests {

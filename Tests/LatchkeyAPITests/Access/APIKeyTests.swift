@@ -96,7 +96,7 @@ struct APIKeyScopeTests {
         let answer = try await app.send(row.method, row.path, headers, body: row.body, apiKey: row.key)
         #expect(answer.status == row.status && answer.error == "unauthorized_client", "\(answer.body)")
         #expect(app.carrier.tokenPosts == posts)
-        #expect(app.useCases.redirectSignIn.pendingCount == 0)
+        #expect(app.useCases.redirectSignIn.pendingStarts.count == 0)
         let free = try await app.send(row.method, row.path, headers, body: row.body)
         #expect(free.error != "unauthorized_client", "\(free.body)")
     }
@@ -155,7 +155,7 @@ struct APIKeyScopeTests {
     @Test("for another client cannot complete a registration, or spend a handle")
     func registration() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try app(registration: rules)
         let handle = try #require(try await app.signIn().text("state_key"))
         let (type, body): (HTTPFields, String) = ([.contentType: "application/json"], #"{"state_key":"\#(handle)"}"#)

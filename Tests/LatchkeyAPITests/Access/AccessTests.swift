@@ -241,7 +241,7 @@ struct AccessTests {
         }
         for address in [BaseURL(), BaseURL("http://127.0.0.1:8080")] {
             let api = LatchkeyAPI(
-                useCases: app.useCases, apiKeys: APIKeys(), baseURL: address, logger: app.log.logger)
+                useCases: app.useCases, apiKeys: APIKeys([]), baseURL: address, logger: app.log.logger)
             let answer = Answer(try await api.handler()(Request(.get, "/healthz")))
             #expect(answer.headers[.strictTransportSecurity] == nil)
         }
@@ -251,7 +251,7 @@ struct AccessTests {
     func precedence() async throws {
         let app = try TestApp()
         let api = LatchkeyAPI(
-            useCases: app.useCases, apiKeys: APIKeys(plain: [Secret("")]), logger: app.log.logger)
+            useCases: app.useCases, apiKeys: APIKeys([]), logger: app.log.logger)
         #expect(try await app.send(.get, "/healthz").text("status") == "ok")
         let name = try #require(HTTPField.Name("X-API-KEY"))
         let empty = Answer(try await api.handler()(Request(.get, "/users/me", headers: [name: ""])))
@@ -344,6 +344,7 @@ struct AccessTests {
         app.storeScript.fail(with: StorageError(.unavailable, reason: "scripted"))
         _ = try await app.me(String(repeating: "a", count: 43))
         #expect(app.log.lines.last?.level == .info)
+        #expect(app.log.lines.last?.metadata["cause"] == "scripted")
         #expect(!app.log.text.contains("QUERY"))
     }
 }

@@ -6,19 +6,20 @@ import SignIn
 import TestSupport
 import Testing
 
+@testable import StatusPage
+
 /// Access to operators' pages when a reload changes the trusted proxies.
 @Suite("A reload changes the trusted proxies")
 struct AddressAllowlistTests {
     @Test("A client that the proxy names may see the metrics if its address is allowed, and never the status page")
     func reload() async throws {
         let app = try TestApp()
-        var pages = AdministratorPages()
-        pages.metrics = { [] }
-        pages.allowedAddresses = ["127.0.0.0/8", "198.51.100.7"].compactMap(IPAddressRange.init)
-        let beginning = Timestamp(secondsSinceEpoch: 0)
-        pages.status = { ServiceStatus(version: "1", startedAt: beginning, now: beginning) }
+        var metricsEndpoint = MetricsEndpoint { [] }
+        metricsEndpoint.allowedAddresses = ["127.0.0.0/8", "198.51.100.7"].compactMap(IPAddressRange.init)
         let api = LatchkeyAPI(
-            useCases: app.useCases, apiKeys: APIKeys([]), administratorPages: pages, logger: app.log.logger)
+            useCases: app.useCases, apiKeys: APIKeys([]), metricsEndpoint: metricsEndpoint,
+            features: [StatusRoutes.ofNothing],
+            logger: app.log.logger)
         let handler = api.handler()
         func status(_ path: String, _ fields: [String: String]) async throws -> Int {
             var headers: HTTPFields = [:]

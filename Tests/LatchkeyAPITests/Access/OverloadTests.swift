@@ -5,6 +5,7 @@ import Primitives
 import Synchronization
 import TestSupport
 import Testing
+import Zephr
 
 @Suite("During an overload")
 struct OverloadTests {
@@ -25,9 +26,7 @@ struct OverloadTests {
 
     @Test("what begins a sign-in is refused first, session checks and probes never", arguments: rows)
     func priorities(_ method: HTTPRequest.Method, _ path: String, _ limit: Int?) throws {
-        var compatibility = Compatibility()
-        compatibility.zephr = true
-        let app = try TestApp(compatibility: compatibility)
+        let app = try TestApp(features: [ZephrFeature()])
         let shed = app.api.loadShedder()
         for delay in [20, 21, 200, 201, 60_000] {
             let response = shed(try Request(method, path), .milliseconds(delay))

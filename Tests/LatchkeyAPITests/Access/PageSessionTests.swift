@@ -115,7 +115,7 @@ struct PageSessionTests {
 
     private var required: RegistrationRules {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         return rules
     }
 

@@ -58,7 +58,7 @@ struct PrivacyTests {
         answers.append(try await app.signIn(SignInBody().with("code", "[\"CODE-\"]").with("mccmnc", "\"SUBJECT-\"")))
         answers.append(try await app.post("/auth/zenkey-signin", #"{"code":"CODE-1","code_verifier":"VERIFIER-"#))
         for call in [StoreScript.Call.signIn, .any] {
-            app.storeScript.fail(call, with: StorageError(.unavailable, reason: "SUBJECT-"))
+            app.storeScript.fail(call, with: StorageError(.unavailable, reason: "scripted"))
             answers.append(try await app.signIn(SignInBody().code("CODE-store")))
         }
         return answers
@@ -67,7 +67,7 @@ struct PrivacyTests {
     @Test("in the log of any flow")
     func log() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try TestApp(registration: rules)
         let answers = try await allFlows(app)
         let text = app.log.text
@@ -81,7 +81,7 @@ struct PrivacyTests {
     @Test("in the response of any flow")
     func answers() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try TestApp(registration: rules)
         for answer in try await allFlows(app) {
             for word in Self.secrets { #expect(!answer.body.contains(word), "\(answer.body)") }

@@ -15,7 +15,7 @@ struct RegistrationPageTests {
 
     private static var rules: RegistrationRules {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         rules.requiredAttributes = [.init(.name), .init(.email)]
         rules.blockedEmailDomains = ["blocked.example"]
         return rules

@@ -17,7 +17,7 @@ struct SiteTests {
     ) async throws -> Answer {
         let app = try TestApp()
         let api = LatchkeyAPI(
-            useCases: app.useCases, apiKeys: APIKeys(),
+            useCases: app.useCases, apiKeys: APIKeys([]),
             files: StaticFiles(siteIn: folder, hasConsole: hasConsole, logger: app.log.logger), hasConsole: hasConsole,
             baseURL: address, logger: app.log.logger)
         return Answer(try await api.handler()(Request(method, path, headers: headers)))

@@ -16,7 +16,7 @@ struct AndroidExampleTests {
 
     private static var required: RegistrationRules {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         return rules
     }
 

@@ -116,30 +116,6 @@ struct EarlierSignInTests {
         #expect(app.carrier.tokenPosts == 1)
     }
 
-    @Test("is known by the key of an earlier version, which left the caller out", arguments: [true, false])
-    func earlierVersion(isShared: Bool) async throws {
-        let app = try TestApp(store: TestStore(isShared: isShared))
-        // Without a caller, its key is that of an earlier version.
-        var request = SignInRequest(
-            provider: ProviderReference(provider: "zenkey"), clientID: try #require(ClientID("client-1")),
-            code: Secret("CODE-1"),
-            network: MCCMNC("310410"), redirectURI: "https://app.example/cb")
-        request.codeVerifier = CodeVerifier(SignInBody.verifier)
-        request.nonce = Secret("NONCE-of-the-app")
-        guard case .signedIn(let first) = try await app.useCases.signIn(request) else {
-            Issue.record("The sign-in started no session.")
-            return
-        }
-        app.carrier.script { $0.token = Self.spent }
-        let restarted = try TestApp(beside: app)
-        for _ in 0..<2 {
-            let second = try #require(try await restarted.signIn().text("token"))
-            #expect(try await user(restarted, second) == first.userID.number)
-        }
-        // Another instance looks for it only after the carrier refused the code.
-        #expect(app.carrier.tokenPosts == (isShared ? 2 : 1))
-    }
-
     @Test("starts at most sixteen more sessions on each instance")
     func sentTooOften() async throws {
         let (app, other) = try instances()
@@ -198,7 +174,7 @@ struct EarlierSignInTests {
         arguments: [true, false])
     func registeredElsewhere(isSignedOut: Bool) async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try TestApp(store: TestStore(isShared: true), registration: rules)
         let other = try TestApp(beside: app, registration: rules)
         let handle = try #require(try await app.signIn().text("state_key"))

@@ -11,7 +11,7 @@ import Testing
 struct RegistrationTests {
     private static var rules: RegistrationRules {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         rules.requiredAttributes = [.init(.name), .init(.email)]
         rules.blockedEmailDomains = ["Blocked.example"]
         return rules

@@ -232,14 +232,15 @@ struct RetryTests {
     @Test("without a code verifier is refused if the user must register, or the store failed")
     func withoutVerifierAndSession() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try TestApp(client: { $0.pkce = .optional }, registration: rules)
         let body = SignInBody().with("code_verifier", nil)
         #expect(try await app.signIn(body).error == "user_not_registered")
         #expect(try await app.signIn(body).error == "invalid_grant")
         let second = body.code("CODE-2")
         app.storeScript.fail(.signIn, with: StorageError(.unavailable, reason: "scripted"))
-        #expect(try await app.signIn(second).status == 503)
+        let failed = try await app.signIn(second)
+        #expect(failed.status == 503 && failed.description.contains("Start a new sign-in"))
         app.storeScript.fail(.signIn, with: nil)
         #expect(try await app.signIn(second).error == "invalid_grant")
         #expect(app.carrier.tokenPosts == 2)
@@ -323,8 +324,10 @@ struct RetryTests {
     func storeFailed() async throws {
         let app = try TestApp()
         _ = try await app.token(SignInBody().code("CODE-0"))
-        app.storeScript.fail(.signIn, with: StorageError(.unavailable, reason: "scripted"))
-        #expect(try await app.signIn().status == 503)
+        app.storeScript.fail(.signIn, with: StorageError(.full, reason: "scripted"))
+        let failed = try await app.signIn()
+        #expect(failed.status == 503 && failed.description.contains("Send the same request again"))
+        #expect(app.log.lines.contains { $0.message == "sign-in refused" && $0.metadata["cause"] == "scripted" })
         #expect(app.carrier.tokenPosts == 2)
         app.storeScript.fail(.signIn, with: nil)
         #expect(try await app.signIn().status == 200)
@@ -344,7 +347,7 @@ struct RetryTests {
     @Test("gets a new handle for the same identity if registration is required")
     func freshHandle() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try TestApp(registration: rules)
         let first = try #require(try await app.signIn().text("state_key"))
         let second = try #require(try await app.signIn().text("state_key"))
@@ -358,7 +361,7 @@ struct RetryTests {
     @Test("starts no session after its user registered with an earlier response and signed out")
     func afterRegistrationAndSignOut() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try TestApp(registration: rules)
         let handle = try #require(try await app.signIn().text("state_key"))
         let tokens = try #require(Tokens(try await app.post("/users", #"{"state_key":"\#(handle)"}"#)))
@@ -374,7 +377,7 @@ struct RetryTests {
     @Test("gets at most sixteen more handles")
     func handlesTooOften() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try TestApp(registration: rules)
         var statuses: [Int] = []
         for _ in 0..<20 { statuses.append(try await app.signIn().status) }

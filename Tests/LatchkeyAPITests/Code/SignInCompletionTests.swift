@@ -20,9 +20,10 @@ struct SignInCompletionTests {
             let misses = sessions.statistics.cacheMisses
             _ = try await sessions.authenticate(token)
             #expect(sessions.statistics.cacheMisses == misses)
-            let started = completion.begin(
+            let (started, _) = completion.begin(
                 VerifiedSignIn(Identity(issuer: "https://issuer.example", subject: "jane"), nil), of: "zenkey",
-                for: "client-1", asking: ["openid"], .random(from: .system))
+                for: "client-1", asking: ["openid"], .random(from: .system)
+            ) { _ in }
             var signedIn = SignedInUser(user: holder.user, isNew: false)
             signedIn.formerHolders = [holder.user.id]
             let ended = completion.end(started, by: signedIn, .random(from: .system))

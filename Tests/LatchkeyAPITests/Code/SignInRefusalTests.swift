@@ -58,7 +58,7 @@ struct SignInRefusalTests {
             status: 502, error: "carrier_error", type: "serverError"),
         Row(
             what: "our secret is wrong", script: { $0.token = answer(#"{"error":"invalid_client"}"#, 401) },
-            status: 502, error: "carrier_error", type: "configurationError", says: "operator"),
+            status: 502, error: "carrier_error", type: "configurationError", says: "administrator"),
         Row(
             what: "an error page", script: { $0.token = answer("<html>oops</html>", 500) }, status: 502,
             error: "carrier_error", type: "serverError",

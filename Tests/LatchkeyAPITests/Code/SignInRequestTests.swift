@@ -217,6 +217,7 @@ struct SignInRequestTests {
         Raw(contentType: "application/xml", body: "<a/>", status: 415),
         Raw(contentType: "text/plain", body: "{}", status: 415),
         Raw(contentType: "application/json; charset=latin1", body: "{}", status: 415),
+        Raw(contentType: "application/json;; a; charset=", body: "{}", status: 415),
         Raw(contentType: "application/json; title=\u{E9}", body: "{}", status: 415),
         Raw(
             contentType: "application/json", body: "{\"a\(String(repeating: "\u{301}\u{316}", count: 7000))\":1}",

@@ -4,9 +4,13 @@ import HTTPTypes
 import LatchkeyAPI
 import OpenIDConnect
 import Primitives
+import Services
 import SignIn
 import TestSupport
 import Testing
+
+@testable import StatusPage
+@testable import Transactions
 
 /// The OpenAPI document is complete, consistent and correct.
 @Suite struct APIDocumentTests {
@@ -16,19 +20,24 @@ import Testing
         contract = try APIContract(PublishedAPI.document)
     }
 
-    @Test("The document has every route, and no other")
-    func routes() throws {
+    @Test("The document has every route, also those of features, and no other")
+    func routes() async throws {
         let app = try TestApp()
-        let api = LatchkeyAPI(useCases: app.useCases, apiKeys: APIKeys(), logger: app.log.logger)
+        let api = LatchkeyAPI(
+            useCases: app.useCases, apiKeys: APIKeys([]),
+            features: [ServicesFeature(), StatusRoutes.ofNothing, TransactionsFeature(store: app.testStore.store)],
+            logger: app.log.logger)
         let routes = Set(api.routes.map { "\($0.method) \($0.pattern)" })
         let told = Set(contract.operations)
+        let sent = try await api.handler()(Request(.get, "/openapi.json", headers: [:], body: []))
+        #expect(Set(try APIContract(JSONValue(parsing: sent.body)).operations) == told)
         for route in routes.subtracting(told).sorted() {
             Issue.record(
                 """
                 \(route) is routed in makeRouter, and /openapi.json does not have it. Add an APIOperation for it to \
                 the file of its tag, Sources/LatchkeyAPI/Document/APIOperations+….swift (a new tag: also to \
-                APIOperation.Tag and APIOperation.all), with the same {names} in the path; then have OpenAPITourTests \
-                call it.
+                APIOperation.Tag and APIOperation.ofCore), or to the operations of its feature, with the same {names} \
+                in the path; then have OpenAPITourTests call it.
                 """)
         }
         for operation in told.subtracting(routes).sorted() {
@@ -60,7 +69,7 @@ import Testing
     @Test("Each coding of the document is made once, and every response refers to the same bytes")
     func codings() async throws {
         let app = try TestApp()
-        let api = LatchkeyAPI(useCases: app.useCases, apiKeys: APIKeys(), logger: app.log.logger)
+        let api = LatchkeyAPI(useCases: app.useCases, apiKeys: APIKeys([]), logger: app.log.logger)
         let handler = api.handler()
         func document(_ headers: HTTPFields) async throws -> Response {
             try await handler(Request(.get, "/openapi.json", headers: headers, body: []))
@@ -149,13 +158,18 @@ import Testing
     @Test("Each example of an error is made where the error is thrown, and no text of one is in the document")
     func errors() throws {
         let folder = "Sources/LatchkeyAPI/Document"
-        let files = try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder)).sorted()
+        let files =
+            try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder)).sorted()
+            .map { "\(folder)/\($0)" } + [
+                "Sources/Services/ServicesFeature.swift", "Sources/StatusPage/StatusRoutes+Operations.swift",
+                "Sources/Transactions/TransactionOperations.swift",
+            ]
         for file in files {
-            let copies = try Repository.text("\(folder)/\(file)")
+            let copies = try Repository.text(file)
                 .matches(of: /\b(?:APIError|HTTPError)\(\s*\.|\.malformed\(|reason: "[^"]/)
             #expect(copies.isEmpty, "\(file) makes an error: use the value that the server throws")
         }
-        #expect(files.contains("APIRefusal.swift"))
+        #expect(files.contains("\(folder)/APIRefusal.swift"))
     }
 
     @Test("The fields of each body in the document are those that its call reads")
@@ -212,9 +226,10 @@ import Testing
 
     /// Every possible field name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {
-        let files = try ["Decoding", "Routes"].flatMap { folder in
+        let folders = ["LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "Services", "Transactions"]
+        let files = try folders.flatMap { folder in
             try FileManager.default.contentsOfDirectory(
-                at: Repository.root.appendingPathComponent("Sources/LatchkeyAPI/\(folder)"),
+                at: Repository.root.appendingPathComponent("Sources/\(folder)"),
                 includingPropertiesForKeys: nil)
         }
         return try Set(
@@ -232,7 +247,9 @@ import Testing
         #expect(answer.headers[.cacheControl] == "public, max-age=300")
         #expect(answer.json?["openapi"]?.string == "3.1.0")
         #expect(
-            answer.body == PublishedAPI.document.text.replacing(#""version":"1""#, with: #""version":"unreleased""#))
+            answer.body
+                == PublishedAPI.document(of: [ServicesFeature.self, TransactionsFeature.self]).text.replacing(
+                    #""version":"1""#, with: #""version":"unreleased""#))
         let tag = try #require(answer.headers[.eTag])
         // The last one is the compressed response's.
         for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*", tag.dropLast() + "-gzip\""] {

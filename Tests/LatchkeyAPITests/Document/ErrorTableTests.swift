@@ -13,11 +13,11 @@ struct ErrorTableTests {
         let page = try Repository.text("docs/errors.md")
         let lines = page.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
         let types = ErrorType.allCases.map { "| `\($0.rawValue)` | \($0.cause) | \($0.remedy) |" }
-        let codes = CarrierErrorTable.rows.map { row in
-            let answer = row.isCarriersFault ? "502 `carrier_error`" : "401 `\(row.code)`"
+        let codes = ProviderErrorTable.rows.map { row in
+            let answer = row.isProvidersFault ? "502 `carrier_error`" : "401 `\(row.code)`"
             return "| `\(row.code)` | \(answer) | `\(row.type.rawValue)` | \(row.cause) |"
         }
-        let other = "| `…` | 401 `…` | `unknownError` | \(CarrierErrorTable.unknownCause) |"
+        let other = "| `…` | 401 `…` | `unknownError` | \(ProviderErrorTable.unknownCause) |"
         #expect(lines == types + codes + [other])
     }
 
@@ -34,10 +34,10 @@ struct ErrorTableTests {
         let page = try Repository.text("docs/errors.md")
         let section = page.components(separatedBy: "\n## ").first { $0.hasPrefix("Codes of Latchkey") } ?? ""
         let documented = Set(section.matches(of: /(?:\| |\b)\d{3}(?: \|)?\s`([a-z_]+)`/).map { String($0.1) })
-        let carriers = Set(CarrierErrorTable.rows.map(\.code)).subtracting(SignInError.Code.allCases.map(\.rawValue))
+        let carriers = Set(ProviderErrorTable.rows.map(\.code)).subtracting(SignInError.Code.allCases.map(\.rawValue))
             .subtracting(["unauthorized_client"])
         #expect(codes(PublishedAPI.document).subtracting(carriers) == documented)
-        let own = SignInError.Code.allCases.filter { $0 != .refusedByCarrier }
+        let own = SignInError.Code.allCases.filter { $0 != .refusedByProvider }
         #expect(documented.isSuperset(of: own.map(\.rawValue)))
     }
 
@@ -60,9 +60,9 @@ struct ErrorTableTests {
 
     @Test("has exactly one row for every code of a carrier")
     func rows() {
-        #expect(Set(CarrierErrorTable.rows.map(\.code)).count == CarrierErrorTable.rows.count)
-        #expect(Set(CarrierErrorTable.rows.map(\.cause)).count == CarrierErrorTable.rows.count)
-        #expect(Set(CarrierErrorTable.rows.map(\.type)) == Set(ErrorType.allCases).subtracting([.unknownError]))
+        #expect(Set(ProviderErrorTable.rows.map(\.code)).count == ProviderErrorTable.rows.count)
+        #expect(Set(ProviderErrorTable.rows.map(\.cause)).count == ProviderErrorTable.rows.count)
+        #expect(Set(ProviderErrorTable.rows.map(\.type)) == Set(ErrorType.allCases).subtracting([.unknownError]))
         #expect(Set(ErrorType.allCases.map(\.remedy)).count == ErrorType.allCases.count)
     }
 
@@ -72,5 +72,22 @@ struct ErrorTableTests {
         #expect(error.code == .invalidIDToken)
         #expect(error.check == check)
         #expect(error.description.contains("(\(check.rawValue))"))
+    }
+}
+
+extension ErrorType {
+    /// The likely cause.
+    fileprivate var cause: String {
+        switch self {
+        case .invalidRequest: "The request is malformed, or asks for something that does not exist."
+        case .requestDenied: "The user or the provider denied the request, or the code is no longer valid."
+        case .requestTimeout: "The user or the provider did not respond in time."
+        case .serverError: "The provider or this server has an internal error."
+        case .networkFailure: "The network connection to the provider failed."
+        case .configurationError:
+            "The client is configured differently in the app, on this server or in the provider's portal."
+        case .discoveryStateError: "The user is not, or no longer, with this provider."
+        case .unknownError: "Any other cause."
+        }
     }
 }

@@ -69,7 +69,7 @@ struct ProblemDetailsTests {
     @Test("gets the offer of a registration")
     func offer() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let answer = try await TestApp(registration: rules).send(
             .post, "/auth/zenkey-signin", [.contentType: "application/json", .accept: Self.type],
             body: SignInBody().json)

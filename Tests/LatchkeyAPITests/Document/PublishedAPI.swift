@@ -2,14 +2,23 @@ import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
 import Primitives
+import Services
 import TestSupport
 import Testing
+import Transactions
+
+@testable import StatusPage
 
 /// Checks every response in these tests against the OpenAPI document.
 enum PublishedAPI {
-    static let document = OpenAPIDocument(
-        version: "1", sessionCookie: "__Host-latchkey_session", refreshCookie: "__Host-latchkey_refresh", path: "/base"
-    ).json
+    static let document = document(of: [ServicesFeature.self, StatusRoutes.self, TransactionsFeature.self])
+
+    static func document(of features: [any APIFeature.Type]) -> JSONValue {
+        OpenAPIDocument(
+            version: "1", sessionCookie: "__Host-latchkey_session", refreshCookie: "__Host-latchkey_refresh",
+            path: "/base", features: features
+        ).json
+    }
 
     private static let contract = Result { try APIContract(document) }
 

@@ -227,7 +227,7 @@ struct BackchannelAuthenticationTests {
     @Test("offers a registration if one is required, and the handle registers")
     func registration() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let calls = try BackchannelCalls(registration: rules)
         let handle = try await calls.handle()
         _ = try await calls.notify()

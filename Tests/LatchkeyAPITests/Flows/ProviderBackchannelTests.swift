@@ -292,6 +292,38 @@ struct ProviderBackchannelTests {
         #expect(try await done.text("token") != nil)
     }
 
+    @Test("signs in the user of its record, although the provider gives tokens twice and names another one")
+    func twoUsers() async throws {
+        let calls = try ProviderBackchannelCalls()
+        let other = try ProviderBackchannelCalls(beside: calls.app)
+        let handle = try await calls.handle()
+        calls.app.clock.advance(bySeconds: 6)
+        calls.app.carrier.script { $0.claims = ["sub": "\"user-b\""] }
+        let tokens = calls.app.carrier.tokens()
+        let gate = Gate()
+        calls.app.carrier.script {
+            $0.claims = [:]
+            $0.token = { _ in
+                await gate.pass()
+                return tokens
+            }
+        }
+        async let late = calls.poll(handle)
+        defer { gate.open() }
+        await gate.untilWaiting(1)
+        // The claim of the first poll is over, and another instance polls.
+        let end = try #require(try await calls.record(handle).polling?.busyUntil)
+        calls.app.clock.advance(bySeconds: end.secondsSinceEpoch - calls.app.clock.now.secondsSinceEpoch)
+        calls.answer(with: calls.app.carrier.tokens())
+        let done = try await other.poll(handle)
+        gate.open()
+        let users = [
+            try await calls.app.me(try #require(done.text("token"))),
+            try await calls.app.me(try #require(try await late.text("token"))),
+        ]
+        #expect(users[0].integer("user_id") != nil && users[0].integer("user_id") == users[1].integer("user_id"))
+    }
+
     @Test("is polled by another instance after one ended in the middle of a poll")
     func takenOver() async throws {
         let calls = try ProviderBackchannelCalls()
@@ -511,7 +543,7 @@ struct ProviderBackchannelTests {
         let key = try #require(EncryptionKey([UInt8](repeating: 7, count: 32)))
         let calls = try ProviderBackchannelCalls(
             vaultKeys: [key], rules: { $0.storesTokens = true },
-            party: { $0.dpop = .always })
+            party: { $0.extensions.dpop = .always })
         let handle = try await calls.handle()
         let idToken = calls.app.carrier.idToken()
         calls.answer(

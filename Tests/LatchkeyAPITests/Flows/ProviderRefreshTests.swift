@@ -67,9 +67,10 @@ struct ProviderRefreshTests {
                     authorizationEndpoint: try Self.url("https://meetings.example/authorize"),
                     tokenEndpoint: try Self.url(RotatingProvider.tokenURL), userEndpoint: user),
                 http: provider.http, clock: clock.wallClock)
-            var server = AuthorizationServer(party, clients: [try Self.client])
-            server.rules.storesTokens = true
-            server.rules.resources = ["zak": try Self.url(RotatingProvider.resourceURL)]
+            var rules = ServerRules()
+            rules.storesTokens = true
+            rules.resources = ["zak": try Self.url(RotatingProvider.resourceURL)]
+            let server = AuthorizationServer(party, clients: [try Self.client], rules)
             resources =
                 UseCases(
                     providers: Providers([Provider(name: "zoom", title: "Zoom", kind: .oauth2(server))]),

@@ -1,4 +1,3 @@
-import Crypto
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -141,34 +140,6 @@ import Testing
             ($0 as? SignInError)?.code == .invalidRequest
         }
         guard case .finished = try await flow.finish(.plain(answer(own)), browser: nil) else { throw TestFailure() }
-    }
-
-    @Test("A sign-in that a former version started is finished")
-    func formerVersion() async throws {
-        let app = try TestApp()
-        let state = RandomSource.system.token()
-        let json = """
-            {"mccmnc":"310410","nonce":"NONCE","code_verifier":"\(String(repeating: "v", count: 43))",
-            "provider":"zenkey","client_id":"client-1","client_type":"ios","redirect_uri":"com.example.app://cb",
-            "callback_url":"https://login.example/base/auth/zenkey/callback","scopes":["openid"],"acr_values":[],
-            "tracking_id":"track-1","correlation_id":"corr-1"}
-            """
-        let key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Array(state.utf8)), info: Array("redirect attempt".utf8),
-            outputByteCount: 32)
-        let sealed = try #require(try AES.GCM.seal(Array(json.utf8), using: key).combined)
-        _ = try await app.store.addOneTimeRecord(
-            OneTimeRecord(
-                handle: TokenHash(sha256Of: state), purpose: "redirect attempt", content: Array(sealed),
-                expiresAt: app.clock.now.advanced(bySeconds: 60)), insteadOf: [])
-        app.carrier.script { $0.nonce = "NONCE" }
-        guard
-            case .finished(let end) = try await app.useCases.redirectSignIn.finish(
-                .plain(approval(state)), browser: nil)
-        else {
-            throw TestFailure()
-        }
-        #expect(end.location.contains("status=success&tracking_id=track-1"), "\(end.location)")
     }
 
     @Test("A start with every parameter keeps all of them, and its row is short")

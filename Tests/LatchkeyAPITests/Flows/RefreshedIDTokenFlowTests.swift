@@ -113,9 +113,10 @@ struct RefreshedIDTokenFlowTests {
             configuration.vaultKeys = [try #require(EncryptionKey([UInt8](repeating: 0x1F, count: 32)))]
             let party = RelyingParty(
                 configuration: RelyingParty.Configuration(issuer: url), http: provider.http, clock: clock.wallClock)
-            var server = AuthorizationServer(party, clients: [client])
-            server.rules.storesTokens = true
-            server.rules.resources = ["mail": try #require(EndpointURL(issuer + "/resource", policy: .httpsOnly))]
+            var rules = ServerRules()
+            rules.storesTokens = true
+            rules.resources = ["mail": try #require(EndpointURL(issuer + "/resource", policy: .httpsOnly))]
+            let server = AuthorizationServer(party, clients: [client], rules)
             let login = SignIn.Provider(name: "login", title: "Login", kind: .openID(server))
             resources =
                 UseCases(

@@ -29,8 +29,8 @@ struct SigningKeysTests {
 
     private func process(_ encryptionKeys: [UInt8]) throws -> SigningKeys {
         var configuration = SignInConfiguration()
-        configuration.transactions.keyLifetime = 10 * Self.day
-        configuration.transactions.encryptionKeys = try Self.keys(encryptionKeys)
+        configuration.signingKeys.lifetime = 10 * Self.day
+        configuration.signingKeys.encryptionKeys = try Self.keys(encryptionKeys)
         return UseCases(
             providers: Providers(), configuration: configuration, store: store, logger: log.logger,
             clock: clock.wallClock
@@ -197,7 +197,7 @@ struct SigningKeysTests {
         clock.advance(bySeconds: 3600)
         #expect(try await process.published().map(\.id) == [own])
         #expect(try await process.signer().id == own)
-        #expect(try await process.sealingKeys().own == [own])
+        #expect(try await process.own().ids == [own])
         // They are removed, and another key of the server's own signs.
         for _ in 0..<5 {
             clock.advance(bySeconds: Self.day)

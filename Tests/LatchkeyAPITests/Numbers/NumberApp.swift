@@ -10,6 +10,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Transactions
+
 /// A Latchkey that signs users in by their phone numbers, with two scripted operators.
 struct NumberApp: Sendable {
     static let purpose = "dpv:FraudPreventionAndDetection"
@@ -42,7 +44,7 @@ struct NumberApp: Sendable {
     init(
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
         simSwap: SIMSwapPolicy = .init(), registration: RegistrationRules = RegistrationRules(),
-        limits: RequestLimits = RequestLimits(), dpop: FeatureUse = .auto, takesHashes: Bool = false,
+        limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
         pause: PollPauses? = nil, telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
     ) throws {
         let (northwind, southwind) = (FakeOperator("northwind", clock: clock), FakeOperator("southwind", clock: clock))
@@ -69,7 +71,7 @@ struct NumberApp: Sendable {
             client.signingKey = key
             var party = RelyingParty.Configuration(issuer: try Self.url(fake.issuer))
             party.requiresIDTokens = false
-            party.dpop = dpop
+            party.extensions.dpop = dpop
             return MobileOperator(
                 mobileOperator,
                 AuthorizationServer(
@@ -105,7 +107,8 @@ struct NumberApp: Sendable {
             useCases: useCases,
             apiKeys: APIKeys(
                 [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
-            baseURL: BaseURL("https://login.example/base"), limits: limits, logger: log.logger)
+            baseURL: BaseURL("https://login.example/base"), limits: limits,
+            features: [TransactionsFeature(store: testStore.store)], logger: log.logger)
         handler = api.handler()
     }
 

@@ -63,7 +63,7 @@ struct NumberAttackTests {
     func operatorTokenOfFailure(_ reason: String) async throws {
         var (policy, rules) = (SIMSwapPolicy(), RegistrationRules())
         policy.ifSwapped = .refuse
-        rules.isRequired = reason == "newcomer"
+        rules.mode = reason == "newcomer" ? .required : .automatic
         rules.requiredAttributes = []
         let app = try NumberApp(simSwap: policy, registration: rules)
         app.northwind.script {
@@ -103,7 +103,7 @@ struct NumberAttackTests {
     @Test("A registration that waits loses its number to whom the network proves it for meanwhile")
     func waitingRegistration() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         rules.requiredAttributes = []
         let app = try NumberApp(registration: rules)
         let former = try #require(try await app.outcome()["state_key"])

@@ -75,7 +75,7 @@ struct NumberCallerTests {
         let answer = try await send(call, app.northwind, app, token)
         #expect(answer.status == 400 && answer.error == "unauthorized_client", "\(answer.body)")
         #expect(app.http.requests.count == before)
-        #expect(app.useCases.redirectSignIn.pendingCount == 0)
+        #expect(app.useCases.redirectSignIn.pendingStarts.count == 0)
         let own = try await send(call, app.southwind, app, token)
         #expect((200...201).contains(own.status), "\(own.body)")
     }

@@ -184,7 +184,7 @@ struct PhoneVerificationAttackTests {
         let more = #""redirect_uri":"com.example.app://cb","operator":"northwind","phone_number":"+14155550300""#
         let refused = try await walk.post(more)
         #expect(refused.status == 429 && refused.headers[.retryAfter] != nil, "\(refused.body)")
-        #expect(walk.app.useCases.redirectSignIn.pendingCount == 5)
+        #expect(walk.app.useCases.redirectSignIn.pendingStarts.count == 5)
         for number in 0..<10 {
             let other = try await PhoneVerificationWalk(walk.app, subject: "SUBJECT-\(number)")
             _ = try await other.open(try await other.start(#""operator":"northwind","phone_number":"+14155550300""#))

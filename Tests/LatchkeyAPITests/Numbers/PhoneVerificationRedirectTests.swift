@@ -228,7 +228,7 @@ struct PhoneVerificationRedirectTests {
         let answer = try await walk.post(
             #""redirect_uri":"com.example.app://cb","phone_number":"+14155550101","operator":"northwind""#)
         #expect(answer.status == 502 && answer.error == "carrier_error", "\(answer.body)")
-        #expect(walk.app.useCases.redirectSignIn.pendingCount == 0)
+        #expect(walk.app.useCases.redirectSignIn.pendingStarts.count == 0)
     }
 }
 

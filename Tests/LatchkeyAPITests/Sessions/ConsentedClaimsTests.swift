@@ -166,7 +166,7 @@ struct ConsentedClaimsTests {
     @Test("are in zenkey_attributes, and kept through the registration", arguments: [flat, nested])
     func registered(members: String) async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try TestApp(vaultKeys: Self.keys, registration: rules)
         tell(app, members)
         let offer = try await app.signIn(body(app))

@@ -101,7 +101,7 @@ import Testing
         },
         Row("a state_key", ends: 600) {
             var rules = RegistrationRules()
-            rules.isRequired = true
+            rules.mode = .required
             let app = try TestApp(registration: rules)
             let handle = try #require(try await app.signIn().text("state_key"))
             return Made(clock: app.clock) {

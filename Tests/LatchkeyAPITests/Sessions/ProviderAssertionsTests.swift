@@ -145,7 +145,7 @@ struct ProviderAssertionsTests {
     @Test("is kept through a registration, for the values that the user left")
     func registered() async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try TestApp(registration: rules)
         tell(app)
         let body = SignInBody().with("scope", "\"openid name email phone\"")

@@ -152,7 +152,7 @@ struct SessionTests {
     @Test("is never reported ended because the store is unavailable", arguments: failures)
     func storeFails(_ failure: StorageError) async throws {
         var rules = RegistrationRules()
-        rules.isRequired = true
+        rules.mode = .required
         let app = try TestApp()
         let token = try await app.token()
         app.clock.advance(bySeconds: 5)

@@ -35,7 +35,7 @@ struct SessionTicketTests {
         },
         Way(testDescription: "a registration", commit: .register) {
             var rules = RegistrationRules()
-            rules.isRequired = true
+            rules.mode = .required
             let app = try TestApp(registration: rules)
             let handle = try #require(try await app.signIn().text("state_key"))
             return Way.Stage(app: app) { try await app.post("/users", #"{"state_key":"\#(handle)"}"#) }

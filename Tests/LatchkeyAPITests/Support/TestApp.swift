@@ -4,10 +4,13 @@ import LatchkeyAPI
 import Logging
 import OpenIDConnect
 import Primitives
+import Services
 import SignIn
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import Transactions
 
 /// A whole Latchkey for one test: the API, the use cases, a store of its own and a scripted carrier.
 struct TestApp: Sendable {
@@ -32,6 +35,7 @@ struct TestApp: Sendable {
     ///   - other: One whose store, carrier and clock it shares, as another process does.
     ///   - store: One of its own if there is none.
     ///   - otherClients: The ids of more clients of the provider.
+    ///   - features: Besides ``ServicesFeature``.
     ///   - logLevel: Above `debug`, lines that anyone can cause are sampled.
     init(
         beside other: TestApp? = nil, store: TestStore? = nil,
@@ -44,7 +48,7 @@ struct TestApp: Sendable {
         compatibility: Compatibility = Compatibility(), readinessPatience: Duration = .seconds(60),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
         backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }, pendingStarts: Int? = nil,
-        logLevel: Logger.Level = .trace
+        features: [any APIFeature] = [], logLevel: Logger.Level = .trace
     ) throws {
         log = CapturedLog(level: logLevel)
         site = try TemporaryDirectory(files: [
@@ -67,10 +71,12 @@ struct TestApp: Sendable {
         let issuer = try #require(EndpointURL(FakeCarrier.issuer, policy: .httpsOnly))
         var bankParty = RelyingParty.Configuration(issuer: issuer)
         changeParty(&bankParty)
-        var server = AuthorizationServer(
-            RelyingParty(configuration: bankParty, http: carrier.http, clock: clock.wallClock), clients: [client])
-        server.rules.backchannelTokenDelivery = .poll
-        changeRules(&server.rules)
+        var rules = ServerRules()
+        rules.backchannelTokenDelivery = .poll
+        changeRules(&rules)
+        let server = AuthorizationServer(
+            RelyingParty(configuration: bankParty, http: carrier.http, clock: clock.wallClock), clients: [client], rules
+        )
         useCases = UseCases(
             providers: Providers([
                 try Self.carriers(through: carrier, clock, otherClients, change),
@@ -86,7 +92,7 @@ struct TestApp: Sendable {
             files: StaticFiles(siteIn: site.path, hasConsole: false, logger: log.logger),
             baseURL: BaseURL("https://login.example/base"), compatibility: compatibility, limits: limits,
             uptime: uptime.uptime,
-            logger: log.logger)
+            features: [ServicesFeature(), TransactionsFeature(store: testStore.store)] + features, logger: log.logger)
         handler = api.handler()
     }
 

@@ -1,6 +1,7 @@
 import LatchkeyAPI
 import LatchkeyConfiguration
 import Testing
+import Zephr
 
 @Suite("Compatibility with the published example API")
 struct CompatibilityTests {
@@ -23,7 +24,7 @@ struct CompatibilityTests {
 
     @Test("Zephr's paths exist only if configured")
     func zephr() throws {
-        #expect(try !load().configuration.compatibility.zephr)
-        #expect(try load("compat: {zephr: true}").configuration.compatibility.zephr)
+        #expect(try !load().configuration[ZephrSettings.self].isEnabled)
+        #expect(try load("compat: {zephr: true}").configuration[ZephrSettings.self].isEnabled)
     }
 }

@@ -452,7 +452,8 @@ struct ConfigurationProblemTests {
 
     @Test("If keys are missing because there is no file, the report says so first; a wrong variable alone does not")
     func missingFile() throws {
-        let loader = ConfigurationLoader(files: FileReader { _, _ throws(FileReader.Failure) in throw .notFound })
+        let loader = ConfigurationLoader(
+            settings, files: FileReader { _, _ throws(FileReader.ReadError) in throw .notFound })
         let none = #expect(throws: ConfigurationErrors.self) { try loader.load(file: nil, environment: [:]) }
         #expect(
             none?.description.hasPrefix(

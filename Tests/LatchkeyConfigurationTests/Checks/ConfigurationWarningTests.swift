@@ -136,7 +136,7 @@ struct ConfigurationWarningTests {
         Scopes(scopes: "openid, name, email, phone, postal_code, profile, offline_access"),
         Scopes(scopes: "openid, address, birthdate, last_4_social, proofing"),
         Scopes(scopes: "openid, is_adult, is_adult_18, is_adult_21, is_over_13"),
-        Scopes(scopes: "openid, lastfour_bogus", unknown: ["lastfour_bogus"], remedy: "remove it: a carrier"),
+        Scopes(scopes: "openid, lastfour_bogus", unknown: ["lastfour_bogus"], remedy: "remove it: a provider"),
         Scopes(scopes: "openid, emial, postal-code", unknown: ["emial", "postal-code"], remedy: "perhaps email is"),
         Scopes(scopes: "openid, Email", unknown: ["Email"], remedy: "perhaps email is"),
     ]
@@ -283,7 +283,8 @@ struct ConfigurationWarningTests {
     func openDatabase() throws {
         let reader = files(["test.yaml": Self.client + "database: {url: 'sqlite:///open.db'}"])
         let loader = ConfigurationLoader(
-            files: FileReader { (path, limit) throws(FileReader.Failure) in
+            settings,
+            files: FileReader { (path, limit) throws(FileReader.ReadError) in
                 try reader.contents(of: path, limit: limit)
             } isReadableByAll: {
                 $0 == "open.db"

@@ -43,9 +43,9 @@ struct NumberConfigurationTests {
         #expect(providers.map(\.issuer.text) == ["https://auth.northwind.example", "https://id.southwind.example"])
         for provider in providers {
             #expect(provider.kind == .camara)
-            #expect(provider.relyingParty.pushedAuthorizationRequests == .always)
-            #expect(provider.relyingParty.dpop == .always)
-            #expect(provider.relyingParty.signedRequestObjects == .always)
+            #expect(provider.extensions.pushedAuthorizationRequests == .always)
+            #expect(provider.extensions.dpop == .always)
+            #expect(provider.extensions.signedRequestObjects == .always)
             #expect(provider.rules.requiresIssuer == true)
             #expect(!provider.rules.storesTokens && !provider.rules.endsSessions && !provider.rules.keepsIDTokens)
             let client = try #require(provider.clients.first)
@@ -190,6 +190,16 @@ struct NumberConfigurationTests {
             (provider([northwind()], ", store_tokens: true"), "store_tokens: is a setting of kind oidc or oauth2;"),
             (provider([northwind()], ", response_mode: jwt"), "response_mode: is a setting of kind oidc or oauth2;"),
             (provider([northwind()], ", profile: fapi2"), "profile: is a setting of kind oidc;"),
+            (
+                provider(
+                    [
+                        northwind(),
+                        northwind().replacing("northwind", with: "southwind").replacing(
+                            "['310010', '310012']", with: "[]"),
+                    ], ", id_token_types: []"), "providers.number.id_token_types: is empty"
+            ),
+            (provider([northwind()], ", backchannel_logout: off"), "backchannel_logout: is a setting of kind oidc;"),
+            (provider([northwind()], ", id_token_hint: off"), "id_token_hint: is a setting of kind oidc;"),
             (
                 provider([northwind()], ", initiate_login_client: a"),
                 "initiate_login_client: is a setting of kind oidc;"

@@ -110,6 +110,8 @@ struct ProviderConfigurationTests {
         "kind: oauth2, issuer: 'https://zoom.us', authorization_endpoint: 'https://zoom.us/oauth/authorize', "
         + "token_endpoint: 'https://zoom.us/oauth/token', user_endpoint: 'https://api.zoom.us/v2/users/me', subject: id"
 
+    private static func without(_ setting: String) -> String { oauth2.replacing(setting, with: "") }
+
     @Test("A provider without ID tokens has configured endpoints, and no default scope")
     func withoutIDTokens() throws {
         let text = """
@@ -131,6 +133,16 @@ struct ProviderConfigurationTests {
         "An invalid provider without ID tokens is reported with the reason",
         arguments: [
             ("zoom: {kind: oauth2, issuer: 'https://zoom.us', clients: 'a:b'}", "has no authorization_endpoint"),
+            (
+                "zoom: {\(without("token_endpoint: 'https://zoom.us/oauth/token', ")), clients: 'a:b'}",
+                "has no token_endpoint"
+            ),
+            (
+                "zoom: {\(without("user_endpoint: 'https://api.zoom.us/v2/users/me', ")), clients: 'a:b'}",
+                "has no user_endpoint"
+            ),
+            ("zoom: {\(without(", subject: id")), clients: 'a:b'}", "has no subject"),
+            ("zoom: {\(oauth2), clients: [{secret: s}]}", "has no id"),
             ("zoom: {\(oauth2), clients: [{id: a, secret: s, nonce: issued}]}", "has nonce: issued"),
             ("zoom: {\(oauth2), clients: 'a:b', attributes: {shoe_size: x}}", "there is no such attribute"),
             ("zoom: {\(oauth2), clients: 'a:b', attributes: {name: 'a..b'}}", "is not the name of a member"),
@@ -138,6 +150,9 @@ struct ProviderConfigurationTests {
                 "acme: {\(acme), token_endpoint: 'https://acme.example/token'}",
                 "token_endpoint: is a setting of kind oauth2;"
             ),
+            ("acme: {\(acme), attributes: {name: display_name}}", "attributes: is a setting of kind oauth2;"),
+            ("zoom: {\(oauth2), clients: 'a:b', backchannel_logout: off}", "is a setting of kind oidc;"),
+            ("zoom: {\(oauth2), clients: 'a:b', id_token_hint: off}", "is a setting of kind oidc;"),
             ("acme: {\(acme), response_mode: fragment}", "is not one of its words"),
             (
                 "zoom: {\(oauth2), clients: 'a:b'}, other: {kind: oidc, issuer: 'https://zoom.us', clients: 'a:b'}",
@@ -145,7 +160,7 @@ struct ProviderConfigurationTests {
             ),
             (
                 "zoom: {\(oauth2.replacing("'https://zoom.us',", with: "'https://x.att.com',")), clients: 'a:b'}",
-                "may also be the issuer of another provider or carrier"
+                "may also be the issuer of another provider"
             ),
         ])
     func wrongOAuth2(_ text: String, _ reason: String) {
@@ -156,16 +171,16 @@ struct ProviderConfigurationTests {
     @Test("The types of ID tokens can be configured for the carriers and for each OpenID provider")
     func idTokenTypes() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.relyingParty.idTokenRules.types == [.jwt, .absent, .accessToken])
-        #expect(standard.providers[0].relyingParty.idTokenRules.types == [.jwt, .absent])
+        #expect(standard.zenkey.idTokenTypes == [.jwt, .absent, .accessToken])
+        #expect(standard.providers[0].idTokenTypes == [.jwt, .absent])
         let text =
             "zenkey: {id_token_types: [JWT]}\nproviders: {acme: {\(Self.acme), id_token_types: [absent, at+jwt]}}"
         let loaded = try load(text)
-        #expect(loaded.configuration.zenkey.relyingParty.idTokenRules.types == [.jwt])
-        #expect(loaded.configuration.providers[0].relyingParty.idTokenRules.types == [.absent, .accessToken])
+        #expect(loaded.configuration.zenkey.idTokenTypes == [.jwt])
+        #expect(loaded.configuration.providers[0].idTokenTypes == [.absent, .accessToken])
         let environment = needed.with("LATCHKEY_ZENKEY_ID_TOKEN_TYPES", "JWT, at+jwt")
         #expect(
-            try load(environment: environment).configuration.zenkey.relyingParty.idTokenRules.types == [
+            try load(environment: environment).configuration.zenkey.idTokenTypes == [
                 .jwt, .accessToken,
             ])
         let warnings = loaded.warnings.filter { $0.key.hasSuffix("id_token_types") }
@@ -177,26 +192,26 @@ struct ProviderConfigurationTests {
     @Test("Pushed authorization requests are a setting of the carriers and of each OpenID provider")
     func pushedRequests() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.relyingParty.pushedAuthorizationRequests == .auto)
-        #expect(standard.providers[0].relyingParty.pushedAuthorizationRequests == .auto)
+        #expect(standard.zenkey.extensions.pushedAuthorizationRequests == .auto)
+        #expect(standard.providers[0].extensions.pushedAuthorizationRequests == .auto)
         let set = try load("zenkey: {par: never}\nproviders: {acme: {\(Self.acme), par: always}}").configuration
-        #expect(set.zenkey.relyingParty.pushedAuthorizationRequests == .never)
-        #expect(set.providers[0].relyingParty.pushedAuthorizationRequests == .always)
+        #expect(set.zenkey.extensions.pushedAuthorizationRequests == .never)
+        #expect(set.providers[0].extensions.pushedAuthorizationRequests == .always)
         let environment = needed.with("LATCHKEY_ZENKEY_PAR", "always")
         #expect(
-            try load(environment: environment).configuration.zenkey.relyingParty.pushedAuthorizationRequests == .always)
+            try load(environment: environment).configuration.zenkey.extensions.pushedAuthorizationRequests == .always)
     }
 
     @Test("Tokens bound to a key are a setting of the carriers and of each OpenID provider")
     func dpop() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.relyingParty.dpop == .auto)
-        #expect(standard.providers[0].relyingParty.dpop == .auto)
+        #expect(standard.zenkey.extensions.dpop == .auto)
+        #expect(standard.providers[0].extensions.dpop == .auto)
         let set = try load("zenkey: {dpop: never}\nproviders: {acme: {\(Self.acme), dpop: always}}").configuration
-        #expect(set.zenkey.relyingParty.dpop == .never)
-        #expect(set.providers[0].relyingParty.dpop == .always)
+        #expect(set.zenkey.extensions.dpop == .never)
+        #expect(set.providers[0].extensions.dpop == .always)
         let environment = needed.with("LATCHKEY_ZENKEY_DPOP", "always")
-        #expect(try load(environment: environment).configuration.zenkey.relyingParty.dpop == .always)
+        #expect(try load(environment: environment).configuration.zenkey.extensions.dpop == .always)
     }
 
     @Test(
@@ -224,8 +239,8 @@ struct ProviderConfigurationTests {
     @Test("Requests are signed if the metadata requires it, unless the setting says otherwise")
     func signedRequests() throws {
         let standard = try load("providers: {acme: {\(Self.acme)}}").configuration
-        #expect(standard.zenkey.relyingParty.signedRequestObjects == .auto)
-        #expect(standard.providers[0].relyingParty.signedRequestObjects == .auto)
+        #expect(standard.zenkey.extensions.signedRequestObjects == .auto)
+        #expect(standard.providers[0].extensions.signedRequestObjects == .auto)
         let text = """
             zenkey: {request_object: always, clients: [{id: a, private_key_file: key}]}
             providers:
@@ -233,8 +248,8 @@ struct ProviderConfigurationTests {
             """
         let environment = needed.with("LATCHKEY_ZENKEY_CLIENTS", nil)
         let set = try load(text, environment: environment, files: ["key": Self.key]).configuration
-        #expect(set.zenkey.relyingParty.signedRequestObjects == .always)
-        #expect(set.providers[0].relyingParty.signedRequestObjects == .never)
+        #expect(set.zenkey.extensions.signedRequestObjects == .always)
+        #expect(set.providers[0].extensions.signedRequestObjects == .never)
     }
 
     @Test(
@@ -437,12 +452,12 @@ struct ProviderConfigurationTests {
 
     @Test("Port tokens must have their type unless configured otherwise, which causes a warning")
     func portTokenTypes() throws {
-        #expect(try load().configuration.zenkey.relyingParty.portTokenRules.requiresType)
+        #expect(try load().configuration.zenkey.portTokenRules.requiresType)
         let loaded = try load("zenkey: {port_tokens: {require_type: false}}")
-        #expect(!loaded.configuration.zenkey.relyingParty.portTokenRules.requiresType)
+        #expect(!loaded.configuration.zenkey.portTokenRules.requiresType)
         #expect(loaded.warnings.contains { $0.key == "zenkey.port_tokens.require_type" })
         let environment = needed.with("LATCHKEY_ZENKEY_PORT_TOKENS_REQUIRE_TYPE", "false")
-        #expect(try !load(environment: environment).configuration.zenkey.relyingParty.portTokenRules.requiresType)
+        #expect(try !load(environment: environment).configuration.zenkey.portTokenRules.requiresType)
     }
 
     /// A P-256 key made for this test and used nowhere else.

@@ -41,9 +41,9 @@ struct SecurityProfileTests {
     func none() throws {
         let provider = try provider("response_mode: query")
         #expect(provider.profile == nil)
-        #expect(provider.relyingParty.pushedAuthorizationRequests == .auto)
-        #expect(provider.relyingParty.dpop == .auto)
-        #expect(provider.relyingParty.signedRequestObjects == .auto)
+        #expect(provider.extensions.pushedAuthorizationRequests == .auto)
+        #expect(provider.extensions.dpop == .auto)
+        #expect(provider.extensions.signedRequestObjects == .auto)
         #expect(provider.rules.requiresIssuer == nil)
         #expect(provider.clients[0].signingAlgorithms == SigningAlgorithm.standard)
     }
@@ -52,10 +52,10 @@ struct SecurityProfileTests {
     func sets(_ profile: SecurityProfile) throws {
         let provider = try provider("profile: \(profile.rawValue)")
         #expect(provider.profile == profile)
-        #expect(provider.relyingParty.pushedAuthorizationRequests == .always)
-        #expect(provider.relyingParty.dpop == .always)
+        #expect(provider.extensions.pushedAuthorizationRequests == .always)
+        #expect(provider.extensions.dpop == .always)
         #expect(provider.rules.requiresIssuer == true)
-        #expect(provider.relyingParty.signedRequestObjects == (profile == .fapi2 ? .auto : .always))
+        #expect(provider.extensions.signedRequestObjects == (profile == .fapi2 ? .auto : .always))
         #expect(provider.rules.responseMode == (profile == .fapi2 ? .query : .jwt))
         let client = provider.clients[0]
         #expect(client.signingAlgorithms == [.ps256, .es256, .edDSA, .ed25519])
@@ -83,10 +83,10 @@ struct SecurityProfileTests {
     func mutualTLS() throws {
         let certificate = "certificate_file: certificate, certificate_key_file: certificate-key"
         let byCertificate = try provider("profile: fapi2, mtls: always", certificate)
-        #expect(byCertificate.relyingParty.mutualTLS == .always && byCertificate.relyingParty.dpop == .auto)
+        #expect(byCertificate.extensions.mutualTLS == .always && byCertificate.extensions.dpop == .auto)
         #expect(byCertificate.clients[0].authentication.method == .tlsClientAuth)
         let byDPoP = try provider("profile: fapi2", certificate)
-        #expect(byDPoP.relyingParty.mutualTLS == .auto && byDPoP.relyingParty.dpop == .always)
+        #expect(byDPoP.extensions.mutualTLS == .auto && byDPoP.extensions.dpop == .always)
         let byKey = try provider("profile: fapi2, mtls: always, dpop: never", "private_key_file: p256, " + certificate)
         #expect(byKey.clients[0].authentication.method == .privateKeyJWT && byKey.clients[0].clientTLS != nil)
     }
@@ -107,7 +107,7 @@ struct SecurityProfileTests {
     func allowed(_ settings: String) throws {
         let provider = try provider(settings)
         if settings.contains("form_post.jwt") { #expect(provider.rules.responseMode == .formPostJWT) }
-        if settings.contains("request_object") { #expect(provider.relyingParty.signedRequestObjects == .never) }
+        if settings.contains("request_object") { #expect(provider.extensions.signedRequestObjects == .never) }
     }
 
     @Test(

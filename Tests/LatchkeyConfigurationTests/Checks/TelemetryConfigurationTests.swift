@@ -1,13 +1,14 @@
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import TelemetryExport
 import Testing
 
 @Suite("The configuration of the export of traces and metrics")
 struct TelemetryConfigurationTests {
     @Test("Nothing is exported by default")
     func defaults() throws {
-        let telemetry = try load().configuration.telemetry
+        let telemetry = try load().configuration[TelemetrySettings.self]
         #expect(telemetry.endpoint == nil && telemetry.headers.isEmpty)
         #expect(telemetry.serviceName == "latchkey" && telemetry.sampleRatio == 1)
         #expect(telemetry.metricsInterval == .seconds(60))
@@ -32,7 +33,7 @@ struct TelemetryConfigurationTests {
         for configuration in [
             try load(text).configuration, try load(environment: environment).configuration,
         ] {
-            let telemetry = configuration.telemetry
+            let telemetry = configuration[TelemetrySettings.self]
             #expect(telemetry.endpoint?.text == "https://otlp.example.com/base")
             #expect(telemetry.headers.map(\.name) == ["api-key", "Authorization"])
             #expect(telemetry.headers.map(\.value.exposed) == ["a,b%", "Basic a=b"])

@@ -9,7 +9,7 @@ import Testing
 struct ConfigurationLoaderTests {
     @Test("Without a file, the defaults and the environment are enough")
     func defaults() throws {
-        let loaded = try ConfigurationLoader(files: files([:])).load(file: nil, environment: needed)
+        let loaded = try ConfigurationLoader(settings, files: files([:])).load(file: nil, environment: needed)
         let configuration = loaded.configuration
         #expect(configuration.http.hosts == ["127.0.0.1"])
         #expect(configuration.http.port == 8080)
@@ -24,14 +24,14 @@ struct ConfigurationLoaderTests {
     @Test("The default file is read if it exists")
     func defaultFile() throws {
         let reader = files([ConfigurationLoader.defaultFile: "http: {port: 81}"])
-        let loaded = try ConfigurationLoader(files: reader).load(file: nil, environment: needed)
+        let loaded = try ConfigurationLoader(settings, files: reader).load(file: nil, environment: needed)
         #expect(loaded.configuration.http.port == 81)
         #expect(loaded.origins["http.port"] == .file(path: "Config/latchkey.yaml", line: 1))
     }
 
     @Test("A named file must exist")
     func namedFile() throws {
-        let loader = ConfigurationLoader(files: files([:]))
+        let loader = ConfigurationLoader(settings, files: files([:]))
         let error = try #require(throws: ConfigurationErrors.self) {
             try loader.load(file: "other.yaml", environment: [:])
         }
@@ -55,7 +55,7 @@ struct ConfigurationLoaderTests {
 
     @Test("Every key has a variable, except those of a client, an API key or a provider")
     func environmentNames() {
-        for key in ConfigurationReference.keys {
+        for key in ConfigurationReference.keys(of: settings) {
             guard let name = key.environmentName else {
                 let lists = ["zenkey.clients[].", "api_keys[].", "providers[]."]
                 #expect(lists.contains { key.name.hasPrefix($0) }, "\(key.name)")
@@ -166,7 +166,7 @@ struct ConfigurationLoaderTests {
     @Test("A variable overrides a secret in the file")
     func variableOverSecretFile() throws {
         let configuration = try load("api_keys: [key-in-the-file-0123]", environment: needed).configuration
-        #expect(configuration.apiKeys == [.sha256([UInt8](repeating: 0x0F, count: 32))])
+        #expect(configuration.apiKeys == [APIKey(.sha256([UInt8](repeating: 0x0F, count: 32)))])
     }
 
     @Test("The demonstration needs neither API keys nor clients")
@@ -235,7 +235,8 @@ struct ConfigurationLoaderTests {
         shop.origins = ["https://shop.example.com"].compactMap(Origin.init)
         #expect(
             configuration.apiKeys == [
-                .plain(Secret("plain-key-0123456789")), shop, .sha256([UInt8](repeating: 0x0F, count: 32)),
+                .plain(Secret("plain-key-0123456789")), shop,
+                APIKey(.sha256([UInt8](repeating: 0x0F, count: 32))),
             ])
         #expect(configuration.zenkey.clients.first?.allowedOrigins.map(\.text) == ["https://app.example.com"])
     }

@@ -86,9 +86,9 @@ struct EncryptionKeysTests {
 
     @Test("A former name is an option, too, and the warning names the present option")
     func option() throws {
-        let arguments = try SettingArguments(["--vault-encryption-keys-file", "vault"])
+        let arguments = try SettingArguments(["--vault-encryption-keys-file", "vault"], of: settings)
         let all = Self.files.merging(["test.yaml": ""]) { $1 }
-        let loaded = try ConfigurationLoader(files: LatchkeyConfigurationTests.files(all))
+        let loaded = try ConfigurationLoader(settings, files: LatchkeyConfigurationTests.files(all))
             .load(file: "test.yaml", environment: needed, arguments: arguments)
         #expect(loaded.configuration.vaultKeys.map(\.id) == ids([Self.vault]))
         let warning = try #require(loaded.warnings.first { $0.reason.contains("former") })
@@ -99,7 +99,7 @@ struct EncryptionKeysTests {
 
     @Test("The reference has the present name with the former ones, which are not suggested")
     func reference() {
-        let keys = ConfigurationReference.keys
+        let keys = ConfigurationReference.keys(of: settings)
         #expect(
             keys.first { $0.name == "encryption_keys" }?.formerNames == [
                 "vault.encryption_keys", "transactions.encryption_keys",

@@ -36,7 +36,7 @@ struct FileReaderTests {
                 #expect(contents.bytes == bytes)
                 #expect(contents.isReadableByAll == isOpen)
             }
-            #expect(throws: FileReader.Failure.tooLarge) {
+            #expect(throws: FileReader.ReadError.tooLarge) {
                 try FileReader.system.contents(of: directory + "/file", limit: 99_999)
             }
         }
@@ -47,11 +47,11 @@ struct FileReaderTests {
         try withDirectory { directory in
             let system = FileReader.system
             #expect(mkfifo(directory + "/pipe", 0o600) == 0)
-            #expect(throws: FileReader.Failure.notRegular) { try system.contents(of: directory + "/pipe", limit: 9) }
-            #expect(throws: FileReader.Failure.notRegular) { try system.contents(of: directory, limit: 9) }
-            #expect(throws: FileReader.Failure.notRegular) { try system.contents(of: "/dev/zero", limit: 9) }
-            #expect(throws: FileReader.Failure.notFound) { try system.contents(of: directory + "/none", limit: 9) }
-            #expect(throws: FileReader.Failure.notFound) { try system.contents(of: "/dev/null/none", limit: 9) }
+            #expect(throws: FileReader.ReadError.notRegular) { try system.contents(of: directory + "/pipe", limit: 9) }
+            #expect(throws: FileReader.ReadError.notRegular) { try system.contents(of: directory, limit: 9) }
+            #expect(throws: FileReader.ReadError.notRegular) { try system.contents(of: "/dev/zero", limit: 9) }
+            #expect(throws: FileReader.ReadError.notFound) { try system.contents(of: directory + "/none", limit: 9) }
+            #expect(throws: FileReader.ReadError.notFound) { try system.contents(of: "/dev/null/none", limit: 9) }
         }
     }
 }

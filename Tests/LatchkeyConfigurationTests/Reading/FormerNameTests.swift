@@ -100,7 +100,7 @@ struct FormerNameTests {
 
     @Test("is in the reference, and is not suggested for a misspelled key")
     func reference() {
-        let known = ConfigurationReference.keys.flatMap { key in key.formerNames.map { ($0, key.name) } }
+        let known = ConfigurationReference.keys(of: settings).flatMap { key in key.formerNames.map { ($0, key.name) } }
             .filter { $0.0 != "rate_limits" && $0.1 != "encryption_keys" }
         #expect(known.map(\.0) == Self.names.map(\.0) && known.map(\.1) == Self.names.map(\.1))
         #expect(problems("outbound: {per_host_connection: 7}").allSatisfy { !$0.contains("did you mean outbound.per") })

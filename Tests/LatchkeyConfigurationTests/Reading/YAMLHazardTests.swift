@@ -84,7 +84,7 @@ struct YAMLHazardTests {
     func bytes() throws {
         let reader = FileReader { (_, _) in FileReader.Contents(bytes: [0x61, 0x3A, 0x20, 0xFF]) }
         let error = try #require(throws: ConfigurationErrors.self) {
-            try ConfigurationLoader(files: reader).load(file: nil, environment: [:])
+            try ConfigurationLoader(settings, files: reader).load(file: nil, environment: [:])
         }
         #expect(error.problems.first?.reason == "is not UTF-8")
         for text in ["a: \u{0}", "a: \"\\ud800\"", "a: \u{FFFE}", "%YAML 9.9\n---\n", "a: \"\\q\""] {

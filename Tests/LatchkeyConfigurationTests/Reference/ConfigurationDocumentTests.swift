@@ -26,8 +26,8 @@ struct ConfigurationDocumentTests {
     @Test("Every key has one row, and all rows have the same number of cells")
     func rows() {
         let rows = ConfigurationDocument.text.split(separator: "\n").filter { $0.hasPrefix("| `") }
-        #expect(rows.count == ConfigurationReference.keys.count)
-        for (row, key) in zip(rows, ConfigurationReference.keys) {
+        #expect(rows.count == ConfigurationReference.keys(of: settings).count)
+        for (row, key) in zip(rows, ConfigurationReference.keys(of: settings)) {
             #expect(row.hasPrefix("| `\(key.name)` |"))
             #expect(row.replacing("\\|", with: "").count { $0 == "|" } == 7, "\(row)")
         }
@@ -37,7 +37,7 @@ struct ConfigurationDocumentTests {
     func marks() throws {
         let committed = try String(contentsOfFile: Self.path, encoding: .utf8)
         let rows = committed.split(separator: "\n").filter { $0.hasPrefix("| `") }
-        for key in ConfigurationReference.keys {
+        for key in ConfigurationReference.keys(of: settings) {
             let row = try #require(rows.first { $0.hasPrefix("| `\(key.name)` |") }, "\(key.name)")
             #expect(row.contains("; secret |") == key.isSecret, "\(row)")
             #expect(row.contains(" | yes | ") == (key.reload == .value), "\(row)")
@@ -51,7 +51,7 @@ enum ConfigurationDocument {
     static var text: String {
         var lines = [introduction]
         var section = ""
-        for key in ConfigurationReference.keys {
+        for key in ConfigurationReference.keys(of: settings) {
             let own = String(key.name.prefix { $0 != "." && $0 != "[" })
             if own != section {
                 if !section.isEmpty { lines.append("") }
@@ -64,7 +64,7 @@ enum ConfigurationDocument {
             lines.append(row(key))
         }
         lines += ["", "## Former names", "", formerNames, "", "| former name | name |", "|---|---|"]
-        for key in ConfigurationReference.keys {
+        for key in ConfigurationReference.keys(of: settings) {
             for former in key.formerNames { lines.append("| \(former) | `\(key.name)` |") }
         }
         return lines.joined(separator: "\n") + "\n"
@@ -99,10 +99,10 @@ enum ConfigurationDocument {
         variables: in the file only. A variable, or the file that one names, gives a list with commas, or in YAML or
         JSON: `LATCHKEY_ZENKEY_CLIENTS='[{"id": "…", "secret": "…", "redirect_uris": ["…"]}]'`.
 
-        `latchkey serve`, `check-config`, `doctor` and `conformance` also take every key that has a variable as an
-        option, which overrides the variable: `--http-port 9000` for `http.port`. For a secret there is only the
-        option of its file, such as `--api-keys-file`, because other users of the machine can read the arguments of a
-        process.
+        `latchkey serve`, `check-config` and `doctor`, and `latchkey-dev conformance`, also take every key that has a
+        variable as an option, which overrides the variable: `--http-port 9000` for `http.port`. For a secret there is
+        only the option of its file, such as `--api-keys-file`, because other users of the machine can read the
+        arguments of a process.
 
         At SIGHUP a running server reads its configuration again. The keys marked below take effect; other changed
         keys are named in the log and take effect at the next start. A configuration with a problem changes nothing.

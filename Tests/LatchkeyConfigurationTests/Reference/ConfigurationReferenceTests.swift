@@ -34,7 +34,7 @@ struct ConfigurationReferenceTests {
         let loaded = try load(
             ExampleText.uncommented(lines.joined(separator: "\n")), environment: [:], files: bundle)
         let values = ConfigurationReference.values(of: loaded.configuration)
-        for key in ConfigurationReference.keys where key.environmentName != nil {
+        for key in ConfigurationReference.keys(of: settings) where key.environmentName != nil {
             #expect(loaded.origins[key.name] != nil, "\(key.name) is missing")
             let value = values.first { $0.key == key.name }?.value
             #expect(value?.isEmpty == false, "\(key.name) has no value")
@@ -51,7 +51,7 @@ struct ConfigurationReferenceTests {
             return String(rest)
         }.joined(separator: " ")
         let words = Set(text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
-        for key in ConfigurationReference.keys {
+        for key in ConfigurationReference.keys(of: settings) {
             let sentence = key.meaning.split { $0 == "." || $0 == ";" || $0 == ":" }.first.map(String.init) ?? ""
             #expect(text.contains(sentence), "\(key.name): \(sentence)")
             guard let name = key.environmentName else {
@@ -62,7 +62,7 @@ struct ConfigurationReferenceTests {
             #expect(words.contains(name + "_FILE") == key.isSecret)
         }
         for word in words where word.hasPrefix("LATCHKEY_") {
-            let isKnown = ConfigurationReference.keys.contains { key in
+            let isKnown = ConfigurationReference.keys(of: settings).contains { key in
                 word == key.environmentName || (key.isSecret && word == (key.environmentName ?? "") + "_FILE")
             }
             #expect(isKnown, "\(word) is no variable")
@@ -71,7 +71,7 @@ struct ConfigurationReferenceTests {
 
     @Test("Names of keys and variables are unique, and every key has a type and a meaning")
     func unique() {
-        let keys = ConfigurationReference.keys
+        let keys = ConfigurationReference.keys(of: settings)
         #expect(Set(keys.map(\.name)).count == keys.count)
         let variables = keys.flatMap { key in
             key.environmentName.map { key.isSecret ? [$0, $0 + "_FILE"] : [$0] } ?? []
@@ -88,7 +88,7 @@ struct ConfigurationReferenceTests {
             "client secret", "id:secret", "private key", "encryption key", "API key", "URL of a proxy", "header field",
             "database URL", "group of providers",
         ]
-        for key in ConfigurationReference.keys {
+        for key in ConfigurationReference.keys(of: settings) {
             #expect(key.isSecret == types.contains { key.type.contains($0) }, "\(key.name): \(key.type)")
         }
     }

@@ -13,17 +13,18 @@ struct ConfigurationSchemaTests {
 
     private let schema: JSONValue
 
-    init() throws { schema = try JSONValue(parsing: Array(ConfigurationSchema.text.utf8)) }
+    init() throws { schema = try JSONValue(parsing: Array(ConfigurationSchema.text(of: settings).utf8)) }
 
     @Test("docs/configuration.schema.json matches the program")
     func current() throws {
         if ProcessInfo.processInfo.environment[Self.variable] == "write" {
-            try Data(ConfigurationSchema.text.utf8).write(to: URL(fileURLWithPath: Self.path))
+            try Data(ConfigurationSchema.text(of: settings).utf8).write(to: URL(fileURLWithPath: Self.path))
             return
         }
         let committed = try String(contentsOfFile: Self.path, encoding: .utf8)
         #expect(
-            committed == ConfigurationSchema.text, "make configuration-schema writes docs/configuration.schema.json")
+            committed == ConfigurationSchema.text(of: settings),
+            "make configuration-schema writes docs/configuration.schema.json")
     }
 
     /// A YAML text as an editor reads it (YAML 1.2, core schema).
@@ -112,7 +113,7 @@ struct ConfigurationSchemaTests {
             }
             return found
         }
-        for key in ConfigurationReference.keys where key.environmentName != nil {
+        for key in ConfigurationReference.keys(of: settings) where key.environmentName != nil {
             let known = try #require(value(of: key.name), "\(key.name)")
             #expect(known["description"]?.string == key.meaning)
             #expect((known["default"] != nil) == (key.defaultValue != nil), "\(key.name)")

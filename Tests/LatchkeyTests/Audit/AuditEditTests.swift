@@ -6,6 +6,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import AuditSeals
+
 /// Random edits of a long log, each of which must be found.
 @Suite struct AuditEditTests {
     private static let retention: Int64 = 400 * 86_400

@@ -1,3 +1,4 @@
+import AuditSeals
 import Foundation
 import LatchkeyService
 import Storage

@@ -8,6 +8,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import AuditSeals
+
 /// An audit log with its sealer, as a server has it.
 final class AuditJournal: Sendable {
     let directory: TemporaryDirectory
@@ -74,7 +76,7 @@ final class AuditJournal: Sendable {
         _ configuration: Configuration, _ store: SQLStore, _ clock: ManualClock, _ log: CapturedLog
     ) -> SigningKeys {
         var signIn = SignInConfiguration()
-        signIn.transactions.encryptionKeys = configuration.encryptionKeys
+        signIn.signingKeys.encryptionKeys = configuration.encryptionKeys
         let useCases = UseCases(
             providers: Providers(), configuration: signIn, store: store, logger: log.logger, clock: clock.wallClock)
         return useCases.signingKeys

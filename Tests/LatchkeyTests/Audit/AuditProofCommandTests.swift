@@ -1,3 +1,4 @@
+import AuditSeals
 import Foundation
 import LatchkeyConfiguration
 import LatchkeyService

@@ -6,6 +6,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import AuditSeals
+
 /// Which signed texts are seals of the audit log, for the server and for the program in Python.
 @Suite struct AuditSealTests {
     /// A change of a seal before it is signed.

@@ -1,3 +1,4 @@
+import AuditSeals
 import LatchkeyConfiguration
 import LatchkeyService
 import Logging

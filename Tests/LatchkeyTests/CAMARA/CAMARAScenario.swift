@@ -56,7 +56,7 @@ extension NumberWalk {
     /// Sets how many hours ago the SIM of the first subscriber was changed.
     func setChange(hoursAgo hours: Int64) {
         let time = WallClock.system.now().advanced(bySeconds: -hours * 3600)
-        simulator.setSIMHistory(.changed(at: time), of: "jane", at: "northwind")
+        simulator.setSIMChange(at: time, of: "jane", at: "northwind")
     }
 
     /// Expects that a call of an API has an access token and the correlation id of the sign-in.

@@ -50,7 +50,7 @@ struct NumberWalk: Sendable {
             ]
         }
         let contents = ["latchkey.yaml": lines.joined(separator: "\n") + "\n", "key": key.pemRepresentation]
-        let reader = FileReader { (path, _) throws(FileReader.Failure) in
+        let reader = FileReader { (path, _) throws(FileReader.ReadError) in
             guard let content = contents[path] else { throw .notFound }
             return FileReader.Contents(bytes: Array(content.utf8), isReadableByAll: false)
         }

@@ -1,3 +1,4 @@
+import Capsules
 import CarrierSimulator
 import HTTPServer
 import LatchkeyConfiguration
@@ -174,7 +175,7 @@ import Testing
     @Test("Whatever anyone sends leaves room for the capsules of sign-ins, and of one in another browser")
     func junk() async throws {
         try await ProviderWalk.with(
-            clock: ManualClock().wallClock, configure: { $0.capsules.maximumPerMinute = 27 }
+            clock: ManualClock().wallClock, configure: { $0[CapsuleSettings.self].maximumPerMinute = 27 }
         ) { walk in
             let harness = walk.harness
             for (method, path, body) in Self.junk {
@@ -200,7 +201,7 @@ import Testing
     @Test("Whatever causes anyone invents for sign-ins without an API key, those with one have two thirds of a minute")
     func invented() async throws {
         try await ProviderWalk.with(
-            clock: ManualClock().wallClock, configure: { $0.capsules.maximumPerMinute = 9 }
+            clock: ManualClock().wallClock, configure: { $0[CapsuleSettings.self].maximumPerMinute = 9 }
         ) { walk in
             let harness = walk.harness
             let issuer = try #require(harness.simulator.issuer(of: "acme"))
@@ -230,7 +231,7 @@ import Testing
 
     @Test("A flood of responses with an unknown state leaves room for the capsules of sign-ins")
     func flood() async throws {
-        try await SignInHarness.with(configure: { $0.capsules.maximumPerMinute = 9 }) { harness in
+        try await SignInHarness.with(configure: { $0[CapsuleSettings.self].maximumPerMinute = 9 }) { harness in
             let path = "/auth/zenkey/callback"
             var ids: Set<String> = []
             for number in 0..<20 {

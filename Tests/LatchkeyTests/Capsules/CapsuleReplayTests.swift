@@ -1,3 +1,4 @@
+import Capsules
 import CarrierSimulator
 import Foundation
 import HTTPServer
@@ -30,7 +31,7 @@ enum ExampleCapsules {
     /// That of `latchkey.yaml` in the folder.
     static func configuration(_ changes: [String] = []) throws -> Configuration {
         try ConfigurationLoader().load(
-            file: folder + "/latchkey.yaml", environment: [:], arguments: SettingArguments(changes: changes)
+            file: folder + "/latchkey.yaml", environment: [:], arguments: SettingArguments(changes: changes, of: .core)
         ).configuration
     }
 
@@ -43,7 +44,7 @@ extension ReplayReport {
     init(
         of capsule: [UInt8], with configuration: Configuration, usual: Configuration? = nil,
         version: String = LatchkeyVersion.text
-    ) throws(CapsuleReplay.Refusal) {
+    ) throws(CapsuleReplay.ReplayError) {
         try self.init(
             of: try CapsuleReplay(parsing: capsule), with: configuration, usual: usual, version: version)
     }
@@ -99,7 +100,7 @@ extension ReplayReport {
         try await SignInHarness.with { harness in
             let (capsule, id, fields) = try await capsule(row, harness)
             guard row.isReplayed else {
-                let error = #expect(throws: CapsuleReplay.Refusal.self) {
+                let error = #expect(throws: CapsuleReplay.ReplayError.self) {
                     try ReplayReport(of: Array(capsule.utf8), with: harness.configuration)
                 }
                 #expect(error?.code == .notReplayable, "\(capsule)")
@@ -180,7 +181,7 @@ extension ReplayReport {
     @Test("of each example gives the verdict of the example", arguments: ExampleCapsules.names)
     func examples(name: String) throws {
         guard name != "invalid_grant.json" else {
-            #expect(throws: CapsuleReplay.Refusal.self) { try ExampleCapsules.replay(name) }
+            #expect(throws: CapsuleReplay.ReplayError.self) { try ExampleCapsules.replay(name) }
             return
         }
         let report = try ExampleCapsules.replay(name)
@@ -236,7 +237,7 @@ extension ReplayReport {
     struct Refused: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let edit: @Sendable (String) -> String
-        let code: CapsuleReplay.Refusal.Code
+        let code: CapsuleReplay.ReplayError.Code
     }
 
     static let refused: [Refused] = [
@@ -297,7 +298,7 @@ extension ReplayReport {
     func refusals(row: Refused) throws {
         let text = row.edit(String(decoding: try ExampleCapsules.bytes("expiry.json"), as: UTF8.self))
         let configuration = try ExampleCapsules.configuration()
-        let error = #expect(throws: CapsuleReplay.Refusal.self) {
+        let error = #expect(throws: CapsuleReplay.ReplayError.self) {
             try ReplayReport(of: Array(text.utf8), with: configuration)
         }
         #expect(error?.code == row.code, "\(error?.description ?? "")")
@@ -309,7 +310,7 @@ extension ReplayReport {
     func partsOfEarlierVersions(row: Refused) throws {
         let text = row.edit(String(decoding: try ExampleCapsules.bytes("expiry.json"), as: UTF8.self))
         let configuration = try ExampleCapsules.configuration()
-        let error = #expect(throws: CapsuleReplay.Refusal.self) {
+        let error = #expect(throws: CapsuleReplay.ReplayError.self) {
             try ReplayReport(of: Array(text.utf8), with: configuration, version: "9.9.9")
         }
         #expect(
@@ -336,7 +337,7 @@ extension ReplayReport {
             guard let capsule = capsules.randomElement(using: &random) else { return }
             let isDamaged = Bool.random(using: &random)
             let bytes = isDamaged ? Self.damaged(capsule, &random) : try Self.altered(capsule, &random)
-            do throws(CapsuleReplay.Refusal) {
+            do throws(CapsuleReplay.ReplayError) {
                 let report = try ReplayReport(of: bytes, with: configuration)
                 #expect(!report.text.isEmpty && !report.json.isEmpty)
                 replayed += 1
@@ -354,7 +355,7 @@ extension ReplayReport {
             let capsule = String(decoding: try ExampleCapsules.bytes(name), as: UTF8.self)
             let names = /"(at|exp|iat|since|max_age|parts|bytes|token_parts|token_bytes|signature_bytes)":\d+/
             let text = capsule.replacing(names) { "\"\($0.output.1)\":\(number)" }
-            do throws(CapsuleReplay.Refusal) {
+            do throws(CapsuleReplay.ReplayError) {
                 let report = try ReplayReport(of: Array(text.utf8), with: configuration)
                 #expect(!report.passes && !report.text.isEmpty)
             } catch {
@@ -433,7 +434,7 @@ extension ReplayReport {
         let usual = try ExampleCapsules.configuration()
         let configuration = try ExampleCapsules.configuration(changes)
         let capsule = try Self.contradiction()
-        let error = #expect(throws: CapsuleReplay.Refusal.self) {
+        let error = #expect(throws: CapsuleReplay.ReplayError.self) {
             try ReplayReport(of: capsule, with: configuration, usual: usual)
         }
         #expect(error?.code == .notReplayable)
@@ -466,7 +467,7 @@ extension ReplayReport {
         #expect(text != capsule)
         let configuration = try ExampleCapsules.configuration(["id_token.clock_skew=300"])
         let usual = try ExampleCapsules.configuration()
-        let error = #expect(throws: CapsuleReplay.Refusal.self) {
+        let error = #expect(throws: CapsuleReplay.ReplayError.self) {
             try ReplayReport(of: Array(text.utf8), with: configuration, usual: usual)
         }
         #expect(error?.code == .notReplayable, "\(error?.description ?? "")")

@@ -1,3 +1,4 @@
+import Capsules
 import CarrierSimulator
 import HTTPServer
 import HTTPTypes
@@ -131,7 +132,7 @@ import Testing
 
     @Test("capsules.count 0 makes none")
     func off() async throws {
-        try await SignInHarness.with(configure: { $0.capsules.count = 0 }) { harness in
+        try await SignInHarness.with(configure: { $0[CapsuleSettings.self].count = 0 }) { harness in
             _ = try await fail(harness, .idTokenExpired)
             #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.isEmpty)
         }
@@ -140,7 +141,9 @@ import Testing
     @Test("One cause has a third of the capsules.per_minute capsules of a minute; the rest is counted")
     func limited() async throws {
         let clock = ManualClock()
-        try await SignInHarness.with(clock: clock.wallClock, configure: { $0.capsules.maximumPerMinute = 6 }) {
+        try await SignInHarness.with(
+            clock: clock.wallClock, configure: { $0[CapsuleSettings.self].maximumPerMinute = 6 }
+        ) {
             harness in
             for _ in 0..<3 { _ = try await fail(harness, .tokenInvalidGrant) }
             #expect(try await admin(harness) { try await $0.capsules(limit: 10, as: .text) }.count == 2)

@@ -1,7 +1,13 @@
+import Capsules
 import LatchkeyService
 import Primitives
 import TestSupport
 import Testing
+
+extension LatchkeyService {
+    /// Waits until the capsules of all failures so far are stored, or could not be.
+    func settleCapsules() async { await feature(CapsulesFeature.self)?.settle() }
+}
 
 extension SignInHarness {
     /// What an operator does with the commands, on the harness's database.

@@ -82,7 +82,7 @@ struct BackchannelCertificationRun {
         let text = try JSONSerialization.data(withJSONObject: [
             "allow_loopback_http": true, "providers": [BackchannelWalk.provider: provider],
         ])
-        let reader = FileReader { (path, limit) throws(FileReader.Failure) in
+        let reader = FileReader { (path, limit) throws(FileReader.ReadError) in
             path == "latchkey.json"
                 ? FileReader.Contents(bytes: Array(text), isReadableByAll: false)
                 : try FileReader.system.contents(of: path, limit: limit)

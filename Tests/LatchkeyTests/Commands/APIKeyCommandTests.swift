@@ -18,12 +18,6 @@ import Testing
         return try result.get()
     }
 
-    private func request(_ name: String, clients: [String] = []) -> AdminService.APIKeyRequest {
-        var request = AdminService.APIKeyRequest(name: name)
-        request.clients = clients
-        return request
-    }
-
     @Test("A running server accepts a new key and refuses a revoked one within the documented delay")
     func delay() async throws {
         let clock = ManualClock()
@@ -33,7 +27,7 @@ import Testing
             #expect(try await app.me("x").error == "invalid_api_key")
             let key = try await runAdminCommand(harness, clock) {
                 try await $0.createAPIKey(
-                    request("web", clients: [SignInHarness.clientID]), clients: [SignInHarness.clientID])
+                    "web", for: [SignInHarness.clientID], known: [SignInHarness.clientID])
             }
             #expect(key.exposed.utf8.count == 43)
             app.apiKey = key.exposed
@@ -86,16 +80,15 @@ import Testing
     func refused() async throws {
         let clock = ManualClock()
         try await SignInHarness.with { harness in
-            var badOrigin = request("web")
-            badOrigin.origins = ["https://app.example/path"]
-            let requests = [
-                request(""), request("a b"), request("a\nb"), request(String(repeating: "a", count: 65)),
-                request("web", clients: ["ccid-2"]), badOrigin,
+            let requests: [(name: String, clients: [String], origins: [String])] = [
+                ("", [], []), ("a b", [], []), ("a\nb", [], []), (String(repeating: "a", count: 65), [], []),
+                ("web", ["ccid-2"], []), ("web", [], ["https://app.example/path"]),
             ]
-            for request in requests {
+            for (name, clients, origins) in requests {
                 await #expect(throws: AdministratorError.self) {
                     try await runAdminCommand(harness, clock) {
-                        try await $0.createAPIKey(request, clients: [SignInHarness.clientID])
+                        try await $0.createAPIKey(
+                            name, for: clients, from: origins, known: [SignInHarness.clientID])
                     }
                 }
             }
@@ -115,7 +108,7 @@ import Testing
             var own = Configuration()
             own.database.url = DatabaseURL(path: harness.directory.file("latchkey.db"))
             own.zenkey.discoveryURL = EndpointURL(harness.simulator.discoveryURL ?? "", policy: .allowLoopbackHTTP)
-            await (try LatchkeyService(configuration: own)).shutdown(within: .seconds(5))
+            await (try LatchkeyService(configuration: own, features: .none)).shutdown(within: .seconds(5))
 
             let made = try await harness.run(["api-key", "create", "web", "--client", SignInHarness.clientID])
             #expect(made.status == 0)

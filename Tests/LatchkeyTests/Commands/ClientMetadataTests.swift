@@ -2,12 +2,14 @@ import Crypto
 import Foundation
 import LatchkeyAPI
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
 import TestSupport
 import Testing
+import Zephr
 
 /// `latchkey client-metadata`.
 struct ClientMetadataTests {
@@ -54,7 +56,7 @@ struct ClientMetadataTests {
     private static func members(
         _ configuration: Configuration, client: String? = nil, at provider: String? = "acme"
     ) throws -> [String: String] {
-        let json = try ClientMetadata(of: client, at: provider, in: configuration).json
+        let json = try ClientMetadata(of: client, at: provider, in: configuration, features: .standard).json
         #expect(!json.contains(secret))
         let object = try #require(try JSONValue(parsing: Array(json.utf8)).object)
         return Dictionary(uniqueKeysWithValues: object.members.map { ($0.name, $0.value.text) })
@@ -83,7 +85,7 @@ struct ClientMetadataTests {
             ]
         ) {
             $0.providers[0].clients[0].authentication = .tlsClientAuth(try certificate())
-            $0.providers[0].relyingParty.mutualTLS = .always
+            $0.providers[0].extensions.mutualTLS = .always
         },
         Row(
             "self_signed_tls_client_auth",
@@ -129,7 +131,7 @@ struct ClientMetadataTests {
         },
         Row("a key, and request_object: never", ["jwks_uri": keySet]) {
             $0.providers[0].clients[0].signingKey = try signingKey()
-            $0.providers[0].relyingParty.signedRequestObjects = .never
+            $0.providers[0].extensions.signedRequestObjects = .never
         },
         Row(
             "request_object: always",
@@ -138,7 +140,7 @@ struct ClientMetadataTests {
             ]
         ) {
             $0.providers[0].clients[0].signingKey = try signingKey()
-            $0.providers[0].relyingParty.signedRequestObjects = .always
+            $0.providers[0].extensions.signedRequestObjects = .always
         },
         Row("id_token_signed_response_alg", ["id_token_signed_response_alg": #""PS256""#]) {
             $0.providers[0].clients[0].idTokenSigningAlgorithm = .ps256
@@ -178,7 +180,7 @@ struct ClientMetadataTests {
         },
         Row("response_mode: form_post", [:]) { $0.providers[0].rules.responseMode = .formPost },
         Row("par: always", ["require_pushed_authorization_requests": "true"]) {
-            $0.providers[0].relyingParty.pushedAuthorizationRequests = .always
+            $0.providers[0].extensions.pushedAuthorizationRequests = .always
         },
         Row("initiate_login_client", ["initiate_login_uri": #""\#(base)/auth/acme/initiate-login""#]) {
             $0.providers[0].rules.loginInitiationClient = ClientID("client-1")
@@ -186,7 +188,7 @@ struct ClientMetadataTests {
         Row("initiate_login_client: another", [:]) {
             $0.providers[0].rules.loginInitiationClient = ClientID("client-2")
         },
-        Row("dpop: always", ["dpop_bound_access_tokens": "true"]) { $0.providers[0].relyingParty.dpop = .always },
+        Row("dpop: always", ["dpop_bound_access_tokens": "true"]) { $0.providers[0].extensions.dpop = .always },
         Row("store_tokens", ["grant_types": #"["authorization_code","refresh_token"]"#]) {
             $0.providers[0].rules.storesTokens = true
         },
@@ -210,7 +212,7 @@ struct ClientMetadataTests {
                         }
                     }.joined(separator: ",") + "]"
             ]
-        ) { $0.compatibility.zephr = true },
+        ) { $0[ZephrSettings.self].isEnabled = true },
     ]
 
     @Test("Each setting adds its own members, and no secret", arguments: rows)
@@ -273,7 +275,7 @@ struct ClientMetadataTests {
         var configuration = try Self.configuration()
         func failure(_ client: String? = nil, at provider: String? = "acme") throws -> String? {
             do throws(AdministratorError) {
-                _ = try ClientMetadata(of: client, at: provider, in: configuration)
+                _ = try ClientMetadata(of: client, at: provider, in: configuration, features: .standard)
                 return nil
             } catch { return error.description }
         }
@@ -296,7 +298,7 @@ struct ClientMetadataTests {
         configuration.providers.append(other)
         func failure() -> String? {
             do throws(AdministratorError) {
-                _ = try ClientMetadata(of: nil, at: nil, in: configuration)
+                _ = try ClientMetadata(of: nil, at: nil, in: configuration, features: .standard)
                 return nil
             } catch { return error.description }
         }

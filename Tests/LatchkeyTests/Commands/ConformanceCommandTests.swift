@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("latchkey conformance") struct ConformanceCommandTests {
+@Suite("latchkey-dev conformance") struct ConformanceCommandTests {
     /// A configuration whose database, provider, proxy and receiver exist on this machine.
     private func configuration(_ peer: RawHTTPPeer, database: String, more: String = "") -> String {
         """
@@ -39,7 +39,7 @@ import Testing
         let scratch = directory.file("scratch")
         try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
         let process = try LatchkeyProcess(
-            ["conformance", "--config", directory.file("latchkey.yaml")] + arguments,
+            ["conformance", "--config", directory.file("latchkey.yaml")] + arguments, of: "latchkey-dev",
             environment: ["TMPDIR": scratch], directory: directory.path)
         let ending = await process.ending()
         return Run(
@@ -101,7 +101,8 @@ import Testing
         "A provider that cannot be examined and an invalid configuration end before anything runs",
         arguments: [
             (["--provider", "acme", "--client", "nope"], "", 64, "has no client nope; it has acme-app"),
-            (["--provider", "nobody"], "", 64, "no provider has the name nobody"), ([], "", 64, "--provider"),
+            (["--provider", "nobody"], "", 64, "latchkey-dev: no provider has the name nobody"),
+            ([], "", 64, "--provider"),
             (["--provider", "acme"], "no_such_key: 7", 78, "no_such_key"),
         ] as [([String], String, Int32, String)])
     func refusals(arguments: [String], more: String, status: Int32, says: String) async throws {

@@ -80,7 +80,7 @@ import Testing
             configuration.publicURL = row.publicURL.flatMap { EndpointURL($0, policy: .httpsOnly) }
             configuration.providers[0].rules.backchannelTokenDelivery = row.mode
             guard row.isSigned else { return }
-            configuration.providers[0].relyingParty.signedRequestObjects = .always
+            configuration.providers[0].extensions.signedRequestObjects = .always
             guard row.hasKey else { return }
             configuration.providers[0].clients[0].signingKey = try ClientKey(
                 parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
@@ -110,7 +110,7 @@ import Testing
         (good, "{}", "tell the provider: sign-ins with it fail"), (good, #"{"keys":[]}"#, "tell the provider"),
         (good, #"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#, "tell the provider"),
         ("unreachable", "", "check that the name resolves"), ("private", "", "outbound.allow_private_networks"),
-        ("clock", "", "tell the operator of the host"),
+        ("clock", "", "tell whoever runs the host"),
     ]
     private static let good = #"""
         {"issuer":"https://op.example","authorization_endpoint":"https://op.example/a",\#

@@ -144,17 +144,17 @@ struct DoctorRulesTests {
         let metadata: String
         let severities: [DoctorReport.Finding.Severity]
         let says: String
-        var requests = FeatureUse.auto
+        var requests = ExtensionUse.auto
         var responseMode = AuthorizationResponseMode.query
-        var dpop = FeatureUse.auto
-        var signed = FeatureUse.auto
+        var dpop = ExtensionUse.auto
+        var signed = ExtensionUse.auto
         /// Whether the client has a private key: of P-256.
         var hasKey = false
         var requiresIssuer: Bool?
         var profile: SecurityProfile?
         /// In how many days the client's certificate expires; nil if it has none.
         var certificateDays: Int64?
-        var mutualTLS = FeatureUse.auto
+        var mutualTLS = ExtensionUse.auto
         /// Whether the client's ID tokens and userinfo are encrypted, with ECDH-ES and A128GCM.
         var isEncrypted = false
         var testDescription: String {
@@ -165,10 +165,10 @@ struct DoctorRulesTests {
 
         init(
             _ metadata: String, _ severity: DoctorReport.Finding.Severity?, _ says: String = "",
-            par requests: FeatureUse = .auto, _ responseMode: AuthorizationResponseMode = .query,
-            dpop: FeatureUse = .auto, signed: FeatureUse = .auto, hasKey: Bool = false,
+            par requests: ExtensionUse = .auto, _ responseMode: AuthorizationResponseMode = .query,
+            dpop: ExtensionUse = .auto, signed: ExtensionUse = .auto, hasKey: Bool = false,
             requiresIssuer: Bool? = nil, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
-            mtls mutualTLS: FeatureUse = .auto, isEncrypted: Bool = false
+            mtls mutualTLS: ExtensionUse = .auto, isEncrypted: Bool = false
         ) {
             self.init(
                 metadata, [severity].compactMap(\.self), says, par: requests, responseMode, dpop: dpop, signed: signed,
@@ -178,10 +178,10 @@ struct DoctorRulesTests {
 
         init(
             _ metadata: String, _ severities: [DoctorReport.Finding.Severity], _ says: String,
-            par requests: FeatureUse = .auto, _ responseMode: AuthorizationResponseMode = .query,
-            dpop: FeatureUse = .auto, signed: FeatureUse = .auto, hasKey: Bool = false,
+            par requests: ExtensionUse = .auto, _ responseMode: AuthorizationResponseMode = .query,
+            dpop: ExtensionUse = .auto, signed: ExtensionUse = .auto, hasKey: Bool = false,
             requiresIssuer: Bool? = nil, profile: SecurityProfile? = nil, certificateDays: Int64? = nil,
-            mtls mutualTLS: FeatureUse = .auto, isEncrypted: Bool = false
+            mtls mutualTLS: ExtensionUse = .auto, isEncrypted: Bool = false
         ) {
             self.certificateDays = certificateDays
             self.mutualTLS = mutualTLS
@@ -330,13 +330,13 @@ struct DoctorRulesTests {
             client.userInfoDecryption = decryption
         }
         var provider = Configuration.Provider(id: "acme", issuer: url, clients: [client])
-        provider.relyingParty.pushedAuthorizationRequests = row.requests
+        provider.extensions.pushedAuthorizationRequests = row.requests
         provider.rules.responseMode = row.responseMode
-        provider.relyingParty.dpop = row.dpop
-        provider.relyingParty.signedRequestObjects = row.signed
+        provider.extensions.dpop = row.dpop
+        provider.extensions.signedRequestObjects = row.signed
         provider.rules.requiresIssuer = row.requiresIssuer
         provider.profile = row.profile
-        provider.relyingParty.mutualTLS = row.mutualTLS
+        provider.extensions.mutualTLS = row.mutualTLS
         var configuration = Configuration()
         configuration.providers = [provider]
         let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock

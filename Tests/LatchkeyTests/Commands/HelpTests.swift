@@ -3,11 +3,13 @@ import Primitives
 import TestSupport
 import Testing
 
-/// The help of the commands.
+/// The help of the commands of both programs.
 @Suite(.serialized) struct HelpTests {
-    /// The commands that `latchkey --help` lists.
-    private func commands() async throws -> [String] {
-        let overview = await (try LatchkeyProcess(["--help"])).ending()
+    private static let programs = ["latchkey", "latchkey-dev"]
+
+    /// The commands that `--help` of a program lists.
+    private func commands(of program: String) async throws -> [String] {
+        let overview = await (try LatchkeyProcess(["--help"], of: program)).ending()
         #expect(overview.status == 0)
         let list = try #require(overview.output.components(separatedBy: "SUBCOMMANDS:\n").last)
         return list.split(separator: "\n").compactMap { line in
@@ -17,12 +19,19 @@ import Testing
         }
     }
 
-    @Test("The help of every command has its exit status and the meaning of every option")
-    func complete() async throws {
-        let commands = try await commands()
-        #expect(Set(commands).isSuperset(of: ["serve", "doctor", "explain-token", "check-config", "health"]))
-        for command in commands {
-            let help = await (try LatchkeyProcess(["help", command])).ending()
+    @Test("What developers use is in their program, and not in the server's")
+    func apart() async throws {
+        let server = Set(try await commands(of: "latchkey"))
+        #expect(server.isSuperset(of: ["serve", "doctor", "explain-token", "check-config", "health"]))
+        let developers = Set(try await commands(of: "latchkey-dev"))
+        #expect(developers == ["demo", "carrier", "conformance"])
+        #expect(server.isDisjoint(with: developers))
+    }
+
+    @Test("The help of every command has its exit status and the meaning of every option", arguments: programs)
+    func complete(program: String) async throws {
+        for command in try await commands(of: program) {
+            let help = await (try LatchkeyProcess(["help", command], of: program)).ending()
             #expect(help.status == 0)
             let words = help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
             #expect(words.contains("Exit status: 0"), "\(command)")
@@ -35,12 +44,14 @@ import Testing
         }
     }
 
-    @Test("docs/operations.md names every command")
-    func documented() async throws {
+    @Test("docs/operations.md names every command", arguments: programs)
+    func documented(program: String) async throws {
         let text = try Repository.text("docs/operations.md")
         let section = try #require(
             text.components(separatedBy: "## Commands\n").last?.components(separatedBy: "\n## ").first)
-        for command in try await commands() { #expect(section.contains("`latchkey \(command)"), "\(command)") }
+        for command in try await commands(of: program) {
+            #expect(section.contains("`\(program) \(command)"), "\(command)")
+        }
     }
 
     @Test(

@@ -132,8 +132,8 @@ import Testing
         }
     }
 
-    private func newIdentity(_ harness: SignInHarness, _ subject: String) -> AdminService.NewIdentity {
-        AdminService.NewIdentity(issuer: (harness.simulator.baseURL ?? "") + "/carriers/310410", subject: subject)
+    private func newIssuer(_ harness: SignInHarness) -> String {
+        (harness.simulator.baseURL ?? "") + "/carriers/310410"
     }
 
     /// A user's subject at a network.
@@ -152,7 +152,8 @@ import Testing
             // Another user's identity is refused.
             await #expect(throws: AdministratorError.self) {
                 try await harness.runAdminCommand {
-                    try await $0.relink(first.number, to: newIdentity(harness, subject), reason: nil, applies: true)
+                    try await $0.relink(
+                        first.number, toIssuer: newIssuer(harness), subject: subject, reason: nil, applies: true)
                 }
             }
             for applies in [false, true] {
@@ -186,7 +187,8 @@ import Testing
             for applies in [false, true] {
                 let lines = try await harness.runAdminCommand {
                     try await $0.relink(
-                        jane.number, to: newIdentity(harness, subject), reason: "new phone", applies: applies)
+                        jane.number, toIssuer: newIssuer(harness), subject: subject, reason: "new phone",
+                        applies: applies)
                 }
                 #expect(lines.joined().contains("--apply") == !applies)
                 #expect(!lines.joined().contains(subject))
@@ -233,18 +235,17 @@ import Testing
     func badRepairs() async throws {
         try await SignInHarness.with { harness in
             let jane = try await user(harness, "310010")
-            var short = newIdentity(harness, "s")
-            short.replacing = "abc"
-            var unknown = newIdentity(harness, "s")
-            unknown.replacing = "00000000"
-            let identities = [
-                AdminService.NewIdentity(issuer: "carrier", subject: "s"), newIdentity(harness, ""),
-                newIdentity(harness, "a b"), short, unknown,
+            let issuer = newIssuer(harness)
+            let identities: [(issuer: String, subject: String, replacing: String?)] = [
+                ("carrier", "s", nil), (issuer, "", nil), (issuer, "a b", nil), (issuer, "s", "abc"),
+                (issuer, "s", "00000000"),
             ]
-            for identity in identities {
+            for (issuer, subject, replacing) in identities {
                 await #expect(throws: AdministratorError.self) {
                     try await harness.runAdminCommand {
-                        try await $0.relink(jane.number, to: identity, reason: nil, applies: true)
+                        try await $0.relink(
+                            jane.number, toIssuer: issuer, subject: subject, replacing: replacing, reason: nil,
+                            applies: true)
                     }
                 }
             }

@@ -215,7 +215,9 @@ import Testing
         try await ResourceHarness.with { harness in
             var configuration = harness.base.configuration
             configuration.encryptionKeys = []
-            #expect(throws: LatchkeyStartError.self) { try LatchkeyService(configuration: configuration) }
+            #expect(throws: LatchkeyStartError.self) {
+                try LatchkeyService(configuration: configuration, features: .none)
+            }
             configuration.database.url = DatabaseURL(path: directory.file("demo.db"))
             let demo = try await Demo.start(configuration, simulatorPort: 0)
             await demo.shutdown(within: .seconds(5))

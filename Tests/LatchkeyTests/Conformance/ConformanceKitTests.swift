@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `latchkey conformance`: what a configuration accepts and refuses of simulated providers.
+/// `latchkey-dev conformance`: what a configuration accepts and refuses of simulated providers.
 @Suite("The operator's conformance kit", .serialized) struct ConformanceKitTests {
     /// A configuration with both kinds of provider. Rows add settings to it.
     private static func configuration(
@@ -45,7 +45,7 @@ import Testing
                 clients: [{id: meetings-app, secret: another-secret}]
             \(settings)
             """
-        let files = FileReader { (path, _) throws(FileReader.Failure) in
+        let files = FileReader { (path, _) throws(FileReader.ReadError) in
             guard path == "test.yaml" else { throw .notFound }
             return FileReader.Contents(bytes: Array(text.utf8), isReadableByAll: false)
         }

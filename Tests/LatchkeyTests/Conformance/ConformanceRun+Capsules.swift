@@ -1,3 +1,4 @@
+import Capsules
 import HTTPServer
 import Primitives
 import Storage

@@ -1,3 +1,4 @@
+import Capsules
 import Foundation
 import LatchkeyService
 import Primitives
@@ -13,7 +14,7 @@ extension ConformanceRun {
         let check = replay.content["failure"]?.object?["check"]?.string
         // These look at more than a token.
         let isOfToken = check.map { !["encryption", "userinfo_subject", "same_user"].contains($0) } ?? false
-        do throws(CapsuleReplay.Refusal) {
+        do throws(CapsuleReplay.ReplayError) {
             let report = try ReplayReport(of: replay, with: harness.configuration)
             #expect(report.isSame && report.failsNow == check, "\(row.id): \(report.text)\n\(capsule.json)")
             harness.replays.withLock { $0[report.isTakenOver ? "taken over" : "computed", default: 0] += 1 }

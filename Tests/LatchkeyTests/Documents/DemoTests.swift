@@ -34,7 +34,7 @@ import Testing
     @Test("The curl commands of the README and the quick start sign a user in, show the session, and end it")
     func readme() async throws {
         let directory = try TemporaryDirectory()
-        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let demo = try LatchkeyProcess.demonstration(directory: directory.path)
         let port = try await demo.port(after: "Latchkey")
         let simulator = try await demo.port(after: "simulated carriers are at")
         func here(_ script: String) -> String {
@@ -69,9 +69,8 @@ import Testing
     func pages() async throws {
         let directory = try TemporaryDirectory(files: ["own/index.html": "<p>own</p>"])
         for (folder, content) in [("", "id=\"console\""), ("own", "<p>own</p>")] {
-            let demo = try LatchkeyProcess(
-                ["demo", "--port", "0", "--simulator-port", "0"], environment: ["LATCHKEY_FILES_DIRECTORY": folder],
-                directory: directory.path)
+            let demo = try LatchkeyProcess.demonstration(
+                environment: ["LATCHKEY_FILES_DIRECTORY": folder], directory: directory.path)
             let port = try await demo.port(after: "Latchkey")
             _ = try await demo.wait { $0.contains("Bearer TOKEN") ? true : nil }
             #expect(demo.said.contains("Open it in a browser"))
@@ -85,8 +84,7 @@ import Testing
     @Test("A folder of files that does not exist is refused at the start")
     func noFolder() async throws {
         let directory = try TemporaryDirectory()
-        let demo = try LatchkeyProcess(
-            ["demo", "--port", "0", "--simulator-port", "0"],
+        let demo = try LatchkeyProcess.demonstration(
             environment: ["LATCHKEY_FILES_DIRECTORY": "/nonexistent/files"], directory: directory.path)
         let ending = await demo.ending()
         #expect(ending.status == 1)
@@ -96,9 +94,8 @@ import Testing
     @Test("A demonstration whose port is in use names the option for another port")
     func takenPort() async throws {
         try await withDemo { directory, here in
-            let port = here(":8080").dropFirst()
-            let second = try LatchkeyProcess(
-                ["demo", "--port", String(port), "--simulator-port", "0"], directory: directory)
+            let port = try #require(UInt16(here(":8080").dropFirst()))
+            let second = try LatchkeyProcess.demonstration(port: port, directory: directory)
             let ending = await second.ending()
             #expect(ending.status == 1)
             #expect(ending.output.contains("choose another port with --port"), "\(ending.output)")
@@ -117,15 +114,15 @@ import Testing
             vault: {encryption_keys: ['\(ResourceHarness.key)']}
             """
         ])
-        let demo = try LatchkeyProcess(
-            ["demo", "--port", "0", "--simulator-port", "0", "--config", "own.yaml"],
-            environment: ["LATCHKEY_DATABASE_URL": "sqlite:///own.db"], directory: directory.path)
+        let demo = try LatchkeyProcess.demonstration(
+            ["--config", "own.yaml"], environment: ["LATCHKEY_DATABASE_URL": "sqlite:///own.db"],
+            directory: directory.path)
         _ = try await demo.wait { $0.contains("Bearer TOKEN") ? true : nil }
         demo.send(SIGINT)
         let ending = await demo.ending()
         #expect(ending.status == 0)
         let warnings = ending.output.split(separator: "\n").filter { $0.hasPrefix("warning: ") }.map(String.init)
-        let unused = "is not used, because the demonstration has a value of its own;"
+        let unused = "is not used, because the demonstration has its own value;"
         #expect(
             warnings == [
                 "warning: vault.encryption_keys: is the former name of a key; move its keys to encryption_keys "
@@ -143,7 +140,7 @@ import Testing
 
     private func withDemo(_ body: (_ directory: String, _ here: (String) -> String) async throws -> Void) async throws {
         let directory = try TemporaryDirectory()
-        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let demo = try LatchkeyProcess.demonstration(directory: directory.path)
         let port = try await demo.port(after: "Latchkey")
         let simulator = try await demo.port(after: "simulated carriers are at")
         try await body(directory.path) { script in

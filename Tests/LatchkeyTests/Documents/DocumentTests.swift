@@ -2,6 +2,8 @@ import Crypto
 import Foundation
 import LatchkeyAPI
 import LatchkeyConfiguration
+import LatchkeyFeatures
+import LatchkeyService
 import Primitives
 import TestSupport
 import Testing
@@ -101,28 +103,32 @@ import Testing
         #expect(count > 3)
     }
 
-    @Test("Every latchkey command and option exists")
+    @Test("Every command and option of both programs exists")
     func commands() async throws {
         var helps: [String: String] = [:]
         var count = 0
         for example in try Example.all() where example.note == "commands" {
             for line in example.commands where !line.hasPrefix("export LATCHKEY_") {
                 let words = line.split(separator: " ").map(String.init)
-                #expect(words.first == "latchkey", "\(example.location): \(line)")
+                let program = words.first ?? ""
+                guard ["latchkey", "latchkey-dev"].contains(program) else {
+                    Issue.record("\(example.location): \(line)")
+                    continue
+                }
                 guard words.count > 1 else { continue }
                 var names = [words[1]]
                 if ["users", "api-key", "vault"].contains(words[1]), words.count > 2 { names.append(words[2]) }
-                let path = names.joined(separator: " ")
+                let path = ([program] + names).joined(separator: " ")
                 if helps[path] == nil {
-                    let help = await (try LatchkeyProcess(["help"] + names)).ending()
+                    let help = await (try LatchkeyProcess(["help"] + names, of: program)).ending()
                     // For an unknown name, the response lists the known ones.
-                    helps[path] = help.status == 0 && help.output.contains("latchkey \(path)") ? help.output : ""
+                    helps[path] = help.status == 0 && help.output.contains(path) ? help.output : ""
                 }
                 let help = helps[path] ?? ""
-                #expect(!help.isEmpty, "\(example.location): there is no latchkey \(path)")
+                #expect(!help.isEmpty, "\(example.location): there is no \(path)")
                 for option in words where option.hasPrefix("--") {
                     count += 1
-                    #expect(help.contains(option), "\(example.location): latchkey \(path) has no \(option)")
+                    #expect(help.contains(option), "\(example.location): \(path) has no \(option)")
                 }
             }
         }
@@ -149,7 +155,8 @@ import Testing
     /// A component, or the success response of the operation with this id.
     private static func schema(_ name: String) -> JSONValue? {
         let document = OpenAPIDocument(
-            version: "1", sessionCookie: "latchkey_session", refreshCookie: "latchkey_refresh", path: ""
+            version: "1", sessionCookie: "latchkey_session", refreshCookie: "latchkey_refresh", path: "",
+            features: FeatureList.standard.features
         ).json.object
         if document?["components"]?.object?["schemas"]?.object?[name] != nil {
             return .object(of: [("$ref", .string("#/components/schemas/\(name)"))])
@@ -177,7 +184,7 @@ import Testing
     @Test("YAML examples are valid configurations")
     func configurations() throws {
         // Every named file contains a suitable secret.
-        let files = FileReader { (path, _) throws(FileReader.Failure) in
+        let files = FileReader { (path, _) throws(FileReader.ReadError) in
             let text: String? =
                 path == "latchkey.yaml"
                 ? nil
@@ -196,13 +203,13 @@ import Testing
             count += 1
             // A placeholder for the reader's own value.
             let text = example.text.replacing("id: …", with: "id: client-1")
-            let reader = FileReader { (path, limit) throws(FileReader.Failure) in
+            let reader = FileReader { (path, limit) throws(FileReader.ReadError) in
                 path == "latchkey.yaml"
                     ? FileReader.Contents(bytes: Array(text.utf8), isReadableByAll: false)
                     : try files.contents(of: path, limit: limit)
             }
             do throws(ConfigurationErrors) {
-                _ = try ConfigurationLoader(files: reader).load(
+                _ = try ConfigurationLoader(FeatureList.standard.settings, files: reader).load(
                     file: "latchkey.yaml", environment: [:], purpose: .operation)
             } catch {
                 Issue.record("\(example.location): \(error)")
@@ -216,7 +223,7 @@ import Testing
     @Test("Shell examples do what the documents say, against a demonstration")
     func run() async throws {
         let directory = try TemporaryDirectory()
-        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let demo = try LatchkeyProcess.demonstration(directory: directory.path)
         let port = try await demo.port(after: "Latchkey")
         let carriers = try await demo.port(after: "simulated carriers are at")
         let all = try Example.all()

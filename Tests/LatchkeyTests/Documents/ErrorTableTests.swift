@@ -16,7 +16,7 @@ import Testing
         "invalidRequest": "Check the parameters", "requestDenied": "Tell the user that the request was denied",
         "requestTimeout": "offer another try", "serverError": "Try again later",
         "networkFailure": "check the connection", "configurationError": "portal",
-        "discoveryStateError": "Run carrier discovery", "unknownError": "contact the operator",
+        "discoveryStateError": "run carrier discovery", "unknownError": "contact the administrator",
     ]
 
     static let rows: [Row] = [

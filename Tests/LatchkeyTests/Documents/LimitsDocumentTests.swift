@@ -7,7 +7,8 @@ import Testing
     private static let page = "docs/reports/limits.md"
     private static let modules = [
         "Primitives", "EventLoops", "HTTPCore", "HTTPServer", "OpenIDConnect", "OutboundHTTP", "StorageModel",
-        "Storage", "SignIn", "LatchkeyAPI", "LatchkeyService",
+        "Storage", "SignIn", "LatchkeyAPI", "LatchkeyService", "AuditSeals", "Capsules", "Services", "StatusPage",
+        "TelemetryExport", "Transactions", "Zephr",
     ]
 
     private static let introduction = """

@@ -1,4 +1,6 @@
 import LatchkeyAPI
+import LatchkeyFeatures
+import LatchkeyService
 import Primitives
 import TestSupport
 import Testing
@@ -8,7 +10,8 @@ enum PublishedAPI {
     private static let made = Result {
         try APIContract(
             OpenAPIDocument(
-                version: "1", sessionCookie: "latchkey_session", refreshCookie: "latchkey_refresh", path: ""
+                version: "1", sessionCookie: "latchkey_session", refreshCookie: "latchkey_refresh", path: "",
+                features: FeatureList.standard.features
             ).json)
     }
 

@@ -26,7 +26,7 @@ import Testing
     func signIn() async throws {
         let directory = try TemporaryDirectory()
         let carriers = try LatchkeyProcess(
-            try arguments("carriers", of: "carrier-simulator").map { $0 == "8081" ? "0" : $0 }, of: "carrier-simulator")
+            try arguments("carriers", of: "latchkey-dev").map { $0 == "8081" ? "0" : $0 }, of: "latchkey-dev")
         let carriersPort = try await carriers.port(after: "discovery UI")
         let configuration = try example("yaml", nil, containing: "127.0.0.1:8081/ui/discovery-ui").text
             .replacing("127.0.0.1:8081", with: "127.0.0.1:\(carriersPort)")

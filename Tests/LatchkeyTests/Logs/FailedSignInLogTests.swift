@@ -213,7 +213,7 @@ import Testing
         let run = try Self.run(Row("", .raw(.token, Scripts.closeAtOnce)))
         for _ in 0..<6 { _ = try await run.signIn() }
         let lines = try await Self.lines(of: run, "sign-in", count: 6)
-        #expect(lines.map(Self.explanation).last == "token: the circuit breaker of the carrier is open")
+        #expect(lines.map(Self.explanation).last == "token: the circuit breaker of the provider is open")
         let host = try Self.carriersHost
         #expect(lines.last?["host"] == host)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Observability
 import OpenIDConnect
@@ -18,7 +19,7 @@ import Testing
         configuration.database.url = DatabaseURL(path: directory.path + "/latchkey.db")
         configuration.zenkey.discoveryURL = .init("https://discovery.example/", policy: .httpsOnly)
         configuration.log.level = .off
-        let service = try LatchkeyService(configuration: configuration)
+        let service = try LatchkeyService(configuration: configuration, features: .standard)
         let descriptions = service.metricDescriptions
         await service.shutdown(within: .zero)
         return descriptions

@@ -19,7 +19,7 @@ struct EmbeddingTests {
             configuration.log.level = .off
             configuration.http.port = 0
             let before = try residentCode()
-            let service = try LatchkeyService(configuration: configuration)
+            let service = try LatchkeyService(configuration: configuration, features: .none)
             _ = try service.start()
             let after = try residentCode()
             #expect(after > before / 2)

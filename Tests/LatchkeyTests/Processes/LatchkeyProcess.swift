@@ -50,6 +50,15 @@ final class LatchkeyProcess: Sendable {
         read(pipe.fileHandleForReading)
     }
 
+    /// A demonstration, with its carriers on a free port: `latchkey-dev demo`.
+    static func demonstration(
+        _ options: [String] = [], port: UInt16 = 0, environment: [String: String] = [:], directory: String
+    ) throws -> LatchkeyProcess {
+        try LatchkeyProcess(
+            ["demo", "--port", String(port), "--simulator-port", "0"] + options, of: "latchkey-dev",
+            environment: environment, directory: directory)
+    }
+
     /// A failing test leaves no process behind.
     deinit {
         if process.isRunning { send(SIGKILL) }

@@ -61,7 +61,7 @@ import Testing
             + examples[0].text.replacing(shown.issuer, with: issuer)
             .replacing("id: …", with: "id: \(SignInHarness.clientID)")
         let contents = ["latchkey.yaml": text, "\(shown.name).p8": keyPEM]
-        let reader = FileReader { (path, _) throws(FileReader.Failure) in
+        let reader = FileReader { (path, _) throws(FileReader.ReadError) in
             guard let content = contents[path] else { throw .notFound }
             return FileReader.Contents(bytes: Array(content.utf8), isReadableByAll: false)
         }

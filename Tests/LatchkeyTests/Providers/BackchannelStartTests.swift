@@ -86,7 +86,7 @@ struct BackchannelStartTests {
                 for index in configuration.providers.indices where configuration.providers[index].id == "acme" {
                     configuration.providers[index].clients[0].authentication = .privateKeyJWT(clientKey)
                     configuration.providers[index].clients[0].signingKey = clientKey
-                    configuration.providers[index].relyingParty.signedRequestObjects = .always
+                    configuration.providers[index].extensions.signedRequestObjects = .always
                 }
             }, register: { $0.authentication = .privateKeyJWT(publicKeyPEM: key.publicKey.pemRepresentation) }
         ) { walk in

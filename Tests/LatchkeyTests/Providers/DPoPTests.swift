@@ -184,12 +184,12 @@ import Testing
 
     @Test("With dpop: never there is no proof, whatever the metadata demands; with always a Bearer token is refused")
     func settings() async throws {
-        try await with([.dpopRequired], { $0.providers[0].relyingParty.dpop = .never }) { walk in
+        try await with([.dpopRequired], { $0.providers[0].extensions.dpop = .never }) { walk in
             let token = try await walk.token(at: "acme")
             #expect(token == nil)
             #expect(entries(walk, .token).map(\.proof) == [nil])
         }
-        try await with([], { $0.providers[0].relyingParty.dpop = .always }) { walk in
+        try await with([], { $0.providers[0].extensions.dpop = .always }) { walk in
             let token = try await walk.token(at: "acme")
             #expect(token == nil)
             #expect(entries(walk, .token).map { $0.proof != nil } == [true])

@@ -51,7 +51,7 @@ struct FormerEncryptionKeysTests {
         try await ResourceHarness.with(configure: { configuration in
             configuration.encryptionKeys = []
             configuration.formerVaultKeys = EncryptionKey.of(Self.vault)
-            configuration.transactions.encryptionKeys = EncryptionKey.of(Self.signing)
+            configuration.signingKeys.encryptionKeys = EncryptionKey.of(Self.signing)
         }) { harness in
             let token = try await harness.signIn()
             #expect(try await harness.app.send("GET", "/.well-known/jwks.json").status == 200)
@@ -73,13 +73,13 @@ struct FormerEncryptionKeysTests {
 
     /// The configuration of a harness with the keys of a text.
     private func configuration(_ text: String, _ harness: ResourceHarness) throws -> Configuration {
-        let files = FileReader { (_, _) throws(FileReader.Failure) in FileReader.Contents(bytes: Array(text.utf8)) }
+        let files = FileReader { (_, _) throws(FileReader.ReadError) in FileReader.Contents(bytes: Array(text.utf8)) }
         let loaded = try ConfigurationLoader(files: files).load(
             file: "test.yaml", environment: [:], purpose: .operation)
         var configuration = harness.base.configuration
         configuration.encryptionKeys = loaded.configuration.encryptionKeys
         configuration.formerVaultKeys = loaded.configuration.formerVaultKeys
-        configuration.transactions.encryptionKeys = loaded.configuration.transactions.encryptionKeys
+        configuration.signingKeys.encryptionKeys = loaded.configuration.signingKeys.encryptionKeys
         return configuration
     }
 

@@ -104,7 +104,7 @@ struct MobileOperatorTests {
             let now = WallClock.system.now()
             for (hours, status) in [(1, 403), (100, 200)] as [(Int64, Int)] {
                 let time = now.advanced(bySeconds: -3600 * hours)
-                walk.harness.simulator.setSIMHistory(.changed(at: time), of: "jane", at: "northwind")
+                walk.harness.simulator.setSIMChange(at: time, of: "jane", at: "northwind")
                 let answer = try await walk.signIn(withOperatorTokenAt: "northwind", user: "jane")
                 #expect(answer.status == status, "\(answer.response)")
             }

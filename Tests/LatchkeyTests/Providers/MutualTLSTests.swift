@@ -95,7 +95,7 @@ import Testing
             contents["\(holder.rawValue).pem"] = try certificates.text(certificates.certificate(holder))
             contents["\(holder.rawValue).key"] = try certificates.text(certificates.key(holder))
         }
-        let reader = FileReader { [contents] (path, _) throws(FileReader.Failure) in
+        let reader = FileReader { [contents] (path, _) throws(FileReader.ReadError) in
             guard let content = contents[path] else { throw .notFound }
             return FileReader.Contents(bytes: Array(content.utf8), isReadableByAll: false)
         }

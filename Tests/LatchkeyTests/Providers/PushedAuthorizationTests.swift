@@ -52,7 +52,7 @@ import Testing
     @Test("A provider that does not require them gets no pushed requests, unless the setting says always")
     func setting() async throws {
         try await withWalk(requiring: []) {
-            $0.providers[1].relyingParty.pushedAuthorizationRequests = .always
+            $0.providers[1].extensions.pushedAuthorizationRequests = .always
         } _: { walk in
             let usual = try await walk.signIn(Browser(), at: "acme")
             let always = try await walk.signIn(Browser(), at: "globex")
@@ -182,7 +182,7 @@ import Testing
     @Test("With par: never the request goes by the browser, whatever the metadata says")
     func never() async throws {
         try await withWalk {
-            $0.providers[0].relyingParty.pushedAuthorizationRequests = .never
+            $0.providers[0].extensions.pushedAuthorizationRequests = .never
         } _: { walk in
             let asked = try await walk.start(Browser(), at: "acme")
             #expect(asked.parameters["code_challenge"] != nil)

@@ -32,7 +32,7 @@ import Testing
                     redirect_uris: [\(ProviderWalk.webURI)]
             """
         let contents = ["latchkey.yaml": text, "key": try #require(privateKey).pemRepresentation]
-        let reader = FileReader { (path, _) throws(FileReader.Failure) in
+        let reader = FileReader { (path, _) throws(FileReader.ReadError) in
             guard let content = contents[path] else { throw .notFound }
             return FileReader.Contents(bytes: Array(content.utf8), isReadableByAll: false)
         }

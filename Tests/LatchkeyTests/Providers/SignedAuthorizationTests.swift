@@ -67,7 +67,7 @@ import Testing
             #expect(walk.harness.simulator.log.count(.authorization, "acme") == 0)
         }
         try await withWalk {
-            $0.providers[0].relyingParty.signedRequestObjects = .never
+            $0.providers[0].extensions.signedRequestObjects = .never
         } _: { walk in
             walk.harness.simulator.setFaults([.requestObjectRequired], for: "acme")
             let asked = try await walk.start(Browser(), at: "acme")

@@ -81,7 +81,7 @@ import Testing
         try await withHarness(configure: { configuration = $0 }) { harness in
             let handle = try await harness.handle()
             #expect(try await harness.answerLatest(.approved) == [204])
-            let second = try LatchkeyService(configuration: configuration)
+            let second = try LatchkeyService(configuration: configuration, features: .none)
             let port = try second.start()[0].port
             let app = App(port: port)
             let other = BackchannelHarness(base: harness.base, app: app)

@@ -140,7 +140,7 @@ import Testing
     @Test("The demonstration tells each call to a carrier, each check with its verdict, and the times, but no secret")
     func tells() async throws {
         let directory = try TemporaryDirectory()
-        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let demo = try LatchkeyProcess.demonstration(directory: directory.path)
         let url = "http://127.0.0.1:\(try await demo.port(after: "Latchkey"))"
         let carriers = "http://127.0.0.1:\(try await demo.port(after: "simulated carriers are at"))"
         func signIn(_ change: (inout [String: String]) -> Void = { _ in }) async throws -> (
@@ -197,7 +197,7 @@ import Testing
     @Test("The demonstration tells nothing to pages of other origins, and nothing under other host names")
     func outsiders() async throws {
         let directory = try TemporaryDirectory()
-        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let demo = try LatchkeyProcess.demonstration(directory: directory.path)
         let url = "http://127.0.0.1:\(try await demo.port(after: "Latchkey"))/demo/sign-ins"
         #expect(try await Browser().get(url).status == 200)
         for header in ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"] {
@@ -222,7 +222,7 @@ import Testing
     )
     func demo() async throws {
         let directory = try TemporaryDirectory()
-        let demo = try LatchkeyProcess(["demo", "--port", "0", "--simulator-port", "0"], directory: directory.path)
+        let demo = try LatchkeyProcess.demonstration(directory: directory.path)
         let url = "http://127.0.0.1:\(try await demo.port(after: "Latchkey"))"
         let carriers = "http://127.0.0.1:\(try await demo.port(after: "simulated carriers are at"))"
         let providers = try await Browser().get(url + "/auth/providers").text

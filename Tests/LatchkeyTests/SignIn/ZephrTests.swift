@@ -7,6 +7,7 @@ import Primitives
 import SignIn
 import TestSupport
 import Testing
+import Zephr
 
 /// The paths of Zephr's OAuth sign-in, over real sockets.
 @Suite(.serialized) struct ZephrTests {
@@ -19,7 +20,7 @@ import Testing
         let kinds = ["web", "ios", "android", "popup"]
         try await SignInHarness.with(
             configure: { configuration in
-                configuration.compatibility.zephr = isOn
+                configuration[ZephrSettings.self].isEnabled = isOn
                 configuration.registration.mode = registration
                 configuration.registration.blockedEmailDomains = ["blocked.example"]
                 for index in configuration.providers.indices {

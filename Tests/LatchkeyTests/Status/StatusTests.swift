@@ -9,13 +9,15 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Capsules
+
 /// The operator's status page.
 @Suite(.serialized) struct StatusTests {
     private static let operatorKey = "OPERATORS-key-0123456789abcdef"
 
     private static func configure(_ configuration: inout Configuration) {
         var key = APIKey.plain(Secret(operatorKey))
-        key.isOperator = true
+        key.isAdministrator = true
         configuration.apiKeys.append(key)
     }
 
@@ -140,6 +142,20 @@ import Testing
             ] {
                 #expect(page.contains(text), "\(text)")
             }
+        }
+    }
+
+    @Test("A server that makes no capsules links none")
+    func withoutCapsules() async throws {
+        try await SignInHarness.with(configure: { $0[CapsuleSettings.self].count = 0 }) { harness in
+            harness.simulator.setFaults([.idTokenWrongNonce], for: SignInHarness.mccmnc)
+            _ = try await harness.app.signIn(harness.authorizedResponse())
+            let page = try await App(port: harness.app.port, apiKey: nil).send("GET", "/status").response.text
+            #expect(page.contains("<td>nonce</td>") && !page.contains("status/capsule"))
+            let watching = try await StatusEvents(harness.app)
+            let failures = try await watching.next()["failures"]?.array?.compactMap(\.object) ?? []
+            await watching.close()
+            #expect(failures.map { $0["capsule"] } == [.null])
         }
     }
 

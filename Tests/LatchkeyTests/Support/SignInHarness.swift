@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import HTTPServer
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives
@@ -50,11 +51,11 @@ struct SignInHarness: Sendable {
         var other = client
         other.id = otherClientID
         let simulator = CarrierSimulator(clients: [client, other], clock: clock, pause: pause)
-        let running = try encryption.map { try simulator.start(encryption: $0) } ?? simulator.start()
+        let running = try simulator.start(encryption: encryption)
         var configuration = try configuration(simulator, directory)
         configure(&configuration)
         let service = try LatchkeyService(
-            configuration: configuration, demonstration: nil, clock: clock, uptime: uptime)
+            configuration: configuration, features: .standard, clock: clock, uptime: uptime)
         let addresses = try service.start()
         let harness = SignInHarness(
             simulator: simulator, app: App(port: addresses[0].port), configuration: configuration, running: running,
@@ -74,7 +75,7 @@ struct SignInHarness: Sendable {
         clock: WallClock = .system, uptime: Uptime = .system, _ body: (App, LatchkeyService) async throws -> Void
     ) async throws {
         let instance = try LatchkeyService(
-            configuration: configuration, demonstration: nil, clock: clock, uptime: uptime)
+            configuration: configuration, features: .standard, clock: clock, uptime: uptime)
         let addresses = try instance.start()
         do {
             try await body(App(port: addresses[0].port), instance)
@@ -87,7 +88,7 @@ struct SignInHarness: Sendable {
 
     /// Runs `body` with a server of another configuration.
     static func withServer(_ configuration: Configuration, _ body: (App) async throws -> Void) async throws {
-        let service = try LatchkeyService(configuration: configuration)
+        let service = try LatchkeyService(configuration: configuration, features: .standard)
         let addresses = try service.start()
         let result: Result<Void, any Error>
         do { result = .success(try await body(App(port: addresses[0].port))) } catch { result = .failure(error) }
@@ -97,7 +98,7 @@ struct SignInHarness: Sendable {
 
     /// Runs `body` with another instance on the same database, with empty caches.
     func alongside(_ body: (SignInHarness) async throws -> Void) async throws {
-        let other = try LatchkeyService(configuration: configuration)
+        let other = try LatchkeyService(configuration: configuration, features: .standard)
         let addresses = try other.start()
         let harness = SignInHarness(
             simulator: simulator, app: App(port: addresses[0].port), configuration: configuration, running: running,

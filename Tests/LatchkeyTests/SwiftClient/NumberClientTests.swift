@@ -70,7 +70,7 @@ struct NumberClientTests {
         (policy.maximumAge, policy.ifSwapped) = (72, .refuse)
         try await ProviderWalk.withOperators(simSwap: policy) { walk in
             let time = WallClock.system.now().advanced(bySeconds: -3600)
-            walk.harness.simulator.setSIMHistory(.changed(at: time), of: "jane", at: "northwind")
+            walk.harness.simulator.setSIMChange(at: time, of: "jane", at: "northwind")
             let latchkey = try walk.harness.client()
             for (code, mccmnc, connections) in [
                 (.simSwapped, "310010", 2), (.operatorUnknown, "99999", 0),

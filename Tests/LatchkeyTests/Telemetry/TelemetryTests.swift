@@ -3,6 +3,7 @@ import Foundation
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import TelemetryExport
 import TestSupport
 import Testing
 
@@ -12,13 +13,14 @@ import Testing
     private static let span = "00f067aa0ba902b7"
 
     private func configure(
-        _ url: String, _ change: @escaping (inout Configuration.Telemetry) -> Void = { _ in }
+        _ url: String, _ change: @escaping (inout TelemetrySettings) -> Void = { _ in }
     ) -> (inout Configuration) -> Void {
         { configuration in
-            configuration.telemetry.endpoint = EndpointURL(url, policy: .allowLoopbackHTTP)
-            configuration.telemetry.headers = ["x-receiver-key=top%20secret"].compactMap(TelemetryHeader.init)
-            configuration.telemetry.serviceName = "login-test"
-            change(&configuration.telemetry)
+            configuration[TelemetrySettings.self].endpoint = EndpointURL(url, policy: .allowLoopbackHTTP)
+            configuration[TelemetrySettings.self].headers = ["x-receiver-key=top%20secret"].compactMap(
+                TelemetryHeader.init)
+            configuration[TelemetrySettings.self].serviceName = "login-test"
+            change(&configuration[TelemetrySettings.self])
         }
     }
 

@@ -146,7 +146,7 @@ import Testing
         try await SignInHarness.with(
             clock: clock.wallClock,
             configure: {
-                $0.transactions.keyLifetime = 2 * 86_400
+                $0.signingKeys.lifetime = 2 * 86_400
                 // A week of one user's receipts, in seconds.
                 $0.rateLimits = false
             }

@@ -5,6 +5,7 @@ import Primitives
 import SignIn
 import TestSupport
 import Testing
+import Transactions
 
 /// The approval of a transaction, over real sockets and against simulated carriers.
 @Suite(.serialized) struct TransactionTests {
@@ -126,7 +127,7 @@ import Testing
     func authenticationAge(excess: Int64) async throws {
         let clock = ManualClock()
         let configure: (inout Configuration) -> Void = {
-            $0.transactions.maximumAuthenticationAge = 90
+            $0[TransactionSettings.self].maximumAuthenticationAge = 90
             $0.idToken.clockSkewSeconds = 30
         }
         try await SignInHarness.with(clock: clock.wallClock, configure: configure) { harness in

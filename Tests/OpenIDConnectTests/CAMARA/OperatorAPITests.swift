@@ -26,7 +26,7 @@ struct OperatorAPITests {
 
         init(
             _ response: OutboundResponse, token: OutboundResponse? = nil, correlationID: String = "corr-1",
-            dpop: FeatureUse = .never, requiresIDTokens: Bool = false
+            dpop: ExtensionUse = .never, requiresIDTokens: Bool = false
         ) async throws {
             let subjects = try SignInSubjects(correlationID: correlationID)
             http = ScriptedHTTPClient { request throws(OutboundError) in
@@ -39,7 +39,7 @@ struct OperatorAPITests {
             let issuer = try #require(EndpointURL(TokenDraft.issuer, policy: .httpsOnly))
             var configuration = RelyingParty.Configuration(issuer: issuer)
             configuration.requiresIDTokens = requiresIDTokens
-            configuration.dpop = dpop
+            configuration.extensions.dpop = dpop
             relyingParty = RelyingParty(configuration: configuration, http: http, clock: carrier.clock.wallClock)
             provider = try await relyingParty.provider(
                 for: nil, clientID: subjects.clientID, correlationID: subjects.correlationID)

@@ -35,15 +35,15 @@ struct DPoPRequestTests {
         let client: ClientCredentials
 
         init(
-            _ setting: FeatureUse = .always, metadata: [(String, String)] = [], prefersBoundTokens: Bool = false,
+            _ setting: ExtensionUse = .always, metadata: [(String, String)] = [], prefersBoundTokens: Bool = false,
             authentication: ClientAuthentication = .clientSecretBasic(Secret("s"))
         ) throws {
             let document = DPoPRequestTests.metadata(metadata).text
             carrier = FakeCarrier { $0.discovery = .json(document, cacheControl: "max-age=86400") }
             relyingParty = try carrier.relyingParty(uptime: uptime.uptime) {
-                $0.dpop = setting
+                $0.extensions.dpop = setting
                 $0.prefersBoundTokens = prefersBoundTokens
-                $0.pushedAuthorizationRequests = .always
+                $0.extensions.pushedAuthorizationRequests = .always
             }
             subjects = try SignInSubjects()
             client = ClientCredentials(clientID: subjects.clientID, authentication: authentication)
@@ -142,8 +142,9 @@ struct DPoPRequestTests {
             (.auto, [("dpop_signing_alg_values_supported", "7")], true, false), (.auto, [demanded], false, true),
             (.auto, [("dpop_bound_access_tokens", "\"true\"")], false, false), (.always, [], false, true),
             (.never, [es256, demanded], true, false),
-        ] as [(FeatureUse, [(String, String)], Bool, Bool)])
-    func setting(_ setting: FeatureUse, _ metadata: [(String, String)], _ prefers: Bool, _ hasProof: Bool) async throws
+        ] as [(ExtensionUse, [(String, String)], Bool, Bool)])
+    func setting(_ setting: ExtensionUse, _ metadata: [(String, String)], _ prefers: Bool, _ hasProof: Bool)
+        async throws
     {
         let stage = try Stage(setting, metadata: metadata, prefersBoundTokens: prefers)
         stage.respond(
@@ -193,8 +194,8 @@ struct DPoPRequestTests {
             (.always, [], nil, nil), (.always, [], "\"N_A\"", nil), (.auto, [demanded], "\"Bearer\"", nil),
             (.auto, [es256], "\"DPOP\"", true), (.auto, [es256], "\"bearer\"", false), (.auto, [es256], nil, nil),
             (.auto, [es256], "\"mac\"", nil), (.never, [es256], "\"DPoP\"", nil), (.never, [], "\"Bearer\"", false),
-        ] as [(FeatureUse, [(String, String)], String?, Bool?)])
-    func type(_ setting: FeatureUse, _ metadata: [(String, String)], _ type: String?, _ isBound: Bool?) async throws {
+        ] as [(ExtensionUse, [(String, String)], String?, Bool?)])
+    func type(_ setting: ExtensionUse, _ metadata: [(String, String)], _ type: String?, _ isBound: Bool?) async throws {
         let stage = try Stage(setting, metadata: metadata, prefersBoundTokens: true)
         stage.respond(FakeCarrier.tokenURL, .json(FakeCarrier.tokens.with("token_type", type).text))
         switch try await stage.exchange() {

@@ -78,7 +78,8 @@ struct IssuerDiscoveryTests {
         let (found, subjects) = (try await provider(relyingParty), try SignInSubjects())
         let tokens = try await relyingParty.exchange(
             code: Secret("code-1"), redirectURI: "https://app.example/cb", codeVerifier: nil,
-            client: ClientCredentials(clientID: subjects.clientID, clientSecret: Secret("s")), provider: found,
+            client: ClientCredentials(clientID: subjects.clientID, authentication: .clientSecretBasic(Secret("s"))),
+            provider: found,
             correlationID: subjects.correlationID)
         let verified = try await relyingParty.validate(
             idToken: #require(tokens.idToken), expecting: expectation(), provider: found)

@@ -15,8 +15,8 @@ struct KeySetReportTests {
             ("alg", "\"HS256\"", .algorithm), ("kid", "7", .keyID),
             ("n", "\"\(Base64URL.encode([UInt8](repeating: 255, count: 128)))\"", .size),
             ("e", "\"Aw\"", .numbers), ("use", nil, nil),
-        ] as [(String, String?, PublicKey.Refusal?)])
-    func refusals(member: String, json: String?, refusal: PublicKey.Refusal?) throws {
+        ] as [(String, String?, PublicKey.KeyError?)])
+    func refusals(member: String, json: String?, refusal: PublicKey.KeyError?) throws {
         let entry = try entry(TestKey.rsa1.jwk.with(member, json))
         #expect(entry.refusal == refusal)
         #expect(entry.algorithms.contains(.rs256) == (refusal == nil))

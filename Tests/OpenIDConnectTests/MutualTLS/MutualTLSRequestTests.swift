@@ -31,7 +31,7 @@ struct MutualTLSRequestTests {
         let provider: ProviderMetadata
 
         init(
-            _ setting: FeatureUse, _ members: [(String, String)] = [], authentication: ClientAuthentication,
+            _ setting: ExtensionUse, _ members: [(String, String)] = [], authentication: ClientAuthentication,
             clientTLS: ClientTLS? = nil
         ) async throws {
             let methods = #"["client_secret_basic","tls_client_auth","self_signed_tls_client_auth"]"#
@@ -41,8 +41,8 @@ struct MutualTLSRequestTests {
             ) { $0.with($1.0, $1.1) }
             carrier = FakeCarrier { $0.discovery = .json(document.text) }
             relyingParty = try carrier.relyingParty {
-                $0.mutualTLS = setting
-                $0.pushedAuthorizationRequests = .always
+                $0.extensions.mutualTLS = setting
+                $0.extensions.pushedAuthorizationRequests = .always
             }
             subjects = try SignInSubjects()
             client = ClientCredentials(
@@ -74,11 +74,11 @@ struct MutualTLSRequestTests {
     @Test(
         "The certificate is presented as the setting and the metadata say",
         arguments: [
-            (FeatureUse.auto, false, [(String, String)](), false), (.auto, false, [bindsTokens], true),
+            (ExtensionUse.auto, false, [(String, String)](), false), (.auto, false, [bindsTokens], true),
             (.auto, true, [], true), (.always, false, [bindsTokens], true), (.never, false, [bindsTokens], false),
         ])
     func presents(
-        setting: FeatureUse, authenticates: Bool, members: [(String, String)], isPresented: Bool
+        setting: ExtensionUse, authenticates: Bool, members: [(String, String)], isPresented: Bool
     ) async throws {
         let clientTLS = try Self.clientTLS()
         let stage = try await Stage(
@@ -120,7 +120,7 @@ struct MutualTLSRequestTests {
     @Test(
         "What cannot be bound as configured, and an alias that is not acceptable, is refused before a request",
         arguments: [
-            (FeatureUse.always, [(String, String)](), true, "tls_client_certificate_bound_access_tokens"),
+            (ExtensionUse.always, [(String, String)](), true, "tls_client_certificate_bound_access_tokens"),
             (.always, [bindsTokens], false, "no certificate"),
             (
                 .always, [bindsTokens, ("mtls_endpoint_aliases", #"{"token_endpoint":"https://evil.example/t"}"#)],
@@ -134,7 +134,7 @@ struct MutualTLSRequestTests {
             (.auto, [bindsTokens, ("mtls_endpoint_aliases", "[]")], true, "mtls_endpoint_aliases.token_endpoint"),
         ])
     func refused(
-        setting: FeatureUse, members: [(String, String)], hasCertificate: Bool, says: String
+        setting: ExtensionUse, members: [(String, String)], hasCertificate: Bool, says: String
     ) async throws {
         let stage = try await Stage(
             setting, members, authentication: .clientSecretBasic(Secret("s")),

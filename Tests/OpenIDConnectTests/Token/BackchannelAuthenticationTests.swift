@@ -214,8 +214,8 @@ struct BackchannelAuthenticationTests {
             (.auto, "[\"ES256\"]", false, false), (.never, "[\"ES256\"]", true, false),
             (.always, "[\"ES256\"]", true, true), (.always, "[\"ES256\"]", false, nil), (.always, nil, true, nil),
             (.always, "[\"PS256\"]", true, nil),
-        ] as [(FeatureUse, String?, Bool, Bool?)])
-    func signing(_ setting: FeatureUse, _ listed: String?, _ hasKey: Bool, _ isSigned: Bool?) async throws {
+        ] as [(ExtensionUse, String?, Bool, Bool?)])
+    func signing(_ setting: ExtensionUse, _ listed: String?, _ hasKey: Bool, _ isSigned: Bool?) async throws {
         let stage = try Stage(Self.metadata.with(Self.algorithms, listed)) { $0.signedBackchannelRequests = setting }
         let result = try await stage.authenticate(signedWith: hasKey ? try Self.key() : nil)
         guard let isSigned else {
@@ -358,7 +358,7 @@ struct BackchannelAuthenticationTests {
     @Test("The tokens of a poll are bound to a key where the setting says so")
     func dpop() async throws {
         let bound = OutboundResponse.json(FakeCarrier.tokens.with("token_type", "\"DPoP\"").text)
-        let stage = try Stage(token: bound) { $0.dpop = .always }
+        let stage = try Stage(token: bound) { $0.extensions.dpop = .always }
         let key = DPoPKey()
         guard case .tokens(let tokens) = try await stage.poll(boundTo: key).get() else {
             Issue.record("no tokens")

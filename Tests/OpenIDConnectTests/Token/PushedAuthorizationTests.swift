@@ -88,9 +88,11 @@ struct PushedAuthorizationTests {
             (.auto, "true", true), (.auto, "false", false), (.auto, nil, false), (.auto, "null", false),
             (.auto, "\"true\"", false), (.always, nil, true), (.always, "false", true), (.always, "true", true),
             (.never, nil, false), (.never, "true", false),
-        ] as [(FeatureUse, String?, Bool)])
-    func setting(_ setting: FeatureUse, _ json: String?, _ isPushed: Bool) async throws {
-        let stage = try Stage(Self.metadata.with(Self.required, json)) { $0.pushedAuthorizationRequests = setting }
+        ] as [(ExtensionUse, String?, Bool)])
+    func setting(_ setting: ExtensionUse, _ json: String?, _ isPushed: Bool) async throws {
+        let stage = try Stage(Self.metadata.with(Self.required, json)) {
+            $0.extensions.pushedAuthorizationRequests = setting
+        }
         let destination = try await stage.destination().get()
         #expect(stage.pushed.count == (isPushed ? 1 : 0))
         #expect(destination.url.text.contains("request_uri=") == isPushed)
@@ -100,11 +102,11 @@ struct PushedAuthorizationTests {
 
     @Test(
         "No browser is sent to a provider without an authorization endpoint, and nothing is pushed",
-        arguments: FeatureUse.allCases)
-    func withoutBrowsers(_ setting: FeatureUse) async throws {
+        arguments: ExtensionUse.allCases)
+    func withoutBrowsers(_ setting: ExtensionUse) async throws {
         let metadata = Self.metadata.with("authorization_endpoint", nil)
             .with("grant_types_supported", "[\"urn:openid:params:grant-type:ciba\"]")
-        let stage = try Stage(metadata) { $0.pushedAuthorizationRequests = setting }
+        let stage = try Stage(metadata) { $0.extensions.pushedAuthorizationRequests = setting }
         let error = try await stage.error()
         #expect(error?.code == .metadataRefused)
         #expect(error?.reason.contains("no authorization_endpoint") == true)
@@ -314,7 +316,8 @@ struct PushedAuthorizationTests {
 
     private func exchange(_ stage: Stage) async throws -> OIDCError? {
         let provider = try await stage.relyingParty.provider(stage.subjects)
-        let client = ClientCredentials(clientID: stage.subjects.clientID, clientSecret: Secret("s"))
+        let client = ClientCredentials(
+            clientID: stage.subjects.clientID, authentication: .clientSecretBasic(Secret("s")))
         return await failure { () throws(OIDCError) in
             try await stage.relyingParty.exchange(
                 code: Secret("c"), redirectURI: "a:/b", codeVerifier: nil, client: client, provider: provider,

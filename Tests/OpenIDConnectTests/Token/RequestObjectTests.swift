@@ -47,7 +47,7 @@ struct RequestObjectTests {
             request.maximumAuthenticationAge = 300
             request.responseMode = .formPost
             request.repeatsRedirectURI = repeatsRedirectURI
-            let client = ClientCredentials(clientID: subjects.clientID, clientSecret: Secret("s"))
+            let client = ClientCredentials(clientID: subjects.clientID, authentication: .clientSecretBasic(Secret("s")))
             do throws(OIDCError) {
                 return .success(
                     try await relyingParty.destination(
@@ -95,9 +95,11 @@ struct RequestObjectTests {
         arguments: [
             (.auto, "true", true), (.auto, "false", false), (.auto, nil, false), (.auto, "\"true\"", false),
             (.always, nil, true), (.always, "false", true), (.never, nil, false), (.never, "true", false),
-        ] as [(FeatureUse, String?, Bool)])
-    func setting(_ setting: FeatureUse, _ json: String?, _ isSigned: Bool) async throws {
-        let stage = try Stage(FakeCarrier.metadata.with(Self.required, json)) { $0.signedRequestObjects = setting }
+        ] as [(ExtensionUse, String?, Bool)])
+    func setting(_ setting: ExtensionUse, _ json: String?, _ isSigned: Bool) async throws {
+        let stage = try Stage(FakeCarrier.metadata.with(Self.required, json)) {
+            $0.extensions.signedRequestObjects = setting
+        }
         let names = try await stage.query().map(\.name)
         #expect(names.contains("request") == isSigned)
         #expect(names.contains("state") == !isSigned)

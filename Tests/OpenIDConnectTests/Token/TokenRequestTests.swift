@@ -12,7 +12,8 @@ struct TokenRequestTests {
         let relyingParty = try carrier.relyingParty()
         let subjects = try SignInSubjects()
         let provider = try await relyingParty.provider(subjects)
-        let client = ClientCredentials(clientID: try #require(ClientID(clientID)), clientSecret: Secret(secret))
+        let client = ClientCredentials(
+            clientID: try #require(ClientID(clientID)), authentication: .clientSecretBasic(Secret(secret)))
         do throws(OIDCError) {
             return .success(
                 try await relyingParty.exchange(

@@ -23,7 +23,7 @@ struct CarrierBulkheadTests {
         var posts: Int { carrier.http.requests(to: FakeCarrier.tokenURL).count }
 
         func exchange() async -> OIDCError? {
-            let client = ClientCredentials(clientID: subjects.clientID, clientSecret: Secret("s"))
+            let client = ClientCredentials(clientID: subjects.clientID, authentication: .clientSecretBasic(Secret("s")))
             return await failure { () throws(OIDCError) in
                 try await relyingParty.exchange(
                     code: Secret("c"), redirectURI: "a:/b", codeVerifier: nil, client: client, provider: provider,
@@ -104,7 +104,8 @@ struct CarrierBulkheadTests {
             answers.failures = [:]
         }
         let provider = try await stage.relyingParty.provider(SignInSubjects(network: "310998"))
-        let client = ClientCredentials(clientID: stage.subjects.clientID, clientSecret: Secret("s"))
+        let client = ClientCredentials(
+            clientID: stage.subjects.clientID, authentication: .clientSecretBasic(Secret("s")))
         let error = await failure { () throws(OIDCError) in
             try await stage.relyingParty.exchange(
                 code: Secret("c"), redirectURI: "a:/b", codeVerifier: nil, client: client, provider: provider,

@@ -69,7 +69,7 @@ struct UserEndpointTests {
         let refused = await failure { () async throws(OIDCError) in
             try await openID.exchange(
                 code: Secret("c"), redirectURI: "a:/b", codeVerifier: nil,
-                client: ClientCredentials(clientID: subjects.clientID, clientSecret: Secret("s")),
+                client: ClientCredentials(clientID: subjects.clientID, authentication: .clientSecretBasic(Secret("s"))),
                 provider: try await openID.provider(subjects), correlationID: subjects.correlationID)
         }
         #expect((refused == nil) == (type == "\"Bearer\"" || type == "\"bearer\""))
@@ -150,7 +150,8 @@ struct UserEndpointTests {
             let provider = try await relyingParty.provider(subjects)
             let answer = try await relyingParty.exchange(
                 code: Secret("code-1"), redirectURI: "https://app.example/cb", codeVerifier: nil,
-                client: ClientCredentials(clientID: subjects.clientID, clientSecret: Secret("s")), provider: provider,
+                client: ClientCredentials(clientID: subjects.clientID, authentication: .clientSecretBasic(Secret("s"))),
+                provider: provider,
                 correlationID: subjects.correlationID)
             #expect(answer.idToken == nil)
             #expect(answer.accessToken.exposed == "access-1")

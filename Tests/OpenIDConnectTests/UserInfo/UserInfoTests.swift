@@ -58,7 +58,7 @@ struct UserInfoTests {
         #expect(info.attributes[.phoneNumber] == "+15550100")
         #expect(info.phoneNumberVerified == false)
         #expect(info.attributes[.postalCode] == "01234")
-        #expect(info.birthdate == "1990-01-02")
+        #expect(info.claims[.birthdate] == .text("1990-01-02"))
     }
 
     @Test("The nested shape is read")
@@ -210,5 +210,13 @@ struct UserInfoTests {
     func redacted() async throws {
         let info = try await attributes(#""name":"Jane Doe""#)
         #expect(!"\(info) \(String(reflecting: info)) \([info])".contains("Jane"))
+    }
+}
+
+extension UserInfo {
+    /// The address as one text.
+    fileprivate var address: String? {
+        guard case .address(let members) = claims[.address] else { return nil }
+        return members[.formatted]
     }
 }

@@ -6,7 +6,7 @@ struct GzipTests {
     @Test("A gzip body is decoded, whatever the pieces", arguments: [1, 7, 100, 4096, 1 << 20])
     func pieces(size: Int) throws {
         let body = (0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
-        var parser = ResponseParser(limits: .init(bodyBytes: body.count))
+        var parser = ResponseParser(bodyBytes: body.count)
         try feed(response(gzip(body)), to: &parser, in: size)
         #expect(parser.isComplete)
         #expect(parser.allowsReuse)
@@ -16,11 +16,11 @@ struct GzipTests {
     @Test("A body of exactly the limit is accepted, one more byte is not")
     func limit() throws {
         let body = [UInt8](repeating: 120, count: 50_000)
-        var parser = ResponseParser(limits: .init(bodyBytes: 50_000))
+        var parser = ResponseParser(bodyBytes: 50_000)
         try feed(response(gzip(body)), to: &parser, in: 4096)
         #expect(parser.body.count == 50_000)
         #expect(throws: ResponseError.bodyTooLarge) {
-            var parser = ResponseParser(limits: .init(bodyBytes: 49_999))
+            var parser = ResponseParser(bodyBytes: 49_999)
             try feed(response(gzip(body)), to: &parser, in: 4096)
         }
     }
@@ -32,7 +32,7 @@ struct GzipTests {
         let block: [UInt8] = [0, 0, 0, 0xFF, 0xFF]
         let coded = head + Array(repeating: block, count: 100).flatMap(\.self)
         #expect(throws: ResponseError.bodyTooLarge) {
-            var parser = ResponseParser(limits: .init(bodyBytes: 400))
+            var parser = ResponseParser(bodyBytes: 400)
             try feed(Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".utf8) + coded, to: &parser, in: 50)
         }
     }
@@ -45,11 +45,11 @@ struct GzipTests {
         for coded in [Array(whole.dropLast()), Array(whole.prefix(12)), checksum, whole + [0], whole + whole] {
             for size in [1, 1000] {
                 #expect(throws: ResponseError.gzip) {
-                    var parser = ResponseParser(limits: .init(bodyBytes: 1000))
+                    var parser = ResponseParser(bodyBytes: 1000)
                     try feed(response(coded), to: &parser, in: size)
                 }
                 #expect(throws: ResponseError.gzip) {
-                    var parser = ResponseParser(limits: .init(bodyBytes: 1000))
+                    var parser = ResponseParser(bodyBytes: 1000)
                     let head = Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".utf8)
                     try feed(head + coded, to: &parser, in: size)
                     try parser.inputEnded()

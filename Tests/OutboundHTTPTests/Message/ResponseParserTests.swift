@@ -94,7 +94,7 @@ struct ResponseParserTests {
     func accepted(_ good: GoodResponse) throws {
         let bytes = Array(good.text.utf8)
         for size in [bytes.count, 1, 2, 3, 7] {
-            var parser = ResponseParser(limits: .init(bodyBytes: 100))
+            var parser = ResponseParser(bodyBytes: 100)
             var taken = 0
             for start in stride(from: 0, to: bytes.count, by: size) {
                 #expect(!parser.isComplete, "after \(start) bytes")
@@ -272,7 +272,7 @@ struct ResponseParserTests {
             "HTTP/1.1 103 Early Hints\r\nContent-Type: a/b\r\nConnection: close\r\n\r\n"
             + "HTTP/1.1 200 OK\r\nRetry-After: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
             + "0\r\nContent-Type: c/d\r\nConnection: close\r\n\r\n"
-        var parser = ResponseParser(limits: .init(bodyBytes: 0))
+        var parser = ResponseParser(bodyBytes: 0)
         _ = try parser.receive(Array(text.utf8).span)
         #expect(parser.allowsReuse)
         #expect(parser.head.contentType == nil)
@@ -285,7 +285,7 @@ struct ResponseParserTests {
             "Content-Length: 9", "Transfer-Encoding: chunked", "X: y", "Content-Encoding: gzip\r\nContent-Length: 9",
         ]
         for field in fields {
-            var parser = ResponseParser(limits: .init(bodyBytes: 0), isOfConnect: true)
+            var parser = ResponseParser(bodyBytes: 0, isOfConnect: true)
             let text = Array("HTTP/1.1 \(status)\r\n\(field)\r\n\r\n".utf8)
             #expect(try parser.receive((text + [22]).span) == text.count)
             #expect(parser.isComplete)
@@ -293,14 +293,14 @@ struct ResponseParserTests {
     }
 
     private func head(_ lines: String...) throws -> ResponseHead {
-        var parser = ResponseParser(limits: .init(bodyBytes: 0))
+        var parser = ResponseParser(bodyBytes: 0)
         _ = try parser.receive(Array((Self.ok + lines.joined(separator: "\r\n") + "\r\n\r\n").utf8).span)
         #expect(parser.isComplete)
         return parser.head
     }
 
     private func fault(of bytes: [UInt8], in size: Int, limit: Int) -> ResponseError? {
-        var parser = ResponseParser(limits: .init(bodyBytes: limit))
+        var parser = ResponseParser(bodyBytes: limit)
         do throws(ResponseError) {
             for start in stride(from: 0, to: bytes.count, by: size) {
                 _ = try parser.receive(Array(bytes[start..<min(bytes.count, start + size)]).span)

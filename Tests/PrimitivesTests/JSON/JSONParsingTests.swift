@@ -220,7 +220,7 @@ struct JSONParsingTests {
         }
     }
 
-    private func code(_ bytes: [UInt8], _ limits: JSONLimits = .standard) -> JSONSyntaxError.Code? {
+    private func code(_ bytes: [UInt8], _ limits: JSONLimits = JSONLimits()) -> JSONSyntaxError.Code? {
         do {
             _ = try JSONValue(parsing: bytes, limits: limits)
             return nil

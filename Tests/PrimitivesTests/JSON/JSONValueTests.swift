@@ -4,11 +4,16 @@ import Testing
 struct JSONValueTests {
     @Test("A member is found by its whole name, also among names with the same length, beginning and end")
     func member() throws {
-        let names = ["", "a", "b", "abc", "abd", "abcd", "abcde", "post_1_code", "post_2_code", "\u{e9}", "e\u{e9}"]
+        let names = [
+            "", "a", "b", "abc", "abd", "abcd", "abcde", "abcdefg", "abcdefgh", "post_1_code", "post_2_code",
+            "post_1_code_post", "post_2_code_post", "beginning_1_ending", "beginning_2_ending", "\u{e9}", "e\u{e9}",
+        ]
         let text = names.enumerated().map { "\"\($1)\":\($0)" }.joined(separator: ",")
         let object = try #require(try JSONValue(parsing: Array("{\(text)}".utf8)).object)
         #expect(names.map { object[$0]?.integer } == names.indices.map { Optional(Int64($0)) })
-        for missing in ["post_3_code", "abcf", "c", "post_1_coda"] { #expect(object[missing] == nil, "\(missing)") }
+        for missing in ["post_3_code", "abcf", "c", "post_1_coda", "bcdefg", "beginning_3_ending"] {
+            #expect(object[missing] == nil, "\(missing)")
+        }
     }
 
     @Test(

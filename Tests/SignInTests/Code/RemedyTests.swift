@@ -8,7 +8,7 @@ struct RemedyTests {
     /// How a sentence that says what to do begins. All other sentences say what was wrong.
     private static let beginnings = [
         "Start ", "Send ", "Run ", "Check ", "Tell ", "Try ", "Ask ", "Compare ", "Get ", "Use ", "Sign ", "Retry ",
-        "Wait ", "Choose ", "Contact ", "If it persists", "The operator must ",
+        "Wait ", "Choose ", "Contact ", "If it persists", "The administrator must ", "At a carrier, ",
     ]
 
     private static func remedies(in description: String) -> [String] {
@@ -17,7 +17,7 @@ struct RemedyTests {
         }
     }
 
-    static let codes: [String?] = [nil] + CarrierErrorTable.rows.map(\.code) + ["sim_swapped", "invalid_token"]
+    static let codes: [String?] = [nil] + ProviderErrorTable.rows.map(\.code) + ["sim_swapped", "invalid_token"]
 
     @Test("names one remedy for each error code of a carrier, whatever failed", arguments: codes)
     func one(_ code: String?) {

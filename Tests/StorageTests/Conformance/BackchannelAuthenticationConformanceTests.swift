@@ -255,7 +255,7 @@ struct BackchannelAuthenticationConformanceTests {
         #expect(try await add(first, limits: limits, to: store) == .admitted)
         #expect(try await add(record(caller: 2), limits: limits, to: store) == .admitted)
         let third = try record(caller: 3)
-        #expect(try await add(third, limits: limits, to: store) == .tooManyPendingAtCarrier)
+        #expect(try await add(third, limits: limits, to: store) == .tooManyPendingAtProvider)
         #expect(try await store.backchannelAuthentication(handle: third.handle, at: now) == nil)
         #expect(try await add(record(network: "310010"), limits: limits, to: store) == .admitted)
         #expect(try await add(record { $0.provider = "other" }, limits: limits, to: store) == .admitted)
@@ -263,7 +263,7 @@ struct BackchannelAuthenticationConformanceTests {
         #expect(try await store.replaceBackchannelAuthentication(first))
         #expect(try await add(third, limits: limits, to: store) == .admitted)
         let fourth = try record(caller: 4, lifetime: 900)
-        #expect(try await add(fourth, limits: limits, to: store) == .tooManyPendingAtCarrier)
+        #expect(try await add(fourth, limits: limits, to: store) == .tooManyPendingAtProvider)
         #expect(try await add(fourth, limits: limits, at: now.advanced(bySeconds: 300), to: store) == .admitted)
         withExtendedLifetime(holding) {}
     }

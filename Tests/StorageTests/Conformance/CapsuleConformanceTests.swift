@@ -3,6 +3,8 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import Capsules
+
 @Suite("Any store: the capsules of failed sign-ins")
 struct CapsuleConformanceTests {
     /// Six capsules, a minute apart: of the sign-ins a, b, a, b, a, b.
@@ -13,7 +15,7 @@ struct CapsuleConformanceTests {
             json: #"{"capsule":1,"minute":\#(minute)}"#)
     }
 
-    private func filled(_ kind: StoreKind) async throws -> (any Store, any Sendable) {
+    private func filled(_ kind: StoreKind) async throws -> (SQLStore, any Sendable) {
         let (store, holding) = try kind.open()
         for capsule in Self.capsules { try await store.addCapsule(capsule) }
         return (store, holding)
@@ -26,6 +28,17 @@ struct CapsuleConformanceTests {
         #expect(try await store.capsules(of: nil, limit: 2) == Self.capsules.suffix(2).reversed())
         #expect(try await store.capsules(of: "a", limit: 2) == [Self.capsules[4], Self.capsules[2]])
         #expect(try await store.capsules(of: "c", limit: 10).isEmpty)
+        withExtendedLifetime(holding) {}
+    }
+
+    @Test("Those of a build without capsules go after a year", arguments: StoreKind.all)
+    func leftBehind(kind: StoreKind) async throws {
+        let (store, holding) = try await filled(kind)
+        let year = Int64(31_536_000)
+        let last = Self.capsules[3].time.advanced(bySeconds: year)
+        #expect(try await store.purgeExpired(at: Records.now.advanced(bySeconds: year - 1), limit: 100) == 0)
+        #expect(try await store.purgeExpired(at: last, limit: 100) == 4)
+        #expect(try await store.capsules(of: nil, limit: 10) == Self.capsules.suffix(2).reversed())
         withExtendedLifetime(holding) {}
     }
 

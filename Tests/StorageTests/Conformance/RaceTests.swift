@@ -4,6 +4,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Transactions
+
 /// Several stores on one database, as with several processes.
 @Suite("Several stores on one database")
 struct RaceTests {

@@ -3,6 +3,8 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import Transactions
+
 @Suite("Any store: transactions")
 struct TransactionConformanceTests {
     private func key(_ id: String, signsFrom: Int64 = 0) -> SigningKeyRecord {

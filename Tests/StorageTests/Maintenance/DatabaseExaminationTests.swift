@@ -25,18 +25,18 @@ struct DatabaseExaminationTests {
         try await store.close()
     }
 
-    @Test("An older database reports its missing migrations; a newer one and another program's are refused")
+    @Test("Databases of an older and a newer version, and another program's, are refused")
     func otherVersions() async throws {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("latchkey.db"))
         try await SQLStore(configuration: configuration).close()
         let database = DatabaseProbe(path: configuration.path)
-        let steps = try Int(database.number("SELECT count(*) FROM grdb_migrations"))
-        try database.change("DELETE FROM grdb_migrations WHERE rowid = (SELECT max(rowid) FROM grdb_migrations)")
-        #expect(try DatabaseExamination(configuration).steps == steps - 1)
-        #expect(DatabaseExamination.allSteps == steps)
-        try database.change("INSERT INTO grdb_migrations VALUES ('of the future')")
-        #expect(throws: StorageError.self) { try DatabaseExamination(configuration) }
+        try database.change("UPDATE grdb_migrations SET identifier = 'capsules of failed sign-ins'")
+        let older = #expect(throws: StorageError.self) { try DatabaseExamination(configuration) }
+        #expect(older?.reason.contains("commit fd443933") == true)
+        try database.change("INSERT INTO grdb_migrations VALUES ('99 of the future')")
+        let newer = #expect(throws: StorageError.self) { try DatabaseExamination(configuration) }
+        #expect(newer?.reason.contains("newer version") == true)
         let other = SQLiteConfiguration(path: directory.file("other.db"))
         try DatabaseProbe(path: other.path).change("CREATE TABLE theirs (x)")
         #expect(throws: StorageError.self) { try DatabaseExamination(other) }

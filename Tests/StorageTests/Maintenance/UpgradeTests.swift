@@ -5,11 +5,19 @@ import Testing
 
 @testable import Storage
 
-/// Databases of every former version: the migrations up to each one, which are never changed.
+/// Databases of the former version 35, and the migrations of later versions.
 @Suite("Upgrades")
 struct UpgradeTests {
-    /// The numbers of migrations that former versions have done.
-    static let versions = Array(1..<Schema.migrations.count)
+    /// The next migration, made up.
+    private static let next = Migration(
+        "\(Schema.version + 1) the future",
+        """
+        CREATE TABLE futures (
+            serial INTEGER PRIMARY KEY,
+            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE
+        ) STRICT;
+        ALTER TABLE sessions ADD COLUMN future INTEGER NOT NULL DEFAULT 7
+        """)
 
     enum Engine: String, CaseIterable, CustomTestStringConvertible {
         case sqlite = "SQLite"
@@ -23,7 +31,7 @@ struct UpgradeTests {
         }
     }
 
-    /// A database of a former version.
+    /// A database of version 35.
     private struct Database: Sendable {
         let engine: Engine
         let directory: TemporaryDirectory
@@ -31,27 +39,27 @@ struct UpgradeTests {
 
         var path: String { directory.file("store.db") }
 
-        init(_ engine: Engine, version: Int) throws {
+        /// - Parameter count: How many of its migrations the database has recorded; nil for an empty database.
+        init(_ engine: Engine, first count: Int? = Version35.migrations.count) throws {
             self.engine = engine
             directory = try TemporaryDirectory()
             switch engine {
             case .sqlite:
                 url = ""
-                let connection = try Storage.SQLiteConnection(path)
-                try connection.execute("PRAGMA journal_mode = WAL")
-                try Schema.migrate(connection, upTo: Schema.migrations[version - 1].name)
-                try connection.close()
+                guard let count else { return }
+                try execute(Version35.sqlite)
+                try execute(
+                    "DELETE FROM grdb_migrations; \(Version35.record(first: count, in: "grdb_migrations"))")
             case .postgres:
                 url = try PostgresCluster.shared().makeSchema()
-                var sql = """
+                guard let count else { return }
+                try execute(
+                    """
                     CREATE TABLE latchkey_migrations (
                         name text COLLATE "C" PRIMARY KEY, done_at timestamptz NOT NULL DEFAULT now());
-                    """
-                for migration in Schema.migrations.prefix(version) {
-                    sql += migration.postgresStatements.joined(separator: ";\n")
-                    sql += ";\nINSERT INTO latchkey_migrations (name) VALUES ('\(migration.name)');\n"
-                }
-                try execute(sql)
+                    \(Schema.baseline.postgresStatements.joined(separator: ";\n"));
+                    \(Version35.record(first: count, in: "latchkey_migrations (name)"))
+                    """)
             }
         }
 
@@ -64,6 +72,35 @@ struct UpgradeTests {
 
         func shapes() throws -> [TableShape] { try TableShape.all(in: Storage.SQLiteConnection(path)) }
 
+        func texts(_ sql: String) throws -> [String] {
+            switch engine {
+            case .sqlite: try DatabaseProbe(path: path).texts(sql)
+            case .postgres: try PostgresCluster.shared().execute(sql, on: url).split(separator: "\n").map(String.init)
+            }
+        }
+
+        /// The recorded migrations.
+        func steps() throws -> [String] {
+            try texts(
+                engine == .sqlite
+                    ? "SELECT identifier FROM grdb_migrations ORDER BY 1"
+                    : "SELECT name FROM latchkey_migrations ORDER BY 1")
+        }
+
+        /// Does what the start of a version with further migrations does.
+        func migrate(with migrations: [Migration]) throws {
+            switch engine {
+            case .sqlite:
+                let connection = try Storage.SQLiteConnection(
+                    path, Storage.SQLiteConnection.Options(busyMilliseconds: 60_000))
+                try Schema.migrate(connection, with: migrations)
+                try connection.close()
+            case .postgres:
+                try PostgresSchema.bringUpToDate(
+                    PostgresConfiguration(url: Secret(url), poolSize: 1), with: migrations)
+            }
+        }
+
         func open() throws -> SQLStore {
             switch engine {
             case .sqlite: try SQLStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .seconds(60)))
@@ -71,7 +108,7 @@ struct UpgradeTests {
             }
         }
 
-        /// Writes a user with an identity and a session, as the first version did.
+        /// Writes a user with an identity and a session.
         func signIn(_ identity: Identity, _ session: NewSession) throws {
             let columns = "token_hash, refresh_hash, id, user_id, client_id, created_at, expires_at, refresh_expires_at"
             let publicID = identity.subject
@@ -101,17 +138,15 @@ struct UpgradeTests {
         #expect(try await store.session(rotation.successor.tokenHash, at: Records.now) == nil)
     }
 
-    @Test("What a former version stored is served after the upgrade", arguments: Engine.allCases, versions)
-    func served(engine: Engine, version: Int) async throws {
-        let database = try Database(engine, version: version)
+    @Test("A database of version 35 opens as it is, and what it has stored is served", arguments: Engine.allCases)
+    func served(engine: Engine) async throws {
+        let database = try Database(engine)
         let (identity, session) = (Records.identity(), try Records.session())
         try database.signIn(identity, session)
         let store = try database.open()
         try await expectService(session, of: identity, in: store)
         try await store.close()
-        let next = try database.open()
-        try await next.check()
-        try await next.close()
+        #expect(try Set(database.steps()) == Set(Version35.migrations + Schema.migrations.dropFirst().map(\.name)))
     }
 
     private func counts(_ database: DatabaseProbe, _ shapes: [TableShape]) throws -> [String: Int64] {
@@ -121,57 +156,74 @@ struct UpgradeTests {
             })
     }
 
-    @Test("An upgrade keeps every row of every table", arguments: versions)
-    func kept(version: Int) async throws {
-        let database = try Database(.sqlite, version: version)
+    @Test("A database of version 35 keeps every row of every table, and has all columns of a new one")
+    func kept() async throws {
+        let database = try Database(.sqlite)
         let shapes = try database.shapes()
         let probe = DatabaseProbe(path: database.path)
         try SampleRows.fill(probe, rows: 6, shapes: shapes)
-        let before = try counts(probe, shapes)
         try await database.open().close()
-        #expect(try counts(probe, shapes) == before)
-        #expect(before.values.allSatisfy { $0 == 6 })
-    }
-
-    /// While instances of both versions run, during a rolling upgrade.
-    @Test("What a former version writes fits into the tables of this version", arguments: versions)
-    func written(version: Int) async throws {
-        let (former, database) = (
-            try Database(.sqlite, version: version), try Database(.sqlite, version: Schema.migrations.count)
-        )
-        let shapes = try former.shapes()
-        try SampleRows.fill(DatabaseProbe(path: database.path), rows: 6, shapes: shapes)
-    }
-
-    @Test("What the first version writes beside this one is served", arguments: Engine.allCases)
-    func writtenBeside(engine: Engine) async throws {
-        let database = try Database(engine, version: 1)
-        let store = try database.open()
-        let (identity, session) = (Records.identity(), try Records.session())
-        try database.signIn(identity, session)
-        try await expectService(session, of: identity, in: store)
-        try await store.close()
+        #expect(try counts(probe, shapes).values.allSatisfy { $0 == 6 })
+        #expect(try Set(database.shapes()) == Set(TableShape.all()))
     }
 
     @Test(
-        "Instances that start together on a database of a former version serve at once, and migrate it once",
-        arguments: Engine.allCases, [1, versions.count / 2, versions.count])
-    func together(engine: Engine, version: Int) async throws {
-        let database = try Database(engine, version: version)
-        let known = try (0..<4).map { _ in (identity: Records.identity(), session: try Records.session()) }
-        for one in known { try database.signIn(one.identity, one.session) }
-        let stores = try await withThrowingTaskGroup(of: SQLStore.self) { group in
-            for number in known.indices {
-                group.addTask {
-                    let store = try database.open()
-                    for _ in 0..<20 { #expect(try await store.signIn(Records.signIn())?.isNew == true) }
-                    try await expectService(known[number].session, of: known[number].identity, in: store)
-                    return store
-                }
+        "A database of an older version is refused with the commit that migrates it, and not changed",
+        arguments: Engine.allCases, [1, 20, 34])
+    func older(engine: Engine, count: Int) async throws {
+        let database = try Database(engine, first: count)
+        let before = try database.steps()
+        let refusal = try #require(throws: StorageError.self) { try database.open() }
+        #expect(refusal.code == .corrupt)
+        #expect(
+            refusal.reason.contains(
+                "the database has the tables of an older version of Latchkey; start the version of commit fd443933 "
+                    + "once, which brings them up to date"), "\(refusal.reason)")
+        #expect(try database.steps() == before)
+    }
+
+    @Test(
+        "A database with a migration that this version does not know is refused as newer", arguments: Engine.allCases,
+        [(true, "of nobody"), (true, "36 of the future"), (false, "of nobody"), (false, "99999999999999999999 of all")])
+    func unknown(engine: Engine, row: (isNew: Bool, name: String)) async throws {
+        let database = try Database(engine, first: row.isNew ? nil : Version35.migrations.count)
+        try await database.open().close()
+        let table = engine == .sqlite ? "grdb_migrations" : "latchkey_migrations (name)"
+        try database.execute("INSERT INTO \(table) VALUES ('\(row.name)')")
+        let refusal = try #require(throws: StorageError.self) { try database.open() }
+        #expect(refusal.reason.contains("newer version of Latchkey; run that version"))
+    }
+
+    @Test(
+        "A further migration keeps every row, and the version before it refuses the database",
+        arguments: Engine.allCases, [true, false])
+    func migrated(engine: Engine, isNew: Bool) async throws {
+        let database = try Database(engine, first: isNew ? nil : Version35.migrations.count)
+        let store = try database.open()
+        let session = try Records.session()
+        _ = try await store.signIn(Records.signIn(session: session))
+        try await store.close()
+        let before = try database.steps()
+        #expect(before.contains(Schema.baseline.name) == isNew)
+        try database.migrate(with: Schema.migrations + [Self.next])
+        #expect(try database.steps().count == before.count + 1)
+        #expect(try database.texts("SELECT CAST(future AS text) FROM sessions") == ["7"])
+        let refusal = try #require(throws: StorageError.self) { try database.open() }
+        #expect(refusal.reason.contains("newer version of Latchkey; run that version"))
+    }
+
+    @Test("Instances that start together migrate a database once", arguments: Engine.allCases)
+    func together(engine: Engine) async throws {
+        let database = try Database(engine)
+        try database.signIn(Records.identity(), Records.session())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { try database.migrate(with: Schema.migrations + [Self.next]) }
             }
-            return try await group.reduce(into: []) { $0.append($1) }
+            try await group.waitForAll()
         }
-        for store in stores { try await store.close() }
+        #expect(try database.steps().count == Version35.migrations.count + Schema.migrations.count)
+        #expect(try database.texts("SELECT CAST(future AS text) FROM sessions") == ["7"])
     }
 
     private static let count = "SELECT count(*) FROM sessions"
@@ -179,7 +231,7 @@ struct UpgradeTests {
     /// The running instance stands for the older version: the step of a newer one is made up.
     @Test("An instance serves under load while a newer version migrates its database, and is refused when it restarts")
     func rolling() async throws {
-        let database = try Database(.postgres, version: Schema.migrations.count)
+        let database = try Database(.postgres)
         let stores = try [database.open(), database.open()]
         let session = try Records.session()
         _ = try await stores[0].signIn(Records.signIn(session: session))
@@ -226,7 +278,7 @@ struct UpgradeTests {
                     CREATE TABLE futures (
                         id bigint PRIMARY KEY, user_id bigint REFERENCES users (id) ON DELETE CASCADE);
                     CREATE INDEX sessions_of_the_future ON sessions (client_id);
-                    INSERT INTO latchkey_migrations (name) VALUES ('of the future');
+                    INSERT INTO latchkey_migrations (name) VALUES ('\(Self.next.name)');
                     """)
             } catch let failure as PostgresCluster.Failure
                 where failure.description.contains("deadlock") && tries < 20

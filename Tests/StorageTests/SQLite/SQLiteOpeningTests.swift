@@ -192,7 +192,7 @@ struct SQLiteOpeningTests {
     @Test("A newer version's database is refused and not changed")
     func newerVersion() async throws {
         try await open(path).close()
-        try DatabaseProbe(path: path).change("INSERT INTO grdb_migrations VALUES ('9 from the future')")
+        try DatabaseProbe(path: path).change("INSERT INTO grdb_migrations VALUES ('99 from the future')")
         let before = try content(path)
         let error = try refusal(path)
         #expect(error.code == .corrupt)
@@ -219,7 +219,7 @@ struct SQLiteOpeningTests {
         #expect(try content(path) == before)
     }
 
-    // Ten times, because two stores must collide in one migration of many.
+    // Ten times, because two stores must collide.
     @Test("Several stores can open one new database at the same moment", arguments: 0..<10)
     func concurrentOpening(_ round: Int) async throws {
         let path = self.path

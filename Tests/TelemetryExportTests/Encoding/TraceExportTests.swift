@@ -1,6 +1,7 @@
 import Primitives
-import TelemetryExport
 import Testing
+
+@testable import TelemetryExport
 
 /// The JSON of `ExportTraceServiceRequest`.
 @Suite struct TraceExportTests {

@@ -1,6 +1,7 @@
 import Primitives
-import TelemetryExport
 import Testing
+
+@testable import TelemetryExport
 
 @Suite struct RetryDelayTests {
     private func delays(_ byte: UInt8, _ count: Int) -> [Duration] {

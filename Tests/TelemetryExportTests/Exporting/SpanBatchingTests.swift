@@ -1,6 +1,7 @@
 import Primitives
-import TelemetryExport
 import Testing
+
+@testable import TelemetryExport
 
 /// When which spans are exported, and what becomes of them. Without randomness, retries wait for the whole step.
 @Suite struct SpanBatchingTests {

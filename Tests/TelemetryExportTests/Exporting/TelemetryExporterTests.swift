@@ -2,9 +2,10 @@ import Logging
 import Observability
 import Primitives
 import Synchronization
-import TelemetryExport
 import TestSupport
 import Testing
+
+@testable import TelemetryExport
 
 /// The exporter with a receiver that the test plays.
 @Suite struct TelemetryExporterTests {

@@ -1,4 +1,4 @@
-import TelemetryExport
+@testable import TelemetryExport
 
 extension SpanRecord {
     /// A span that its name identifies.

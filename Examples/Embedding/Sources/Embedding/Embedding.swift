@@ -2,6 +2,7 @@ import CarrierSimulator
 import Foundation
 import Hummingbird
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives
@@ -28,7 +29,8 @@ struct Embedding {
         let carriers = try simulator.start(port: 0)
         try await simulator.prepareKeys()
         let service = try LatchkeyService(
-            configuration: try configuration(simulator, database: directory.appending("latchkey.db")))
+            configuration: try configuration(simulator, database: directory.appending("latchkey.db")),
+            features: .standard)
         let latchkey = try API(baseURL: service.urls(of: try service.start()).first)
 
         do {

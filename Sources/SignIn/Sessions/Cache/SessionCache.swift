@@ -4,7 +4,7 @@ import Synchronization
 
 /// The sessions that were read or created recently, so that most requests of a signed-in app need no database.
 ///
-/// The token's hash selects one of sixteen parts, each with a mutex of its own that is never held while the store is
+/// The token's hash selects one of sixteen parts, each with its own mutex, which is never held while the store is
 /// read. Concurrent misses each read the store: a read is one indexed look-up, and cheaper than making the requests
 /// wait for each other. Unknown tokens are not cached.
 ///

@@ -1,7 +1,7 @@
 import Primitives
 import StorageModel
 
-/// A session and its user as bytes: one cached session needs no `String`, and no allocation of its own.
+/// A session and its user as bytes: one cached session needs no `String`, and no separate allocation.
 ///
 /// The numbers have fixed places. Texts follow: a byte of length, 255 for four more bytes of length, and UTF-8.
 struct SessionRecord {
@@ -17,7 +17,7 @@ struct SessionRecord {
         static let userCreatedAt = 72
         /// Which attributes the user has, a bit for each of `UserAttribute.allCases`; and ``assertions``.
         static let attributes = 80
-        /// The bit for ``User/assertions``, whose texts follow those of the attributes.
+        /// The bit for ``User/assertions``, whose texts follow the attributes'.
         static let assertions: UInt16 = 0x8000
         static let texts = 82
     }
@@ -95,7 +95,6 @@ struct SessionRecord {
         return String(decoding: UnsafeRawBufferPointer(start: bytes + place, count: count), as: UTF8.self)
     }
 
-    /// A record to write.
     struct Draft {
         private let found: SessionAndUser
         /// The bytes of the record.

@@ -102,7 +102,7 @@ extension AccountMove {
 extension AuditEvent.Kind {
     /// A port token moved an account to another identity.
     package static let identityMoved = AuditEvent.Kind("identity.moved")
-    /// An operator undid such a move.
+    /// An administrator undid such a move.
     package static let identityMoveUndone = AuditEvent.Kind("identity.move_undone")
     /// A sign-in with an identity that an account was moved from was refused.
     package static let movedIdentityRefused = AuditEvent.Kind("identity.moved_refused")

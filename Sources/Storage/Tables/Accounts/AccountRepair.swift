@@ -1,7 +1,7 @@
 package import Primitives
 package import StorageModel
 
-/// What an operator does to an account by hand: gives it another identity, or merges two accounts.
+/// What an administrator does to an account by hand: gives it another identity, or merges two accounts.
 private enum AccountRepair {
     /// The identity that would be replaced: the user's only one, unless a fingerprint selects it.
     static func relinkable(
@@ -31,9 +31,9 @@ package enum RelinkError: Error, Sendable, Hashable {
 }
 
 extension AuditEvent.Kind {
-    /// An operator gave an account another identity.
+    /// An administrator gave an account another identity.
     package static let identityRelinked = AuditEvent.Kind("identity.relinked")
-    /// An operator put another account into this one.
+    /// An administrator put another account into this one.
     package static let userMerged = AuditEvent.Kind("user.merged")
 }
 

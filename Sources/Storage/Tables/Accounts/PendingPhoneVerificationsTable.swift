@@ -27,7 +27,6 @@ enum PendingPhoneVerificationsTable {
         CREATE INDEX pending_phone_verifications_by_expiry ON pending_phone_verifications (expires_at);
         """
 
-    /// A row.
     fileprivate struct Row {
         let pending: PendingPhoneVerification
         let wrongConfirmations: Int64

@@ -46,7 +46,6 @@ enum ReassignedNumber {
 
     // Without verified numbers they are empty, and cost a sign-in nothing.
     static let schema = """
-        DROP INDEX users_by_verified_phone_number;
         CREATE INDEX users_by_verified_phone_number ON users (\(withoutSeparators)) \
         WHERE phone_number_verified_at IS NOT NULL;
         CREATE INDEX pending_registrations_by_verified_phone_number ON pending_registrations (\(withoutSeparators)) \

@@ -2,7 +2,7 @@ import Primitives
 package import StorageModel
 
 /// The tables `users` and `identities`.
-enum UsersTable {
+package enum UsersTable {
     static let columns = list(
         ["id", "public_id"] + UserAttribute.columns + ["created_at"] + ProviderAssertions.columns)
     /// How many ``columns`` there are.
@@ -43,7 +43,7 @@ enum UsersTable {
     }
 
     /// The user whom an identity signs in; nil also for an identity that the account was moved away from.
-    static func user(_ identity: Identity, in db: SQLSession) throws -> User? {
+    package static func user(_ identity: Identity, in db: SQLSession) throws -> User? {
         guard case .user(let found, _) = try holder(of: identity, in: db) else { return nil }
         return found.user
     }
@@ -117,34 +117,6 @@ enum UsersTable {
             "SELECT 1 FROM users WHERE lower(email) = ? AND email_verified_at IS NOT NULL", email.lowercasedASCII)
     }
 
-    // Only for numbers that a mobile network has proven.
-    static let verifiedNumberSchema = """
-        CREATE INDEX users_by_verified_phone_number ON users (phone_number) WHERE phone_number_verified_at IS NOT NULL;
-        """
-
-    // Only for registrations that refuse an address of another account. Without verified addresses it is empty, and
-    // costs a sign-in nothing.
-    static let verifiedSchema = """
-        ALTER TABLE users ADD COLUMN email_verified_at INTEGER;
-        ALTER TABLE users ADD COLUMN email_verified_by TEXT;
-        ALTER TABLE users ADD COLUMN phone_number_verified_at INTEGER;
-        ALTER TABLE users ADD COLUMN phone_number_verified_by TEXT;
-        ALTER TABLE users ADD COLUMN attribute_origins INTEGER;
-        ALTER TABLE users ADD COLUMN profile_issuer TEXT;
-        ALTER TABLE pending_registrations ADD COLUMN email_verified INTEGER;
-        ALTER TABLE pending_registrations ADD COLUMN phone_number_verified INTEGER;
-        ALTER TABLE async_sign_ins ADD COLUMN email_verified INTEGER;
-        ALTER TABLE async_sign_ins ADD COLUMN phone_number_verified INTEGER;
-        CREATE INDEX users_by_verified_email ON users (lower(email)) WHERE email_verified_at IS NOT NULL;
-        """
-
-    // Encrypted by the use case, or JSON without what is sensitive. No index: only a change of the key looks for them.
-    static let claimsSchema = """
-        ALTER TABLE users ADD COLUMN provider_claims TEXT;
-        ALTER TABLE pending_registrations ADD COLUMN provider_claims TEXT;
-        ALTER TABLE async_sign_ins ADD COLUMN provider_claims TEXT;
-        """
-
     /// Erases the user, with all rows that refer to it, the pending registrations of its identities, and the details of
     /// its audit events.
     static func delete(_ id: UserID, in db: SQLSession) throws -> Bool {
@@ -214,11 +186,11 @@ extension SQLStore {
     }
 }
 
-// MARK: For operators
+// MARK: For administrators
 
 extension SQLStore {
     /// The users that a search finds, at most `limit`, the oldest first. A search by e-mail address, phone number or
-    /// public id reads all users: operators need it rarely.
+    /// public id reads all users: administrators need it rarely.
     package func users(_ search: UserSearch, limit: Int) async throws(StorageError) -> [User] {
         try await reads.submit { db in
             func users<each Value: SQLValue>(_ condition: String, _ values: repeat each Value) throws -> [User] {
@@ -256,6 +228,6 @@ extension SQLStore {
 extension String {
     /// Lower case as the databases' `lower` makes it, which changes ASCII letters only.
     fileprivate var lowercasedASCII: String {
-        String(decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+        String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self)
     }
 }

@@ -1,4 +1,4 @@
-import Primitives
+package import Primitives
 package import StorageModel
 
 /// The table `audit_events`.
@@ -8,8 +8,9 @@ package import StorageModel
 ///
 /// An event has a salt and the digest of its details, unless a version without seals added it: then the sealing, or the
 /// erasure of its user, adds both. An event without a salt and with a digest has lost its details with its user.
-enum AuditTable {
-    fileprivate static let columns = "serial, time, kind, user_id, actor, request_id, details, salt, details_digest"
+package enum AuditTable {
+    /// What ``RecordedAuditEvent/init(_:)`` reads.
+    package static let columns = "serial, time, kind, user_id, actor, request_id, details, salt, details_digest"
 
     static func insert(_ event: AuditEvent, in db: SQLSession) throws {
         let salt = RandomSource.system.bytes(AuditDetails.saltBytes)
@@ -18,7 +19,7 @@ enum AuditTable {
             INSERT INTO audit_events (time, kind, user_id, actor, request_id, details, salt, details_digest) \
             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """, event.time, event.kind.name, event.user, event.actor.name, event.requestID, event.details.json, salt,
-            event.details.digest(salt: salt).bytes)
+            event.details.digest(salt: salt))
     }
 
     /// Erases the details of a user's events. Their digests stay, so that the seals still hold.
@@ -37,31 +38,24 @@ enum AuditTable {
             """, user)
     }
 
-    fileprivate static func salt(_ serial: Int64, _ details: AuditDetails, in db: SQLSession) throws {
+    /// Gives an event that has none a salt and the digest of its details.
+    package static func salt(_ serial: Int64, _ details: AuditDetails, in db: SQLSession) throws {
         let salt = RandomSource.system.bytes(AuditDetails.saltBytes)
         try db.perform(
             "UPDATE audit_events SET salt = ?, details_digest = ? WHERE serial = ? AND details_digest IS NULL", salt,
-            details.digest(salt: salt).bytes, serial)
+            details.digest(salt: salt), serial)
     }
 
     fileprivate static func events(_ query: AuditQuery, in db: SQLSession) throws -> [RecordedAuditEvent] {
         // A NULL condition is left out: the planner of SQLite would not use an index behind "? IS NULL OR".
-        var conditions: [String] = []
-        if query.user != nil { conditions.append("user_id = ?") }
-        if query.kind != nil { conditions.append("kind = ?") }
-        if query.since != nil { conditions.append("time >= ?") }
-        if query.until != nil { conditions.append("time < ?") }
-        if query.before != nil { conditions.append("serial < ?") }
-        let filter = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND ")) "
+        let filters: [(condition: String, value: (any SQLValue)?)] = [
+            ("user_id = ?", query.user), ("kind = ?", query.kind?.name), ("time >= ?", query.since),
+            ("time < ?", query.until), ("serial < ?", query.before),
+        ].filter { $0.value != nil }
+        let filter = filters.isEmpty ? "" : "WHERE \(filters.map(\.condition).joined(separator: " AND ")) "
         var statement = try CachedStatement(
-            db,
-            """
-            SELECT \(columns) FROM audit_events \(filter)ORDER BY serial DESC LIMIT ?
-            """)
-        if let user = query.user { statement.bind(user.number) }
-        if let kind = query.kind { statement.bind(kind.name) }
-        for time in [query.since, query.until] { if let time { statement.bind(time.secondsSinceEpoch) } }
-        if let before = query.before { statement.bind(before) }
+            db, "SELECT \(columns) FROM audit_events \(filter)ORDER BY serial DESC LIMIT ?")
+        for (_, value) in filters { value?.bind(to: &statement) }
         statement.bind(Int64(min(max(query.limit, 1), 10_000)))
         var events: [RecordedAuditEvent] = []
         while try statement.next() { events.append(try RecordedAuditEvent(statement)) }
@@ -70,7 +64,8 @@ enum AuditTable {
 }
 
 extension RecordedAuditEvent {
-    fileprivate init(_ row: borrowing CachedStatement) throws {
+    /// Reads ``AuditTable/columns``.
+    package init(_ row: borrowing CachedStatement) throws {
         let event = AuditEvent(
             at: row.time(1), AuditEvent.Kind(try row.text(2)), user: row.optionalNumber(3).map(UserID.init),
             by: AuditEvent.Actor(name: try row.text(4)), requestID: row.optionalText(5),
@@ -90,33 +85,23 @@ extension SQLStore {
         try await reads.submit { db in try AuditTable.events(query, in: db) }
     }
 
-    package func auditEvents(
-        after serial: Int64, through end: Int64, limit: Int
-    ) async throws(StorageError) -> [RecordedAuditEvent] {
-        // An inserted event may have the lowest number that there is.
-        let isAfter = serial == .min ? ">=" : ">"
-        return try await reads.submit { db in
-            try db.all(
-                SQL(
-                    """
-                    SELECT \(AuditTable.columns) FROM audit_events WHERE serial \(isAfter) ? AND serial <= ? \
-                    ORDER BY serial LIMIT ?
-                    """), serial, end, Int64(limit)
-            ) { try RecordedAuditEvent($0) }
-        }
-    }
-
-    package func saltAuditEvents(
-        after serial: Int64, through end: Int64, limit: Int
-    ) async throws(StorageError) {
-        try await writes.submit { db in
-            let events = try db.all(
+    package func purgeAuditEvents(from before: Timestamp, limit: Int) async throws(StorageError) -> Int {
+        try await inSteps(limit: limit) { step, db in
+            // Along the primary keys: no index is for the time. A seal goes after its last event, because an event
+            // without its seal looks inserted. The newest seal stays, so that its number is not given again.
+            let events = try db.run(
                 """
-                SELECT serial, details, details_digest IS NULL AND salt IS NULL FROM audit_events \
-                WHERE serial > ? AND serial <= ? ORDER BY serial LIMIT ?
-                """, serial, end, Int64(limit)
-            ) { (serial: $0.number(0), details: AuditDetails(recorded: try $0.text(1)), isPlain: $0.number(2) == 1) }
-            for event in events where event.isPlain { try AuditTable.salt(event.serial, event.details, in: db) }
+                DELETE FROM audit_events WHERE serial IN (SELECT serial FROM \
+                (SELECT serial, time FROM audit_events ORDER BY serial LIMIT ?2) AS oldest WHERE time < ?1)
+                """, before, Int64(step))
+            return try events
+                + db.run(
+                    """
+                    DELETE FROM audit_seals WHERE number IN (SELECT number FROM \
+                    (SELECT number, time FROM audit_seals ORDER BY number LIMIT ?2) AS oldest WHERE time < ?1) \
+                    AND number < (SELECT max(number) FROM audit_seals) \
+                    AND last_serial < COALESCE((SELECT min(serial) FROM audit_events), 9223372036854775807)
+                    """, before, Int64(step))
         }
     }
 }

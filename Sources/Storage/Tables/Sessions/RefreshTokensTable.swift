@@ -30,17 +30,14 @@ private enum RefreshTokensTable {
         return true
     }
 
-    private static let columns = """
-        sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns)
-        """
     static let selectLive = SQL.numbered(
         """
-        SELECT \(columns) FROM sessions JOIN users ON users.id = sessions.user_id \
+        SELECT \(SessionsTable.columns) FROM sessions JOIN users ON users.id = sessions.user_id \
         WHERE sessions.refresh_hash = ? AND sessions.refresh_expires_at > ?
         """)
     static let selectSpent = SQL.numbered(
         """
-        SELECT \(columns), last_rotations.salt, last_rotations.caller, last_rotations.grace_ends_at \
+        SELECT \(SessionsTable.columns), last_rotations.salt, last_rotations.caller, last_rotations.grace_ends_at \
         FROM spent_refresh_tokens AS spent JOIN sessions ON sessions.serial = spent.session \
         JOIN users ON users.id = sessions.user_id LEFT JOIN last_rotations \
         ON last_rotations.session = spent.session AND last_rotations.refresh_hash = ?1 \

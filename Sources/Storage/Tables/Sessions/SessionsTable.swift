@@ -2,7 +2,7 @@ package import Primitives
 package import StorageModel
 
 /// The table `sessions`: each row is a session and its refresh token.
-enum SessionsTable {
+package enum SessionsTable {
     /// What a retry of the sign-in that made a session needs after a restart; see ``RecentSignInsTable``.
     struct Retry {
         let record: IdempotencyRecord
@@ -41,12 +41,16 @@ enum SessionsTable {
     }
 
     /// The session of a token: the present one, or the one before until the rotation's grace ends.
-    static func session(_ token: TokenHash, at now: Timestamp, in db: SQLSession) throws -> SessionAndUser? {
+    package static func session(_ token: TokenHash, at now: Timestamp, in db: SQLSession) throws -> SessionAndUser? {
         try db.first(sessionByToken, token, now, read: session(in:))
             ?? db.first(sessionByLastToken, token, now, read: session(in:))
     }
 
-    /// Reads a row that begins with `id, client_id, created_at, expires_at` and the user's columns.
+    /// What ``session(in:)`` reads.
+    static let columns =
+        "sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns)"
+
+    /// Reads a row that begins with the ``columns``.
     static func session(in row: borrowing CachedStatement) throws -> SessionAndUser {
         let user = try UsersTable.user(in: row, from: 4)
         let session = Session(
@@ -76,8 +80,7 @@ enum SessionsTable {
         """)
     private static let sessionByToken = SQL.numbered(
         """
-        SELECT sessions.id, sessions.client_id, sessions.created_at, sessions.expires_at, \(UsersTable.columns) \
-        FROM sessions JOIN users ON users.id = sessions.user_id \
+        SELECT \(columns) FROM sessions JOIN users ON users.id = sessions.user_id \
         WHERE sessions.token_hash = ? AND sessions.expires_at > ?
         """)
     private static let sessionByLastToken = SQL.numbered(
@@ -88,32 +91,9 @@ enum SessionsTable {
         WHERE last_rotations.token_hash = ? AND last_rotations.token_expires_at > ?
         """)
 
-    /// The origin of a session: the identity that signed in, and the session at its provider, each as half of a
-    /// SHA-256.
-    ///
-    /// The subject is stored in `identities` only, and the provider's session id nowhere.
-    static let originsSchema = """
-        ALTER TABLE sessions ADD COLUMN identity_hash BLOB;
-        ALTER TABLE sessions ADD COLUMN provider_session_hash BLOB;
-        ALTER TABLE pending_registrations ADD COLUMN provider_session_hash BLOB;
-        CREATE INDEX sessions_by_provider_session ON sessions (provider_session_hash)
-        WHERE provider_session_hash IS NOT NULL;
-        CREATE TABLE logout_tokens (
-            token_hash BLOB PRIMARY KEY NOT NULL,
-            expires_at INTEGER NOT NULL
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX logout_tokens_by_expiry ON logout_tokens (expires_at);
-        """
-
     /// Keeps the later time. Its values are the time, the user, and the session's id.
     static let recordSight: SQL = """
         UPDATE sessions SET seen_at = ?1 WHERE user_id = ?2 AND id = ?3 AND COALESCE(seen_at, created_at) < ?1
-        """
-
-    /// A session of a user is found by its id at once, also of a user with thousands of sessions.
-    static let byUserAndID = """
-        DROP INDEX sessions_by_user;
-        CREATE INDEX sessions_by_user ON sessions (user_id, id);
         """
 }
 

@@ -33,13 +33,13 @@ enum BackchannelAuthenticationsTable {
         if try exceeds(
             limits.pendingPerCarrier, "\(atCarrier) AND \(others)", provider, network, now, record.handle, in: db)
         {
-            return .tooManyPendingAtCarrier
+            return .tooManyPendingAtProvider
         }
         // Last, because only what is admitted counts.
         return try PromptsTable.count(prompt, at: now, in: db)
     }
 
-    /// The caller for which the prompt of a request counts; nil in a row of a former version.
+    /// The caller for which the prompt of a request counts.
     fileprivate static func promptCaller(of handle: TokenHash, in db: SQLSession) throws -> TokenHash? {
         try db.first("SELECT share FROM async_sign_ins WHERE handle_hash = ?", handle) { $0.optionalHash(0) } ?? nil
     }
@@ -152,34 +152,12 @@ enum BackchannelAuthenticationsTable {
     fileprivate static let selectFirstSession = SQL.numbered(
         "SELECT session_id FROM async_sign_ins WHERE handle_hash = ? AND session_id IS NOT NULL")
 
-    static let byCarrier = """
-        CREATE INDEX async_sign_ins_by_carrier ON async_sign_ins (provider, network, expires_at)
-        WHERE phase = 'waiting'
-        """
-
-    // `user_hash` and `share` are the prompt's user and caller. Both are NULL in rows of former versions, which live
-    // for minutes.
-    static let counted = """
-        ALTER TABLE async_sign_ins ADD COLUMN user_hash BLOB;
-        ALTER TABLE async_sign_ins ADD COLUMN share BLOB;
-        CREATE INDEX async_sign_ins_by_user ON async_sign_ins (user_hash) WHERE phase = 'waiting';
-        CREATE INDEX async_sign_ins_by_share ON async_sign_ins (provider, network, share) WHERE phase = 'waiting';
-        DROP INDEX async_sign_ins_by_login_hint
-        """
-
-    // NULL where the tokens come with the carrier's notification. `provider_request` is worthless without the handle.
-    static let polled = """
-        ALTER TABLE async_sign_ins ADD COLUMN poll_mode TEXT;
-        ALTER TABLE async_sign_ins ADD COLUMN provider_request BLOB;
-        ALTER TABLE async_sign_ins ADD COLUMN poll_interval INTEGER;
-        ALTER TABLE async_sign_ins ADD COLUMN next_poll_at INTEGER;
-        ALTER TABLE async_sign_ins ADD COLUMN polling_until INTEGER;
-        ALTER TABLE async_sign_ins ADD COLUMN is_notified INTEGER
-        """
-
-    static let formerIdentities = "ALTER TABLE async_sign_ins ADD COLUMN ported_from TEXT"
-
-    // Looked up by the client's handle, or by the token of the carrier's notification. Rows live for minutes.
+    // Looked up by the client's handle, or by the token of the provider's notification. Rows live for minutes.
+    //
+    // session_id: NULL until the first response. user_hash, share: the prompt's user and caller.
+    //
+    // poll_mode to is_notified: NULL where the tokens come with the provider's notification. provider_request is
+    // worthless without the handle.
     static let schema = """
         CREATE TABLE async_sign_ins (
             handle_hash BLOB PRIMARY KEY NOT NULL,
@@ -211,11 +189,28 @@ enum BackchannelAuthenticationsTable {
             postal_code TEXT,
             expires_at INTEGER NOT NULL,
             removed_at INTEGER NOT NULL,
-            revision INTEGER NOT NULL
+            revision INTEGER NOT NULL,
+            ported_from TEXT,
+            session_id TEXT,
+            sessions_ended INTEGER,
+            email_verified INTEGER,
+            phone_number_verified INTEGER,
+            provider_claims TEXT,
+            user_hash BLOB,
+            share BLOB,
+            poll_mode TEXT,
+            provider_request BLOB,
+            poll_interval INTEGER,
+            next_poll_at INTEGER,
+            polling_until INTEGER,
+            is_notified INTEGER
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX async_sign_ins_by_caller ON async_sign_ins (caller, removed_at);
-        CREATE INDEX async_sign_ins_by_login_hint ON async_sign_ins (login_hint, network);
         CREATE INDEX async_sign_ins_by_removal ON async_sign_ins (removed_at);
+        CREATE INDEX async_sign_ins_by_carrier ON async_sign_ins (provider, network, expires_at)
+        WHERE phase = 'waiting';
+        CREATE INDEX async_sign_ins_by_user ON async_sign_ins (user_hash) WHERE phase = 'waiting';
+        CREATE INDEX async_sign_ins_by_share ON async_sign_ins (provider, network, share) WHERE phase = 'waiting';
         """
 }
 

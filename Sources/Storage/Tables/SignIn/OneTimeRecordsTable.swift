@@ -3,32 +3,21 @@ package import StorageModel
 
 /// The table `sealed_notes`.
 enum OneTimeRecordsTable {
-    // The content is worthless without the handle, of which only the hash is stored.
+    /// The rows in the order in which they are made, and their handles in a narrow index. With the wide rows in the
+    /// order of a hash, a third of each page would be empty. In PostgreSQL, which has them so by itself, the handle is
+    /// the primary key.
+    ///
+    /// The content is worthless without the handle, of which only the hash is stored.
     static let schema = """
-        CREATE TABLE sealed_notes (
-            handle_hash BLOB PRIMARY KEY NOT NULL,
-            purpose TEXT NOT NULL,
-            content BLOB NOT NULL,
-            expires_at INTEGER NOT NULL
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX sealed_notes_by_expiry ON sealed_notes (expires_at);
-        """
-
-    /// The rows in the order in which they are made, and their handles in a narrow index: with the wide rows in the
-    /// order of a hash, a third of each page would be empty. PostgreSQL has them so already.
-    static let inOrder = """
-        CREATE TABLE sealed_notes_in_order (
-            handle_hash BLOB NOT NULL UNIQUE,
+        CREATE TABLE "sealed_notes" (
+            \(handle),
             purpose TEXT NOT NULL,
             content BLOB NOT NULL,
             expires_at INTEGER NOT NULL
         ) STRICT;
-        INSERT INTO sealed_notes_in_order (handle_hash, purpose, content, expires_at)
-        SELECT handle_hash, purpose, content, expires_at FROM sealed_notes ORDER BY expires_at;
-        DROP TABLE sealed_notes;
-        ALTER TABLE sealed_notes_in_order RENAME TO sealed_notes;
         CREATE INDEX sealed_notes_by_expiry ON sealed_notes (expires_at);
         """
+    static let handle = "handle_hash BLOB NOT NULL UNIQUE"
 
     /// The handles of one look-up: a list of fixed length, so that there is one statement.
     fileprivate struct Handles: SQLValue {

@@ -5,6 +5,10 @@ package import StorageModel
 enum ProviderTokensTable {
     // One row for each identity and client; it is deleted with the identity and with the user. `serial` is never
     // reused, so that a process that has read a row cannot change a later one.
+    //
+    // claimed_until: set while a process has the lease. refresh_holder: which process has it; NULL without a lease.
+    //
+    // refresh_hash, refresh_started_at: the refresh request whose result was not stored.
     static let schema = """
         CREATE TABLE provider_tokens (
             serial INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -19,22 +23,14 @@ enum ProviderTokensTable {
             stored_at INTEGER NOT NULL,
             version INTEGER NOT NULL,
             claimed_until INTEGER,
+            refresh_hash BLOB,
+            refresh_started_at INTEGER,
+            refresh_holder TEXT,
             FOREIGN KEY (issuer, subject) REFERENCES identities (issuer, subject) ON DELETE CASCADE
         ) STRICT;
         CREATE UNIQUE INDEX provider_tokens_by_identity ON provider_tokens (issuer, subject, provider, client_id);
         CREATE INDEX provider_tokens_by_user ON provider_tokens (user_id, provider, client_id);
         CREATE INDEX provider_tokens_by_expiry ON provider_tokens (expires_at) WHERE expires_at IS NOT NULL;
-        """
-
-    // claimed_until: set while a process has the lease. Its value is for earlier versions, which compare it with their
-    // clock.
-    //
-    // refresh_hash, refresh_started_at: the refresh request whose result was not stored. refresh_holder: which process
-    // has the lease; NULL without a lease, so that the lease of an earlier version is not taken for one's own.
-    static let requestsSchema = """
-        ALTER TABLE provider_tokens ADD COLUMN refresh_hash BLOB;
-        ALTER TABLE provider_tokens ADD COLUMN refresh_started_at INTEGER;
-        ALTER TABLE provider_tokens ADD COLUMN refresh_holder TEXT;
         """
 
     /// Seals tokens for a user and stores them. A lease and its request stay, because the stored refresh token may

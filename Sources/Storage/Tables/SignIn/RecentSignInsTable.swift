@@ -50,7 +50,7 @@ enum RecentSignInsTable {
             """, repeat each values)
     }
 
-    // The row may exist: two instances may have done the same sign-in at the same moment, where a carrier takes a code
+    // The row may exist: two instances may have done the same sign-in at the same moment, where a provider takes a code
     // twice; or this one did, and could not tell whether the row was stored.
     private static let put = SQL.numbered("\(insert) VALUES (?, ?, ?, ?, ?) \(replace)")
     // recent_sign_ins must not be searched: in a serializable transaction a search collides with the insertions of
@@ -65,6 +65,8 @@ enum RecentSignInsTable {
         SELECT \(UsersTable.columns), users.moved_by, \(UsersTable.signInColumns), given.sessions_ended \
         FROM known AS users LEFT JOIN given ON 1 = 1
         """)
+    fileprivate static let select =
+        "SELECT fingerprint, user_id, session_id, sessions_ended, expires_at FROM recent_sign_ins"
     private static let insert =
         "INSERT INTO recent_sign_ins (fingerprint, user_id, session_id, sessions_ended, expires_at)"
     private static let replace = """
@@ -78,8 +80,6 @@ enum RecentSignInsTable {
     // ends: users.sessions_ended counts that, and the row keeps the count of its time, as a backchannel authentication
     // does.
     static let schema = """
-        ALTER TABLE users ADD COLUMN sessions_ended INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE async_sign_ins ADD COLUMN sessions_ended INTEGER;
         CREATE TABLE recent_sign_ins (
             fingerprint BLOB PRIMARY KEY NOT NULL,
             user_id INTEGER NOT NULL,
@@ -89,34 +89,22 @@ enum RecentSignInsTable {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX recent_sign_ins_by_end ON recent_sign_ins (expires_at);
         """
-
-    // NULL in a shared store, and for sessions that no sign-in can be repeated for. No index: they are read in the
-    // order of the rows.
-    static let inSessions = """
-        ALTER TABLE sessions ADD COLUMN retry_key BLOB;
-        ALTER TABLE sessions ADD COLUMN retry_endings INTEGER;
-        ALTER TABLE sessions ADD COLUMN retry_ends_at INTEGER;
-        """
 }
 
 extension SQLStore {
     package func recentSignIn(_ key: [UInt8], at now: Timestamp) async throws(StorageError) -> RecentSignIn? {
         try await reads.submit { db in
             try db.first(
-                """
-                SELECT fingerprint, user_id, session_id, sessions_ended, expires_at FROM recent_sign_ins \
-                WHERE fingerprint = ? AND expires_at > ?
-                """, key, now, read: RecentSignIn.init)
+                "\(RecentSignInsTable.select) WHERE fingerprint = ? AND expires_at > ?", key, now,
+                read: RecentSignIn.init)
         }
     }
 
     package func recentSignIns(at now: Timestamp, limit: Int) async throws(StorageError) -> [RecentSignIn] {
         try await reads.submit { db in
             let ended = try db.all(
-                """
-                SELECT fingerprint, user_id, session_id, sessions_ended, expires_at FROM recent_sign_ins \
-                WHERE expires_at > ? ORDER BY expires_at DESC LIMIT ?
-                """, now, Int64(limit), read: RecentSignIn.init)
+                "\(RecentSignInsTable.select) WHERE expires_at > ? ORDER BY expires_at DESC LIMIT ?", now,
+                Int64(limit), read: RecentSignIn.init)
             // The latest rows, whatever they are, so that a large table is not read to its end.
             let live = try db.all(
                 """

@@ -1,0 +1,221 @@
+package import LatchkeyConfiguration
+package import LatchkeyService
+import Primitives
+import SignIn
+import Storage
+import StorageModel
+
+/// The proof that the audit log is as it was written.
+extension AdminService {
+    /// What the administrator adds to the database's own proof.
+    package struct AuditProof: Sendable {
+        /// A seal that the administrator kept elsewhere, as `NUMBER:DIGEST`.
+        package var expected: String?
+        /// The thumbprints of keys that the administrator vouches for.
+        package var keys: [String] = []
+    }
+
+    /// Compares every event with its seal, and every seal with the one before. Some hundreds of events are in memory at
+    /// a time.
+    ///
+    /// - Parameter output: Gets the lines of the result, also of a fault as JSON.
+    /// - Throws: ``AdministratorError`` that names the first fault, or for an invalid proof, for signing keys that
+    ///   cannot be decrypted, or for a failing database.
+    package func verifyAudit(
+        _ configuration: Configuration, _ proof: AuditProof, as format: LineFormat, output: (String) -> Void
+    ) async throws {
+        let anchor = try proof.expected.map(self.anchor)
+        for key in proof.keys { try checkThumbprint(key) }
+        let encryptionKeys = configuration.keysOfSigningKeys
+        let records = try await mappingStoreErrors(await store.signingKeys())
+        // With a key that the administrator vouches for, the seals can be verified without the server's.
+        if proof.keys.isEmpty, OwnSigningKeys.areUnreadable(records, encryptedWith: encryptionKeys) {
+            throw AdministratorError(
+                .configuration,
+                (encryptionKeys.isEmpty
+                    ? "the server's signing keys are encrypted, and encryption_keys is not set here"
+                    : "the server's signing keys are encrypted with keys that encryption_keys does not have here")
+                    + "; give the configuration of the server (--config). Nothing was verified.")
+        }
+        let own = OwnSigningKeys.thumbprints(of: records, encryptedWith: encryptionKeys)
+        let trusted = own.union(proof.keys)
+        var verifier = AuditVerifier(trusted: trusted, anchor: anchor)
+        var fault: AuditError?
+        var unsealed = 0
+        for attempt in 1...3 {
+            (verifier, unsealed) = (AuditVerifier(trusted: trusted, anchor: anchor), 0)
+            fault = try await firstFault(
+                &verifier, &unsealed, retention: configuration.auditRetention.components.seconds)
+            // Seals that expired while the command read them are not a fault.
+            let oldest = try await mappingStoreErrors(await store.auditSeals(after: .min, limit: 1)).first
+            guard attempt < 3, let fault, let oldest, oldest.number > fault.seal else { break }
+        }
+        if format == .json { output(verifier.jsonLine(unsealed: unsealed, fault)) }
+        if let fault { throw AdministratorError("the audit log is not as it was sealed: \(fault)") }
+        if let anchor, verifier.anchorHasExpired {
+            throw AdministratorError(
+                "seal \(anchor.number) has expired and cannot be compared; name a seal of the last audit.retention")
+        }
+        guard format == .text else { return }
+        for line in verifier.lines(unsealed: unsealed) { output(line) }
+        if encryptionKeys.isEmpty {
+            output(
+                "The signing keys are not encrypted. An attacker who can change the database can also sign seals; "
+                    + "set encryption_keys.")
+        }
+    }
+
+    /// Prints the audit log with its seals as JSON Lines, in the order in which a verifier needs them: the events that
+    /// a seal covers, then the seal. The events that are not sealed yet come last.
+    /// - Throws: ``AdministratorError`` for a failing database.
+    package func exportAudit(output: (String) -> Void) async throws {
+        var last = Int64.min
+        try await eachSeal { seal in
+            try await eachEvent(after: last, through: seal.lastSerial) { output($0.exportLine) }
+            output(seal.exportLine)
+            last = seal.lastSerial
+        }
+        try await eachEvent(after: last) { output($0.exportLine) }
+    }
+
+    private func firstFault(
+        _ verifier: inout AuditVerifier, _ unsealed: inout Int, retention: Int64
+    ) async throws -> AuditError? {
+        do {
+            try await check(&verifier)
+            try await eachEvent(after: verifier.newest?.seal.last ?? .min) { event in
+                unsealed += 1
+                verifier.note(unsealed: event)
+            }
+            try verifier.finish(at: clock.now(), retention: retention)
+            return nil
+        } catch let fault as AuditError {
+            return fault
+        }
+    }
+
+    private func check(_ verifier: inout AuditVerifier) async throws {
+        var last = Int64.min
+        try await eachSeal { seal in
+            // More events than a seal has show that one was inserted; the rest is not needed for that.
+            let limit = seal.entries.count / AuditEntry.packedBytes + 1
+            let events = try await mappingStoreErrors(
+                await store.auditEvents(after: last, through: seal.lastSerial, limit: limit))
+            try verifier.check(seal, events: events)
+            last = seal.lastSerial
+        }
+    }
+
+    private func eachSeal(_ body: (AuditSealRecord) async throws -> Void) async throws {
+        let limit = 16
+        var number: Int64 = .min
+        while true {
+            let seals = try await mappingStoreErrors(await store.auditSeals(after: number, limit: limit))
+            for seal in seals { try await body(seal) }
+            // A row that was written into the database may have the lowest number, which none is after.
+            guard seals.count == limit, let newest = seals.last else { return }
+            number = newest.number
+        }
+    }
+
+    private func eachEvent(
+        after serial: Int64, through end: Int64 = .max, _ body: (RecordedAuditEvent) -> Void
+    ) async throws {
+        let limit = 500
+        var last = serial
+        while true {
+            let events = try await mappingStoreErrors(await store.auditEvents(after: last, through: end, limit: limit))
+            for event in events { body(event) }
+            guard events.count == limit, let newest = events.last else { return }
+            last = newest.serial
+        }
+    }
+
+    private func anchor(_ text: String) throws(AdministratorError) -> AuditVerifier.Anchor {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, let number = Int64(parts[0]), number > 0, let digest = AuditDigest(parts[1]) else {
+            throw AdministratorError(
+                .usage,
+                "“\(text)” is not a seal; write its number, a colon, and the 64 hexadecimal digits of its digest")
+        }
+        return AuditVerifier.Anchor(number: number, digest: digest)
+    }
+
+    /// A thumbprint is a SHA-256 in base64url (RFC 7638 section 3).
+    private func checkThumbprint(_ text: String) throws(AdministratorError) {
+        guard text.utf8.count == 43, Base64URL.decode(text)?.count == 32 else {
+            throw AdministratorError(
+                .usage, "“\(text)” is not the thumbprint of a key; a thumbprint has 43 characters of base64url")
+        }
+    }
+}
+
+extension AuditVerifier {
+    fileprivate func lines(unsealed: Int) -> [String] {
+        let waiting = "\(unsealed) \(unsealed == 1 ? "event is" : "events are") not sealed yet."
+        guard let first, let newest else { return ["There is no seal. \(waiting)"] }
+        var lines = [
+            "Every event is as it was sealed: \(events) events, seals \(first.seal.number) to \(newest.seal.number).",
+            waiting, "The newest seal: \(newest.seal.number):\(newest.digest)",
+            "Its key: \(newest.signer)",
+        ]
+        if let time = first.seal.timeBefore {
+            lines.append(
+                "The seals before \(first.seal.number) have expired; their last event was at \(UTCTime.text(time)).")
+        }
+        if erased > 0 { lines.append("The details of \(erased) events were erased with their users.") }
+        return lines
+    }
+
+    fileprivate func jsonLine(unsealed: Int, _ fault: AuditError?) -> String {
+        var json = JSONObjectWriter()
+        json.add("valid", fault == nil)
+        if let fault {
+            json.add("fault") { json in
+                json.add("kind", fault.kind)
+                if let serial = fault.serial { json.add("serial", serial) }
+                json.add("seal", fault.seal)
+                json.add("description", fault.description)
+            }
+        }
+        json.add("events", events)
+        json.add("erased", erased)
+        json.add("unsealed", unsealed)
+        if let first, let newest {
+            json.add("first_seal", first.seal.number)
+            json.add("newest_seal", "\(newest.seal.number):\(newest.digest)")
+            json.add("key", newest.signer)
+        }
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+}
+
+extension RecordedAuditEvent {
+    fileprivate var exportLine: String {
+        var json = JSONObjectWriter()
+        json.add("type", "event")
+        json.add("serial", serial)
+        json.add("time", event.time.secondsSinceEpoch)
+        json.add("kind", event.kind.name)
+        if let user = event.user { json.add("user_id", user.number) }
+        json.add("actor", event.actor.name)
+        json.add("request_id", ifPresent: event.requestID)
+        // As a text, because the digest is of its bytes.
+        if !isErased { json.add("details", event.details.json) }
+        json.add("salt", ifPresent: salt?.hexadecimal)
+        json.add("details_digest", ifPresent: detailsDigest?.hexadecimal)
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+}
+
+extension AuditSealRecord {
+    fileprivate var exportLine: String {
+        var json = JSONObjectWriter()
+        json.add("type", "seal")
+        json.add("number", number)
+        json.add("digest", digest.description)
+        json.add("jws", jws)
+        json.add("entries", Base64URL.encode(entries))
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+}

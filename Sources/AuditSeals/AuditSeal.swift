@@ -1,0 +1,113 @@
+import Crypto
+import OpenIDConnect
+package import Primitives
+package import SignIn
+package import StorageModel
+
+/// What a seal states about the audit log: which events it covers, and which seal it follows.
+package struct AuditSeal: Sendable, Hashable {
+    /// From 1, without gaps.
+    package var number: Int64
+    /// The serial of the last event that this seal or an earlier one covers.
+    package var last: Int64
+    /// How many events it covers.
+    package var count: Int64
+    /// The time of its latest event, or ``sealedAt`` if that is earlier. Never before the previous seal's. After a seal
+    /// that no key of ``keys`` signed, ``sealedAt``.
+    package var time: Timestamp
+    /// ``time`` of the seal before; nil for the first seal, and after a seal that no key of ``keys`` signed.
+    package var timeBefore: Timestamp?
+    package var sealedAt: Timestamp
+    /// How long events were kept when it was made, in seconds.
+    package var retention: Int64
+    /// The digest of its packed entries (`AuditEntry`).
+    package var entries: AuditDigest
+    /// The digest of the seal before; `AuditDigest.noSeal` for the first seal.
+    package var previous: AuditDigest
+    /// The thumbprints (RFC 7638) of the server's keys at that time. The key of the seal before must be one of them.
+    package var keys: [String]
+    /// The serials of the events whose details did not match their digest when they were sealed. No server wrote them
+    /// so.
+    package var mismatched: [Int64]
+}
+
+extension RecordedAuditEvent {
+    /// Whether the details match the stored digest, or were erased with a user.
+    var matchesItsDigest: Bool { hasItsDetails && (!isErased || event.user != nil) }
+}
+
+/// The seal as a JWS (RFC 7515), with its own type so that no other signed text passes for a seal (RFC 8725 section
+/// 3.11). The public key is in its header, because old keys are removed from the store.
+extension AuditSeal {
+    private static let type = "audit-seal+jws"
+    /// The largest size of a seal, in bytes.
+    private static let maximumBytes = 16_384
+
+    func signed(by key: SigningKey) throws(SignInError) -> String {
+        var json = JSONObjectWriter(capacity: 512)
+        json.add("number", number)
+        json.add("last", last)
+        json.add("count", count)
+        json.add("time", time.secondsSinceEpoch)
+        if let timeBefore { json.add("time_before", timeBefore.secondsSinceEpoch) }
+        json.add("sealed_at", sealedAt.secondsSinceEpoch)
+        json.add("retention", retention)
+        json.add("entries", entries.description)
+        json.add("previous", previous.description)
+        json.add("keys", keys)
+        if !mismatched.isEmpty { json.add("mismatched", json: "\(mismatched)") }
+        return try key.token(type: Self.type, naming: .publicKey, claims: json.finish()).exposed
+    }
+
+    /// Reads a seal with a valid signature; nil for anything else. Whose signature it is, is for the caller to judge.
+    package static func read(_ jws: String) -> (seal: AuditSeal, signer: String)? {
+        guard let token = CompactToken(Secret(jws), maximumBytes: maximumBytes),
+            let key = token.header?["jwk"]?.object.flatMap(publicKey),
+            let seal = token.claims(ofType: type, signedBy: key).flatMap(AuditSeal.init)
+        else { return nil }
+        return (seal, PublicJWK(key).thumbprint)
+    }
+
+    private static func publicKey(_ jwk: JSONObject) -> P256.Signing.PublicKey? {
+        guard jwk["kty"]?.string == "EC", jwk["crv"]?.string == "P-256",
+            let x = jwk["x"]?.string.flatMap({ Base64URL.decode($0.utf8) }), x.count == 32,
+            let y = jwk["y"]?.string.flatMap({ Base64URL.decode($0.utf8) }), y.count == 32
+        else { return nil }
+        return try? P256.Signing.PublicKey(rawRepresentation: x + y)
+    }
+
+    private init?(_ json: JSONObject) {
+        guard let number = json["number"]?.integer, let last = json["last"]?.integer,
+            let count = json["count"]?.integer, let time = json["time"]?.integer,
+            let sealedAt = json["sealed_at"]?.integer, let retention = json["retention"]?.integer,
+            let entries = json["entries"]?.string.flatMap({ AuditDigest($0) }),
+            let previous = json["previous"]?.string.flatMap({ AuditDigest($0) }),
+            let keys = json["keys"]?.array?.map(\.string), !keys.contains(nil)
+        else { return nil }
+        let mismatched = json["mismatched"]?.array ?? []
+        self.init(
+            number: number, last: last, count: count, time: Timestamp(secondsSinceEpoch: time),
+            timeBefore: (json["time_before"]?.integer).map { Timestamp(secondsSinceEpoch: $0) },
+            sealedAt: Timestamp(secondsSinceEpoch: sealedAt), retention: retention, entries: entries,
+            previous: previous, keys: keys.compactMap(\.self), mismatched: mismatched.compactMap(\.integer))
+    }
+}
+
+/// The server's own keys, found in its store.
+package enum OwnSigningKeys {
+    /// The thumbprints of the stored keys that only a holder of the encryption keys can have stored. Without encryption
+    /// keys these are all.
+    package static func thumbprints(
+        of records: [SigningKeyRecord], encryptedWith keys: [EncryptionKey]
+    ) -> Set<String> {
+        let protection = KeyProtection(keys: keys)
+        return Set(records.filter { SigningKey(of: $0, protection) != nil }.map(\.id))
+    }
+
+    /// Whether there are encrypted keys, and these encryption keys decrypt none of them.
+    package static func areUnreadable(_ records: [SigningKeyRecord], encryptedWith keys: [EncryptionKey]) -> Bool {
+        let protection = KeyProtection(keys: keys)
+        let encrypted = records.filter { KeyProtection.isEncrypted($0.privateKey) }
+        return !encrypted.isEmpty && encrypted.allSatisfy { protection.open($0.privateKey, of: $0.id) == nil }
+    }
+}

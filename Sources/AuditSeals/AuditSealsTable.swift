@@ -1,0 +1,134 @@
+package import Primitives
+package import Storage
+package import StorageModel
+
+extension AuditSealRecord {
+    fileprivate static let columns = "number, last_serial, time, jws, entries"
+
+    fileprivate init(_ row: borrowing CachedStatement) throws {
+        self.init(
+            number: row.number(0), lastSerial: row.number(1), time: row.time(2), jws: try row.text(3),
+            entries: row.blob(4))
+    }
+}
+
+extension AuditHorizon {
+    /// The transactions that hold the lock of a writer on the events. PostgreSQL takes it before it gives a serial out,
+    /// and keeps it until the transaction has ended.
+    fileprivate static let openTransactions: SQL = """
+        SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND granted \
+        AND mode = 'RowExclusiveLock' AND relation = 'audit_events'::regclass \
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+        AND pid IS DISTINCT FROM pg_backend_pid()
+        """
+}
+
+/// The statements of the seals.
+extension SQLStore {
+    /// At most `limit` events with serials above `serial`, up to `end`, in order. `Int64.min` is before all events.
+    package func auditEvents(
+        after serial: Int64, through end: Int64, limit: Int
+    ) async throws(StorageError) -> [RecordedAuditEvent] {
+        // An inserted event may have the lowest number that there is.
+        let isAfter = serial == .min ? ">=" : ">"
+        return try await reads.submit { db in
+            try db.all(
+                SQL(
+                    """
+                    SELECT \(AuditTable.columns) FROM audit_events WHERE serial \(isAfter) ? AND serial <= ? \
+                    ORDER BY serial LIMIT ?
+                    """), serial, end, Int64(limit)
+            ) { try RecordedAuditEvent($0) }
+        }
+    }
+
+    /// Gives a salt and the digest of the details to those of the first `limit` such events that have none, because a
+    /// version without seals added them.
+    package func saltAuditEvents(
+        after serial: Int64, through end: Int64, limit: Int
+    ) async throws(StorageError) {
+        try await writes.submit { db in
+            let events = try db.all(
+                """
+                SELECT serial, details, details_digest IS NULL AND salt IS NULL FROM audit_events \
+                WHERE serial > ? AND serial <= ? ORDER BY serial LIMIT ?
+                """, serial, end, Int64(limit)
+            ) { (serial: $0.number(0), details: AuditDetails(recorded: try $0.text(1)), isPlain: $0.number(2) == 1) }
+            for event in events where event.isPlain { try AuditTable.salt(event.serial, event.details, in: db) }
+        }
+    }
+
+    /// How far the events can be sealed.
+    ///
+    /// Reads the highest serial first, and the open transactions then: every transaction with a lower serial has ended,
+    /// or is among them. Blocks no writer, unlike a lock of the table.
+    package func auditHorizon() async throws(StorageError) -> AuditHorizon {
+        try await reads.submit { db in
+            let serial = try db.number("SELECT coalesce(max(serial), 0) FROM audit_events")
+            guard db.isPostgres else { return AuditHorizon(serial: serial) }
+            return AuditHorizon(
+                serial: serial, open: Set(try db.all(AuditHorizon.openTransactions) { try $0.text(0) }))
+        }
+    }
+
+    /// The seal with the highest number; nil if there is none.
+    package func newestAuditSeal() async throws(StorageError) -> AuditSealRecord? {
+        try await reads.submit { db in
+            try db.first(SQL("SELECT \(AuditSealRecord.columns) FROM audit_seals ORDER BY number DESC LIMIT 1")) {
+                try AuditSealRecord($0)
+            }
+        }
+    }
+
+    /// At most `limit` seals with numbers above `number`, in order. `Int64.min` is before all seals.
+    package func auditSeals(after number: Int64, limit: Int) async throws(StorageError) -> [AuditSealRecord] {
+        // An inserted seal may have the lowest number that there is.
+        let isAfter = number == .min ? ">=" : ">"
+        return try await reads.submit { db in
+            try db.all(
+                SQL(
+                    """
+                    SELECT \(AuditSealRecord.columns) FROM audit_seals WHERE number \(isAfter) ? ORDER BY number LIMIT ?
+                    """),
+                number, Int64(limit)
+            ) { try AuditSealRecord($0) }
+        }
+    }
+
+    /// Adds a seal. False if there is one with its number.
+    package func addAuditSeal(_ seal: AuditSealRecord) async throws(StorageError) -> Bool {
+        try await writes.submit { db in
+            try db.run(
+                """
+                INSERT INTO audit_seals (number, last_serial, time, jws, entries) VALUES (?, ?, ?, ?, ?) \
+                ON CONFLICT (number) DO NOTHING
+                """, seal.number, seal.lastSerial, seal.time, seal.jws, seal.entries) > 0
+        }
+    }
+
+    /// Removes the oldest seals with their events, while all events of a seal are from before a moment; the newest seal
+    /// stays. Ends after the seal with which `limit` rows were removed. Returns the number of removed rows.
+    ///
+    /// A seal and its events go in one transaction, so that an interruption leaves no seal without its events. A seal
+    /// has some hundreds of events at most.
+    package func purgeAuditSeals(from before: Timestamp, limit: Int) async throws(StorageError) -> Int {
+        var removed = 0
+        while removed < limit {
+            let count = try await writes.submit { db -> Int in
+                let oldest = try db.first(
+                    """
+                    SELECT number, last_serial FROM audit_seals \
+                    WHERE number = (SELECT min(number) FROM audit_seals) AND time < ? \
+                    AND number < (SELECT max(number) FROM audit_seals)
+                    """, before
+                ) { (number: $0.number(0), lastSerial: $0.number(1)) }
+                guard let oldest else { return 0 }
+                return try db.run("DELETE FROM audit_events WHERE serial <= ?", oldest.lastSerial)
+                    + db.run("DELETE FROM audit_seals WHERE number = ?", oldest.number)
+            }
+            if count == 0 { break }
+            removed += count
+        }
+        return removed
+    }
+}

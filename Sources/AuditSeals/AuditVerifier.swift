@@ -1,0 +1,242 @@
+package import Primitives
+package import StorageModel
+
+/// Compares an audit log with its seals, one seal after the other. Pure: it takes the rows and the time as arguments.
+///
+/// Each seal signs the digest of the one before. So the signature of the newest seal covers them all, and its key must
+/// be one that the caller trusts. An earlier seal is signed with such a key, or with one that the next seal names: the
+/// server had that key when it made the next seal. A forged log that a server goes on to seal is found this way,
+/// because the server does not name the forger's key.
+package struct AuditVerifier: Sendable {
+    /// A seal that the administrator kept elsewhere.
+    package struct Anchor: Sendable, Hashable {
+        package let number: Int64
+        package let digest: AuditDigest
+    }
+
+    /// A seal that was found valid.
+    package struct Checked: Sendable, Hashable {
+        package let seal: AuditSeal
+        package let digest: AuditDigest
+        /// The thumbprint of its key.
+        package let signer: String
+    }
+
+    private let trusted: Set<String>
+    private let anchor: Anchor?
+    /// The first seal, and the newest one so far.
+    package private(set) var first: Checked?
+    package private(set) var newest: Checked?
+    package private(set) var events: Int64 = 0
+    /// How many events have lost their details with their users.
+    package private(set) var erased: Int64 = 0
+    private var shortestRetention = Int64.max
+    /// The first event without details of each user whose erasure has not been found yet.
+    private var withoutErasure: [UserID: (serial: Int64, seal: Int64)] = [:]
+    /// The first event whose details did not match their digest when it was sealed. It is told last, so that it hides
+    /// no other fault.
+    private var mismatched: (serial: Int64, seal: Int64)?
+
+    /// - Parameters:
+    ///   - trusted: The thumbprints of the server's own keys, and of those that the administrator vouches for.
+    ///   - anchor: A seal that must be there.
+    package init(trusted: Set<String>, anchor: Anchor? = nil) {
+        self.trusted = trusted
+        self.anchor = anchor
+    }
+
+    /// Checks the next seal.
+    /// - Parameter stored: The events after the last one of the seal before, up to the last one of this seal, in order.
+    package mutating func check(
+        _ record: AuditSealRecord, events stored: [RecordedAuditEvent]
+    ) throws(AuditError) {
+        let number = record.number
+        if let newest, number != newest.seal.number + 1 { throw .sealMissing(newest.seal.number + 1) }
+        guard let (seal, signer) = AuditSeal.read(record.jws), seal.number == number, seal.last == record.lastSerial,
+            seal.time == record.time, AuditDigest(sha256Of: record.entries) == seal.entries,
+            let entries = AuditEntry.unpacked(record.entries), Int64(entries.count) == seal.count
+        else { throw .sealChanged(number) }
+        if let newest {
+            // After a seal that was not the server's, the server does not repeat the time.
+            let isForeign = seal.timeBefore == nil && !seal.keys.contains(newest.signer)
+            guard seal.previous == newest.digest, seal.timeBefore == newest.seal.time || isForeign else {
+                throw .sealReplaced(number)
+            }
+            guard seal.keys.contains(newest.signer) || trusted.contains(newest.signer) else {
+                throw .unknownKey(seal: newest.seal.number, thumbprint: newest.signer)
+            }
+        }
+        if let anchor, anchor.number == number, anchor.digest != record.digest {
+            throw .unexpected(seal: number, digest: record.digest)
+        }
+        try compare(stored, with: entries, of: seal)
+        let checked = Checked(seal: seal, digest: record.digest, signer: signer)
+        if first == nil { first = checked }
+        newest = checked
+        events += seal.count
+        shortestRetention = min(shortestRetention, seal.retention)
+    }
+
+    private mutating func compare(
+        _ stored: [RecordedAuditEvent], with entries: [AuditEntry], of statement: AuditSeal
+    ) throws(AuditError) {
+        let seal = statement.number
+        var rest = entries[...]
+        for event in stored {
+            guard let entry = rest.first, entry.serial <= event.serial else {
+                throw .eventInserted(serial: event.serial, seal: seal)
+            }
+            guard entry.serial == event.serial else { throw .eventMissing(serial: entry.serial, seal: seal) }
+            guard event.digest == entry.digest else { throw .eventChanged(serial: event.serial, seal: seal) }
+            if !event.matchesItsDigest {
+                guard statement.mismatched.contains(event.serial) else {
+                    throw .detailsChanged(serial: event.serial, seal: seal)
+                }
+                if mismatched == nil { mismatched = (event.serial, seal) }
+            }
+            note(event, in: seal)
+            rest.removeFirst()
+        }
+        if let entry = rest.first { throw .eventMissing(serial: entry.serial, seal: seal) }
+    }
+
+    /// Notes an event after the newest seal, which may be the erasure of a user.
+    package mutating func note(unsealed event: RecordedAuditEvent) { note(event, in: 0) }
+
+    private mutating func note(_ event: RecordedAuditEvent, in seal: Int64) {
+        guard let user = event.event.user else { return }
+        if event.event.kind.erasesUser { withoutErasure[user] = nil }
+        guard event.isErased, seal > 0 else { return }
+        erased += 1
+        if withoutErasure[user] == nil { withoutErasure[user] = (event.serial, seal) }
+    }
+
+    /// Checks what only the whole shows: whose the newest seal is, that nothing is missing before the first seal or
+    /// after the newest, and that details were erased only with their users. Tells last of an event that no server
+    /// wrote.
+    /// - Parameter retention: How long events are kept now, in seconds. A shorter time of an earlier configuration,
+    ///   which a seal names, excuses earlier removals.
+    package func finish(at now: Timestamp, retention: Int64) throws(AuditError) {
+        let last = newest?.seal.number ?? 0
+        if let anchor, anchor.number > last { throw .endMissing(after: last, expected: anchor.number) }
+        if let first = withoutErasure.values.min(by: { $0.serial < $1.serial }) {
+            throw .detailsErased(serial: first.serial, seal: first.seal)
+        }
+        guard let first, let newest else { return }
+        guard trusted.contains(newest.signer) else {
+            throw .unknownKey(seal: newest.seal.number, thumbprint: newest.signer)
+        }
+        let end = now.advanced(bySeconds: -min(retention, shortestRetention))
+        guard first.seal.number == 1 || first.seal.timeBefore.map({ $0 < end }) ?? false else {
+            throw .removedEarly(before: first.seal.number)
+        }
+        if let mismatched { throw .detailsMismatched(serial: mismatched.serial, seal: mismatched.seal) }
+    }
+
+    /// Whether the kept seal has expired, so that it cannot be compared.
+    package var anchorHasExpired: Bool {
+        guard let anchor, let first else { return false }
+        return anchor.number < first.seal.number
+    }
+}
+
+/// What is wrong with the audit log: the first entry that is not as it was sealed.
+package enum AuditError: Error, Sendable, Hashable {
+    case eventChanged(serial: Int64, seal: Int64)
+    /// The details differ from their stored digest, which is as it was sealed.
+    case detailsChanged(serial: Int64, seal: Int64)
+    /// The details differed from their stored digest when the event was sealed: no server wrote it so.
+    case detailsMismatched(serial: Int64, seal: Int64)
+    /// The log does not say that the user of the event was erased.
+    case detailsErased(serial: Int64, seal: Int64)
+    case eventMissing(serial: Int64, seal: Int64)
+    /// Among sealed events, and not sealed.
+    case eventInserted(serial: Int64, seal: Int64)
+    /// The statement, its signature, or the list of its events.
+    case sealChanged(Int64)
+    /// It follows another seal than the one before it.
+    case sealReplaced(Int64)
+    case sealMissing(Int64)
+    /// The log ends before the seal that the administrator kept. 0 is the log without a seal.
+    case endMissing(after: Int64, expected: Int64)
+    /// Signed with a key that neither the server has nor the next seal names.
+    case unknownKey(seal: Int64, thumbprint: String)
+    /// The seals before this one were removed too early.
+    case removedEarly(before: Int64)
+    /// Another digest than the one that the administrator kept.
+    case unexpected(seal: Int64, digest: AuditDigest)
+
+    /// The name for programs.
+    package var kind: String {
+        switch self {
+        case .eventChanged: "event_changed"
+        case .detailsChanged: "details_changed"
+        case .detailsMismatched: "details_mismatched"
+        case .detailsErased: "details_erased"
+        case .eventMissing: "event_missing"
+        case .eventInserted: "event_inserted"
+        case .sealChanged: "seal_changed"
+        case .sealReplaced: "seal_replaced"
+        case .sealMissing, .endMissing: "seal_missing"
+        case .unknownKey: "unknown_key"
+        case .removedEarly: "removed_early"
+        case .unexpected: "unexpected_seal"
+        }
+    }
+
+    /// The number of the event, if one is wrong.
+    package var serial: Int64? {
+        switch self {
+        case .eventChanged(let serial, _), .detailsChanged(let serial, _), .detailsMismatched(let serial, _),
+            .detailsErased(let serial, _), .eventMissing(let serial, _), .eventInserted(let serial, _):
+            serial
+        default: nil
+        }
+    }
+
+    /// The number of the seal.
+    package var seal: Int64 {
+        switch self {
+        case .eventChanged(_, let seal), .detailsChanged(_, let seal), .detailsMismatched(_, let seal),
+            .detailsErased(_, let seal), .eventMissing(_, let seal), .eventInserted(_, let seal),
+            .sealChanged(let seal), .sealReplaced(let seal), .sealMissing(let seal), .unknownKey(let seal, _),
+            .removedEarly(let seal), .unexpected(let seal, _):
+            seal
+        case .endMissing(let last, _): last + 1
+        }
+    }
+}
+
+extension AuditError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .eventChanged(let serial, let seal): "event #\(serial) was changed after seal \(seal) was made"
+        case .detailsChanged(let serial, let seal):
+            "the details of event #\(serial) were changed after seal \(seal) was made"
+        case .detailsMismatched(let serial, let seal):
+            """
+            the details of event #\(serial) did not match their digest before seal \(seal) was made: no server wrote \
+            them
+            """
+        case .detailsErased(let serial, let seal):
+            "the details of event #\(serial), of seal \(seal), were erased, and no event says that its user was"
+        case .eventMissing(let serial, let seal): "event #\(serial) is missing, and seal \(seal) has it"
+        case .eventInserted(let serial, let seal): "event #\(serial) was inserted: seal \(seal) does not have it"
+        case .sealChanged(let seal): "seal \(seal) was changed: its signature or the list of its events is not valid"
+        case .sealReplaced(let seal): "seal \(seal) does not follow the seal before it: one of them was replaced"
+        case .sealMissing(let seal): "seal \(seal) is missing"
+        case .endMissing(let last, let expected):
+            """
+            seal \(last + 1) is missing: the log \(last == 0 ? "has no seal" : "ends at seal \(last)"), and --expect \
+            names seal \(expected)
+            """
+        case .unknownKey(let seal, let thumbprint):
+            """
+            seal \(seal) is signed with the key \(thumbprint), which is not one of the server's keys. Compare it \
+            with a key that you noted earlier, before you add --key
+            """
+        case .removedEarly(let seal): "the seals before \(seal) were removed before their events expired"
+        case .unexpected(let seal, let digest): "seal \(seal) has another digest than the expected one: \(digest)"
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package import ArgumentParser
+import LatchkeyConfiguration
+package import LatchkeyService
+package import Observability
+import OpenIDConnect
+package import Primitives
+package import SignIn
+import Storage
+package import StorageModel
+
+/// The capsules of failed sign-ins: why each failed, for administrators.
+package struct CapsulesFeature: Feature {
+    /// The most capsules with one correlation id among which a failure's is looked for.
+    private static let examinedCapsules = 100
+
+    private let settings: CapsuleSettings
+    private let store: SQLStore
+    /// Nil if no capsules are kept; those of before are removed.
+    private let recorder: CapsuleRecorder?
+    private let total = Counter(
+        "latchkey_capsules_total", "Capsules of failed sign-ins.",
+        by: [
+            LabelValues(
+                "outcome", CapsuleRecorder.Outcome.allCases.map(\.rawValue),
+                "`stored`; `dropped` if there were too many failures at once; `failed` if the database refused it")
+        ],
+        startsAtZero: true)
+
+    package init(_ settings: CapsuleSettings, in context: FeatureContext) {
+        self.settings = settings
+        store = context.store
+        guard settings.count > 0 else {
+            recorder = nil
+            return
+        }
+        recorder = CapsuleRecorder(
+            version: LatchkeyVersion.text, maximumPerMinute: settings.maximumPerMinute, clock: context.clock
+        ) { [total] outcome in
+            total.add(at: CapsuleRecorder.Outcome.allCases.firstIndex(of: outcome) ?? 0)
+        } add: { [store] capsule async throws(StorageError) in
+            try await store.addCapsule(capsule)
+        }
+    }
+
+    package static var commands: [any ParsableCommand.Type] { [CapsuleCommand.self, ReplayCommand.self] }
+
+    package static func metrics(of feature: CapsulesFeature?) -> [any Metric] { feature.map { [$0.total] } ?? [] }
+
+    package var failureObserver: FailureObserver? {
+        guard let recorder else { return nil }
+        return { await recorder.keep($0, $1, $2) }
+    }
+
+    /// The capsule of a failure; nil if there is none (any more).
+    ///
+    /// An app may send a correlation id again. So the capsule must be of the same time, and name the same provider and
+    /// check, and of several it is the first.
+    package func explanation(
+        of failure: SignInReport, at time: Timestamp
+    ) async throws(StorageError) -> FailureExplanation? {
+        guard let correlationID = failure.correlationID else { return nil }
+        let stored = try await store.capsules(of: correlationID.text, limit: Self.examinedCapsules)
+        let times = time.advanced(bySeconds: -1)...time.advanced(bySeconds: 1)
+        for capsule in stored.reversed() where times.contains(capsule.time) {
+            guard let json = try? JSONValue(parsing: Array(capsule.json.utf8)),
+                let content = json.object,
+                content["request"]?.object?["provider"]?.string == failure.provider,
+                content["failure"]?.object?["check"]?.string == failure.check?.rawValue
+            else { continue }
+            return FailureExplanation(json: json, lines: CapsuleReport(of: content, at: capsule.time).lines)
+        }
+        return nil
+    }
+
+    package func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int {
+        try await store.purgeCapsules(
+            from: now.advanced(bySeconds: -settings.retention.components.seconds), keeping: settings.count,
+            limit: limit)
+    }
+
+    package func shutdown() async { await settle() }
+
+    /// Waits until the capsules of all failures so far are stored, or could not be.
+    package func settle() async { await recorder?.settle() }
+}

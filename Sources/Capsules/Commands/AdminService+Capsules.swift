@@ -1,0 +1,84 @@
+package import LatchkeyService
+import Primitives
+import Storage
+
+extension AdminService {
+    /// The most capsules of one command.
+    package static let maximumCapsules = 1000
+
+    /// The latest capsules, oldest first, one line each.
+    /// - Throws: ``AdministratorError`` for a limit out of range, or a failing database.
+    package func capsules(limit: Int, as format: LineFormat) async throws(AdministratorError) -> [String] {
+        guard (1...Self.maximumCapsules).contains(limit) else {
+            throw AdministratorError(.usage, "the limit must be a number from 1 to \(Self.maximumCapsules)")
+        }
+        let capsules = try await mappingStoreErrors(await store.capsules(of: nil, limit: limit))
+        return capsules.reversed().map { capsule in
+            do throws(AdministratorError) {
+                return format == .json ? try capsule.oneLine() : try capsule.summary()
+            } catch {
+                // The others are still of use.
+                return format == .json ? capsule.unreadableLine : error.description
+            }
+        }
+    }
+
+    /// The newest capsule of a sign-in, for people.
+    /// - Throws: ``AdministratorError`` if there is none, or for a failing database.
+    package func capsule(of correlationID: String) async throws(AdministratorError) -> [String] {
+        try await newestCapsule(of: correlationID).report()
+    }
+
+    /// The newest capsule of a sign-in as one JSON object.
+    /// - Throws: ``AdministratorError`` if there is none, or for a failing database.
+    package func exportCapsule(of correlationID: String) async throws(AdministratorError) -> String {
+        try await newestCapsule(of: correlationID).oneLine()
+    }
+
+    private func newestCapsule(of correlationID: String) async throws(AdministratorError) -> CapsuleRecord {
+        guard let capsule = try await mappingStoreErrors(await store.capsules(of: correlationID, limit: 1)).first else {
+            throw AdministratorError(
+                "there is no capsule of \(ShownLine.text(correlationID)). A sign-in that succeeded, that must register "
+                    + "first, or that was refused before a provider was asked leaves none; more than "
+                    + "capsules.per_minute are not kept, and old ones are removed. latchkey capsule list shows the "
+                    + "latest.")
+        }
+        return capsule
+    }
+}
+
+extension CapsuleRecord {
+    private func content() throws(AdministratorError) -> JSONObject {
+        guard let content = (try? JSONValue(parsing: Array(json.utf8)))?.object else {
+            throw AdministratorError("the capsule of \(ShownLine.text(correlationID)) cannot be read")
+        }
+        return content
+    }
+
+    /// The capsule as one JSON object on one line. Written again, because the database may have anything.
+    fileprivate func oneLine() throws(AdministratorError) -> String { JSONValue.object(try content()).terminalText }
+
+    /// What stands for a capsule that cannot be read, for programs.
+    fileprivate var unreadableLine: String {
+        JSONValue.object(of: [("correlation_id", .string(correlationID)), ("unreadable", true)]).terminalText
+    }
+
+    /// Time, correlation id, provider, flow, and what failed.
+    fileprivate func summary() throws(AdministratorError) -> String {
+        let content = try content()
+        var words = [UTCTime.text(time), correlationID]
+        let request = content["request"]?.object
+        if let provider = request?["provider"]?.string { words.append(provider) }
+        if let flow = request?["flow"]?.string { words.append("flow=\(flow)") }
+        let failure = content["failure"]?.object
+        words += ["code", "check", "provider_code", "step"].compactMap { name in
+            failure?[name]?.string.map { "\(name)=\($0)" }
+        }
+        return ShownLine.text(words.joined(separator: " "))
+    }
+
+    /// The capsule for people.
+    fileprivate func report() throws(AdministratorError) -> [String] {
+        [try summary()] + CapsuleReport(of: try content(), at: time).lines
+    }
+}

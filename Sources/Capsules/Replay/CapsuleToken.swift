@@ -1,0 +1,171 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// The token of a capsule that failed a check: an ID token, a logout token, or a signed authorization response.
+struct CapsuleToken {
+    private enum Kind {
+        case idToken(IDTokenExpectation, issuer: String, at: Timestamp)
+        case logoutToken
+        case authorizationResponse
+    }
+
+    /// What the replay takes from the capsule without computing it, besides results of checks.
+    let carriedOver: [String]
+    private let kind: Kind
+    private let record: RecordedToken
+
+    private typealias ReplayError = CapsuleReplay.ReplayError
+    typealias Step = CapsuleReplay.Step
+
+    /// - Throws: ``CapsuleReplay/ReplayError`` if what failed is not a check of such a token, or if the capsule lacks
+    ///   the token.
+    init(_ capsule: CapsuleReplay) throws(CapsuleReplay.ReplayError) {
+        guard let check = capsule.failure.check else { throw Self.noToken }
+        let request = capsule.content["request"]?.object
+        let results = Self.results(in: capsule.content)
+        var standIns = StandIns()
+        if let token = capsule.content["id_token"]?.object, results[check] != nil {
+            guard token["omitted"] == nil else {
+                throw ReplayError(.notReplayable, "the ID token was too long for the capsule")
+            }
+            kind = try Self.idToken(capsule, results, &standIns)
+            record = try RecordedToken(
+                token, results.compactMapValues { $0["verdict"]?.string }, IDTokenCheck.self, failed: check, &standIns)
+            carriedOver = token["encrypted"]?.bool == true ? ["the decryption of the ID token"] : []
+            return
+        }
+        carriedOver = []
+        if request?["flow"]?.string == FailedOperation.Flow.backchannelLogout.rawValue,
+            LogoutTokenCheck(rawValue: check) != nil
+        {
+            kind = .logoutToken
+            record = try RecordedToken(unauthenticated: request, LogoutTokenCheck.self, failed: check, &standIns)
+        } else if let response = request?["authorization_response"]?.object,
+            AuthorizationResponseCheck(rawValue: check) != nil
+        {
+            kind = .authorizationResponse
+            record = try RecordedToken(
+                unauthenticated: response, AuthorizationResponseCheck.self, failed: check, &standIns)
+        } else {
+            throw Self.noToken
+        }
+    }
+
+    private static let noToken = ReplayError(
+        .notReplayable,
+        "no check of an ID token, a logout token or a signed authorization response failed, and nothing else is "
+            + "replayed")
+
+    /// The results of the checks of the ID token, by their names.
+    private static func results(in content: JSONObject) -> [String: JSONObject] {
+        var results: [String: JSONObject] = [:]
+        for result in content["checks"]?.object?["results"]?.array ?? [] {
+            if let result = result.object, let name = result["check"]?.string { results[name] = result }
+        }
+        return results
+    }
+
+    private static func idToken(
+        _ capsule: CapsuleReplay, _ results: [String: JSONObject], _ standIns: inout StandIns
+    ) throws(CapsuleReplay.ReplayError) -> Kind {
+        guard let clientID = ClientID(capsule.clientID), let issuer = results["issuer"]?["expected"]?.string else {
+            throw ReplayError(.unreadable, "it does not say whose ID token it was, or for which client")
+        }
+        let since = results["auth_time"]?["expected"]?.object
+        var expectation = IDTokenExpectation(
+            clientID: clientID, nonce: try standIns.text(results["nonce"]?["expected"]),
+            acrValues: (results["acr"]?["expected"]?.array ?? []).compactMap(\.string),
+            maximumAuthenticationAge: since?["max_age"]?.integer.map { max(0, $0) },
+            context: try standIns.text(results["context"]?["expected"]))
+        expectation.authenticatedSince = since?["since"]?.integer.map { Timestamp(secondsSinceEpoch: $0) }
+        let flow = capsule.content["request"]?.object?["flow"]?.string
+        expectation.nonceMayBeMissing = flow == FailedOperation.Flow.backchannelAuthentication.rawValue
+        let moment = capsule.content["checks"]?.object?["at"]?.integer
+        return .idToken(
+            expectation, issuer: issuer,
+            at: moment.map { Timestamp(secondsSinceEpoch: $0) } ?? capsule.time)
+    }
+
+    /// Makes every check of the token, with the rules that sign-ins and logouts use.
+    /// - Throws: ``CapsuleReplay/ReplayError`` if the configuration has no such provider or client.
+    func steps(_ capsule: CapsuleReplay, _ settings: ReplaySettings) throws(CapsuleReplay.ReplayError) -> [Step] {
+        let name = CapsuleReplay.shown(capsule.provider)
+        guard let clients = settings.clients, let relyingParty = settings.relyingParty else {
+            throw ReplayError(.configuration, "the configuration has no provider \(name)")
+        }
+        let rules = relyingParty.idTokenRules
+        let listed = capsule.content["metadata"]?.object?["id_token_signing_alg_values_supported"]?.array
+        let allows = { (algorithm: SigningAlgorithm) in listed?.contains(.string(algorithm.rawValue)) ?? true }
+        var configuredIssuer = ""
+        if case .ofIssuer(let url) = relyingParty.discovery { configuredIssuer = url.text }
+        switch kind {
+        case .idToken(var expectation, let issuer, let moment):
+            guard let client = clients[expectation.clientID] else {
+                let client = CapsuleReplay.shown(capsule.clientID)
+                throw ReplayError(.configuration, "the provider \(name) has no client \(client) in the configuration")
+            }
+            expectation.signingAlgorithms = client.signingAlgorithms
+            return Self.steps(
+                IDTokenValidator(rules: rules, issuer: issuer).explain(
+                    record, allows: { expectation.signingAlgorithms.contains($0) && allows($0) },
+                    expecting: expectation, now: moment))
+        case .logoutToken:
+            return Self.steps(
+                record.explainedAsLogoutToken(
+                    of: configuredIssuer, for: clients.mapValues(\.signingAlgorithms), rules, at: capsule.time,
+                    allows: allows))
+        case .authorizationResponse:
+            return Self.steps(
+                record.explainedAsAuthorizationResponse(
+                    of: configuredIssuer, for: clients.mapValues(\.responseSigningAlgorithm), rules,
+                    at: capsule.time))
+        }
+    }
+
+    private static func steps(_ explanation: TokenExplanation<some TokenCheck>) -> [Step] {
+        explanation.steps.map { step in
+            Step(
+                check: step.check.rawValue, demand: step.check.demand, verdict: step.verdict, found: step.found,
+                isRecorded: step.isRecorded)
+        }
+    }
+}
+
+extension RecordedToken {
+    /// A token that anyone can send, with the results of its checks.
+    fileprivate init<Check: TokenCheck & CaseIterable>(
+        unauthenticated parts: JSONObject?, _ checks: Check.Type, failed: String, _ standIns: inout StandIns
+    ) throws(CapsuleReplay.ReplayError) {
+        guard let parts, parts["token_bytes"] != nil else {
+            throw CapsuleReplay.ReplayError(
+                .notReplayable, "it does not have the parts of the token, as capsules of earlier versions do not")
+        }
+        var results: [String: String] = [:]
+        for result in parts["checks"]?.object?.members ?? [] { results[result.name] = result.value.string }
+        try self.init(parts, results, checks, failed: failed, &standIns)
+    }
+
+    /// - Parameters:
+    ///   - parts: The header and the claims as the capsule has them.
+    ///   - results: Of the checks, as far as the capsule has them. One before the check that failed had passed.
+    fileprivate init<Check: TokenCheck & CaseIterable>(
+        _ parts: JSONObject, _ results: [String: String], _: Check.Type, failed: String, _ standIns: inout StandIns
+    ) throws(CapsuleReplay.ReplayError) {
+        for part in ["header", "claims"] {
+            let members = parts[part]?.object?.members ?? []
+            guard !members.contains(where: { CapsuleVocabulary.names.contains($0.name) && $0.value == "…" }) else {
+                throw CapsuleReplay.ReplayError(
+                    .notReplayable, "the capsule had no room for all members of the \(part)")
+            }
+        }
+        var verdicts = results.compactMapValues(TokenVerdict.init(rawValue:))
+        for check in Check.allCases.map(\.rawValue).prefix(while: { $0 != failed }) where results[check] == nil {
+            verdicts[check] = .passed
+        }
+        verdicts[failed] = .failed
+        var claims: JSONObject?
+        if let shown = parts["claims"]?.object { claims = try standIns.claims(shown) }
+        self.init(header: parts["header"]?.object, claims: claims, verdicts: verdicts)
+    }
+}

@@ -1,0 +1,45 @@
+/// The settings of a feature. They are in the configuration like those of the core.
+///
+/// ```swift
+/// struct Greeting: FeatureSettings {
+///     var name = "world"
+///     static let settings = [Setting("greeting.name", .shownName, \Greeting.name, "Whom GET /greeting greets.")]
+/// }
+/// let name = configuration[Greeting.self].name
+/// ```
+public protocol FeatureSettings: Sendable {
+    /// The defaults.
+    init()
+
+    /// The keys, such as `greeting.name`.
+    static var settings: [Setting<Self>] { get }
+}
+
+extension FeatureSettings {
+    /// No keys: the program sets the values.
+    public static var settings: [Setting<Self>] { [] }
+
+    static var inConfiguration: [Setting<Configuration>] { settings.map(\.inConfiguration) }
+}
+
+/// The settings of a feature that has none.
+package struct NoSettings: FeatureSettings {
+    package init() {}
+}
+
+extension Configuration {
+    /// The settings of a feature.
+    public subscript<Group: FeatureSettings>(_: Group.Type) -> Group {
+        get { features[ObjectIdentifier(Group.self)] as? Group ?? Group() }
+        set { features[ObjectIdentifier(Group.self)] = newValue }
+    }
+}
+
+extension Setting where Root: FeatureSettings {
+    fileprivate var inConfiguration: Setting<Configuration> {
+        Setting<Configuration>(
+            name: name, formerName: formerName, type: type, schema: schema, isSecret: isSecret, isMerged: isMerged,
+            meaning: meaning, set: { [set] in set($0, &$1[Root.self], &$2) }, show: { [show] in show($0[Root.self]) },
+            successor: successor, reload: reload)
+    }
+}

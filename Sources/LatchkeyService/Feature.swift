@@ -1,0 +1,170 @@
+package import ArgumentParser
+package import HTTPServer
+package import LatchkeyAPI
+public import LatchkeyConfiguration
+package import Logging
+package import Observability
+package import OpenIDConnect
+package import OutboundHTTP
+package import Primitives
+package import SignIn
+package import Storage
+package import StorageModel
+package import Tracing
+
+/// A subject that a build can leave out. It knows the core and no other feature; the core knows none.
+///
+/// A feature implements what it uses: all but the initializer has a default.
+package protocol Feature: APIFeature {
+    associatedtype Settings: FeatureSettings = NoSettings
+
+    /// Nil if the settings leave it out: then it costs nothing.
+    /// - Throws: ``LatchkeyStartError``.
+    init?(_ settings: Settings, in context: FeatureContext) throws
+
+    static var commands: [any ParsableCommand.Type] { get }
+
+    /// Its commands beneath one of the core's.
+    /// - Parameter command: The core's, such as `audit`.
+    static func subcommands(of command: String) -> [any ParsableCommand.Type]
+
+    /// The paths to which the provider may send browsers back beside `/auth/{provider}/callback`, for a client that has
+    /// frontends of these types.
+    static func callbackPaths(
+        at provider: String, of clientTypes: [ClientType], in configuration: Configuration
+    ) -> [String]
+
+    /// Its metrics. If the settings leave the feature out (nil), they are described and have no values.
+    static func metrics(of feature: Self?) -> [any Metric]
+
+    /// Gets a span for each request, each step of a sign-in and each outbound request, unless the process has a tracer.
+    var tracer: (any Tracer)? { get }
+
+    /// Sees the requests to providers, or sends them in its own way.
+    func client(_ client: any HTTPClient) -> any HTTPClient
+
+    /// Called with the checks of each ID token. If all are nil, no check is recorded.
+    var idTokenObserver: IDTokenObserver? { get }
+
+    /// Called at the end of each sign-in. If it is nil, the feature adds no work to a sign-in.
+    var signInObserver: SignInObserver? { get }
+
+    /// Called with each failed operation. If all are nil, no operation is recorded.
+    var failureObserver: FailureObserver? { get }
+
+    /// What it recorded of a failed sign-in; nil if it did not, or has it no more.
+    func explanation(
+        of failure: SignInReport, at time: Timestamp
+    ) async throws(StorageError) -> FailureExplanation?
+
+    /// The service is assembled: called once, before ``start()``.
+    /// - Parameter service: Held weakly, if at all: it holds its features.
+    func attach(to service: LatchkeyService)
+
+    func start()
+
+    /// Removes expired rows of its tables, until `limit` or a few more are removed. Called once a minute, and again
+    /// while it removes `limit`.
+    /// - Returns: Their number.
+    func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int
+
+    /// Whether it removes the expired events of the audit log, by ``purge(at:limit:)``. If no feature does, they are
+    /// removed by their age.
+    var removesAuditEvents: Bool { get }
+
+    /// The service has finished its requests and recorded its end in the audit log. The store is closed afterwards.
+    func shutdown() async
+}
+
+extension Feature {
+    package static var operations: [APIOperation] { [] }
+    package static var schemas: KeyValuePairs<String, APISchema> { [:] }
+    package static var startPaths: [String] { [] }
+    package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {}
+    package func describe(in json: inout JSONObjectWriter) {}
+    package var connectedOrigins: [String] { [] }
+    package static var commands: [any ParsableCommand.Type] { [] }
+    package static func subcommands(of command: String) -> [any ParsableCommand.Type] { [] }
+    package static func callbackPaths(
+        at provider: String, of clientTypes: [ClientType], in configuration: Configuration
+    ) -> [String] { [] }
+    package static func metrics(of feature: Self?) -> [any Metric] { [] }
+    package var tracer: (any Tracer)? { nil }
+    package func client(_ client: any HTTPClient) -> any HTTPClient { client }
+    package var idTokenObserver: IDTokenObserver? { nil }
+    package var signInObserver: SignInObserver? { nil }
+    package var failureObserver: FailureObserver? { nil }
+    package func explanation(
+        of failure: SignInReport, at time: Timestamp
+    ) async throws(StorageError) -> FailureExplanation? { nil }
+    package func attach(to service: LatchkeyService) {}
+    package func start() {}
+    package func purge(at now: Timestamp, limit: Int) async throws(StorageError) -> Int { 0 }
+    package var removesAuditEvents: Bool { false }
+    package func shutdown() async {}
+
+    /// With its metrics among those of the service.
+    static func make(in context: FeatureContext) throws -> (any Feature)? {
+        let feature = try Self(context.configuration[Settings.self], in: context)
+        context.metrics.add(metrics(of: feature))
+        return feature
+    }
+
+    fileprivate static var settings: any FeatureSettings.Type { Settings.self }
+}
+
+/// Gets the checks of an ID token, in their order.
+package typealias IDTokenObserver = @Sendable (IDTokenExplanation, CorrelationID?) -> Void
+
+/// What was recorded of a failure, for administrators.
+package struct FailureExplanation: Sendable {
+    /// For programs.
+    package let json: JSONValue
+    /// For people.
+    package let lines: [String]
+
+    package init(json: JSONValue, lines: [String]) {
+        self.json = json
+        self.lines = lines
+    }
+}
+
+package struct FeatureContext: Sendable {
+    package let configuration: Configuration
+    /// For the feature's own statements, with ``SQLStore/writes`` and ``SQLStore/reads``.
+    package let store: SQLStore
+    package let metrics: MetricsRegistry
+    package let clock: WallClock
+    package let logger: Logger
+
+    /// The feature's own HTTP client, whose requests take no connection from the requests to providers.
+    /// - Parameter change: Changes the settings of `outbound`, with which it begins.
+    /// - Throws: ``LatchkeyStartError``.
+    package func makeClient(_ change: (inout OutboundHTTPConfiguration) -> Void) throws -> OutboundHTTPClient {
+        var outbound = configuration.outboundHTTP
+        change(&outbound)
+        return try LatchkeyService.makeClient(outbound)
+    }
+}
+
+/// The features of a program.
+public struct FeatureList: Sendable {
+    package let features: [any Feature.Type]
+
+    package init(_ features: [any Feature.Type]) { self.features = features }
+
+    /// The core alone.
+    public static let none = FeatureList([])
+
+    package func adding(_ others: any Feature.Type...) -> FeatureList { FeatureList(features + others) }
+
+    package var commands: [any ParsableCommand.Type] { features.flatMap { $0.commands } }
+
+    /// The commands of the features beneath one of the core's.
+    package func subcommands(of command: String) -> [any ParsableCommand.Type] {
+        features.flatMap { $0.subcommands(of: command) }
+    }
+
+    /// The keys of the core and of the features.
+    public var settings: Settings { Settings(features.map { $0.settings }) }
+}

@@ -1,0 +1,143 @@
+package import OpenIDConnect
+package import Primitives
+
+/// What a failed operation was about: whom it asked, and what was requested. It is made after a failure only, because
+/// it costs something. It has secrets and personal data.
+package struct FailedOperation {
+    /// A use case. The raw value is its name for administrators.
+    package enum Flow: String, Sendable, CaseIterable {
+        /// A sign-in with a code that an app brings.
+        case code
+        /// A sign-in with a TS.43 temporary token.
+        case operatorToken = "operator_token"
+        /// A sign-in by redirects, from the start to the session.
+        case redirect
+        case link
+        case transaction
+        case phoneVerification = "phone_verification"
+        case backchannelAuthentication = "backchannel_authentication"
+        case backchannelLogout = "backchannel_logout"
+    }
+
+    /// A requested value, by what of it may be shown to administrators.
+    package enum Value {
+        /// A configured name, or one of this program: shown.
+        case name(String)
+        case flag(Bool)
+        case number(Int64)
+        /// Shown if it is known, otherwise a pseudonym.
+        case text(String)
+        /// As ``text(_:)``, each.
+        case words([String])
+        /// A provider's error code: shown if it is known, otherwise its length.
+        case code(String)
+        /// Always a pseudonym.
+        case secret(Secret)
+        /// An unverified token of at most so many bytes, and the result of each check: the shape of what it says.
+        case token(Secret, maximumBytes: Int, checks: [(name: String, verdict: String)]?)
+        /// Several, under their own names.
+        case members([Member])
+    }
+
+    package typealias Member = (name: String, value: Value?)
+
+    /// Who can cause a failure, so that a record of failures can have limits for each.
+    package enum Origin: Sendable, CaseIterable {
+        /// A caller with an API key or a session, or a provider that was recognised.
+        case known
+        /// A sign-in that needs no API key, by redirects or of a page. Anyone can begin any number, and give them
+        /// several causes.
+        case keyless
+        /// A caller who proved nothing: anyone can send any number of it.
+        case unauthenticated
+    }
+
+    package let flow: Flow
+    /// Of the operation, in the logs.
+    package let correlationID: String
+    /// The provider's name in the configuration.
+    package let provider: String
+    /// Nil if it was not known yet.
+    package let client: SignInConfiguration.Client?
+    package let relyingParty: RelyingParty?
+    package let network: MCCMNC?
+    package let times: StepTimes
+    /// What was requested, besides the members above.
+    package let requested: [Member]
+    /// The check of a token that is not an ID token, if it failed one.
+    package var check: String?
+    /// Configured texts that are shown, besides those of the client and the provider's metadata.
+    package var known: [String] = []
+    /// Who caused the failure.
+    package var origin = Origin.known
+    /// Members of ``requested`` that cost much to make. Called only if they are recorded.
+    package var costly: () -> [Member] = { [] }
+}
+
+extension FailedOperation {
+    /// A run, or what is made of one.
+    private init(_ flow: FailedOperation.Flow, _ run: SignInRun, _ more: [Member] = []) {
+        let request = run.request
+        self.init(
+            flow: flow, correlationID: run.correlationID.text, provider: request.provider.text, client: run.client,
+            relyingParty: run.relyingParty, network: request.network, times: run.log.times,
+            requested: [
+                ("redirect_uri", request.redirectURI.isEmpty ? nil : .text(request.redirectURI)),
+                ("started_here", .flag(request.isRedirectFlow)), ("operator_token", .flag(request.isOperatorToken)),
+                ("code", .secret(request.code)), ("has_code_verifier", .flag(request.codeVerifier != nil)),
+                ("nonce", request.nonce.map { .secret($0) }),
+            ] + request.demand.failureMembers + [("max_age", request.demand.maximumAge.map { .number($0) })] + more)
+    }
+
+    /// A run that has a log line; nil if it failed before it began a step. The observer
+    /// has the failure of a repeated request already: such a run has no other step than `recall`.
+    init?(_ run: SignInRun) {
+        guard let step = run.log.times.last, step != .recall else { return nil }
+        let request = run.request
+        let flow: FailedOperation.Flow =
+            switch run.log.kind {
+            case .link: .link
+            case .transaction: .transaction
+            case .signIn, .backchannelAuthentication:
+                request.isRedirectFlow ? .redirect : request.isOperatorToken ? .operatorToken : .code
+            }
+        self.init(flow, run)
+        // A link and a transaction have a session.
+        if run.log.kind == .signIn, request.isRedirectFlow || request.isKeyless { origin = .keyless }
+    }
+
+    /// A verification of a phone number; nil if it failed before the operator was asked.
+    init?(_ findings: VerifyPhoneNumber.Findings) {
+        guard let run = findings.run, run.log.times.last != nil else { return nil }
+        self.init(.phoneVerification, run, [("phone_number", findings.number.map { .secret(Secret($0)) })])
+    }
+
+    /// A question to Telco Finder, before an operator is known. Only a verification is certain to have a session: a
+    /// sign-in can be one of a page, without an API key.
+    init(
+        _ flow: FailedOperation.Flow, _ choice: OperatorChoice, provider: String, _ finder: OperatorFinder,
+        _ correlationID: CorrelationID
+    ) {
+        var times = StepTimes()
+        times.begin(.telcoFinder)
+        self.init(
+            flow: flow, correlationID: correlationID.text, provider: provider, client: finder.rules.client,
+            relyingParty: finder.relyingParty, network: nil, times: times,
+            requested: [("phone_number", choice.number.map { .secret(Secret($0.text)) })])
+        if flow != .phoneVerification { origin = .keyless }
+    }
+}
+
+extension FailedOperation.Value {
+    /// An unverified token, and the result of each check.
+    /// - Parameter failed: The check that the token was refused by.
+    static func token<Check>(
+        _ text: Secret, maximumBytes: Int, _ explanation: TokenExplanation<Check>?, failed: Check?
+    ) -> Self {
+        let checks = explanation?.steps.map { step in
+            // The keys of that time may be gone: the token was refused by this check all the same.
+            (step.check.rawValue, (step.check == failed ? .failed : step.verdict).rawValue)
+        }
+        return .token(text, maximumBytes: maximumBytes, checks: checks)
+    }
+}

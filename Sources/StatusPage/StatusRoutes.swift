@@ -1,0 +1,111 @@
+import HTTPServer
+import HTTPTypes
+import LatchkeyAPI
+import LatchkeyService
+import Primitives
+import SignIn
+
+/// The routes of the status page: for this machine, and for administrators' API keys.
+struct StatusRoutes: APIFeature {
+    /// The pause between two events.
+    private static let pause = Duration.seconds(2)
+
+    private let status: @Sendable () async throws -> ServiceStatus
+    private let capsule: @Sendable (_ failure: String) async throws -> FailureExplanation?
+    private let watchers = CountLimit(maximum: 16)
+
+    /// - Parameters:
+    ///   - status: The current status.
+    ///   - capsule: The capsule of a failure in the status; nil if there is none.
+    init(
+        status: @escaping @Sendable () async throws -> ServiceStatus,
+        capsule: @escaping @Sendable (_ failure: String) async throws -> FailureExplanation? = { _ in nil }
+    ) {
+        self.status = status
+        self.capsule = capsule
+    }
+
+    func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
+        func add(_ path: String, _ show: @escaping Handler) {
+            router.get(path) { request in
+                try await api.admitAdministrator(request)
+                return try await show(request)
+            }
+        }
+        add("/status") { _ in StatusPage.response(try await status()) }
+        add("/status/events") { _ in try showEvents() }
+        add("/status/capsule") { try await showCapsule($0) }
+    }
+
+    static var schemas: KeyValuePairs<String, APISchema> { [:] }
+
+    static var startPaths: [String] { [] }
+
+    func describe(in json: inout JSONObjectWriter) {}
+
+    var connectedOrigins: [String] { [] }
+
+    /// `GET /status/events`: the status as server-sent events, until the reader goes or the server stops.
+    private func showEvents() throws -> Response {
+        guard let watcher = StatusWatcher(in: watchers) else { throw APIError.overloaded }
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"]
+        ) { writer in
+            defer { withExtendedLifetime(watcher) {} }
+            var sent: [UInt8] = []
+            do {
+                while true {
+                    let now = Array(try await status().json.text.utf8)
+                    // A comment keeps the connection alive.
+                    try await writer.write(now == sent ? Array(": as before\n\n".utf8) : Self.event(now))
+                    sent = now
+                    try await Task.sleep(for: Self.pause)
+                }
+            } catch {
+                // The reader has gone, or the server stops: every event is complete.
+            }
+        }
+    }
+
+    /// `GET /status/capsule`: the capsule of a failure that the status page shows, as a page for a browser and as JSON
+    /// for programs.
+    private func showCapsule(_ request: Request) async throws -> Response {
+        guard let id = try request.query["failure"] else {
+            throw APIError.malformed("failure is missing. Follow the link of a failure on the status page.")
+        }
+        guard let capsule = try await capsule(id) else { throw APIError.noCapsule }
+        if request.prefersHTML, try request.query["format"] != "json" {
+            return CapsulePage.response(capsule.lines, ofFailure: id)
+        }
+        return Response(
+            status: .ok,
+            headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: Array(capsule.json.text.utf8))
+    }
+
+    /// JSON of one line as an event (WHATWG HTML, section 9.2.5).
+    private static func event(_ json: [UInt8]) -> [UInt8] {
+        Array("event: status\ndata: ".utf8) + json + Array("\n\n".utf8)
+    }
+}
+
+extension APIError {
+    static let noCapsule = APIError(
+        .notFound, "not_found", .invalidRequest,
+        "There is no capsule of this failure, or none any more. latchkey capsule list shows all capsules.")
+}
+
+/// A place among the watchers of the status events, taken before the response begins, so that a refusal is a response
+/// of its own. It is given back when its stream ends, or when it was never read.
+final class StatusWatcher: Sendable {
+    private let limit: CountLimit
+
+    /// Nil if all places are taken.
+    init?(in limit: CountLimit) {
+        guard limit.enter() else { return nil }
+        self.limit = limit
+    }
+
+    deinit { limit.leave() }
+}

@@ -1,0 +1,171 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+import Storage
+import StorageModel
+import Synchronization
+
+/// Confirms a signed-in user's approval of a transaction at the provider (step-up), and issues a receipt.
+///
+/// The app asked the provider for a code with the transaction's text as `context`; the provider showed it and
+/// authenticated the user again. The ID token must name the signed-in user, that context, one of the requested
+/// authentication contexts, and a recent authentication. A refusal does not affect the session.
+struct AuthorizeTransaction: Sendable {
+    let environment: Environment
+    let settings: TransactionSettings
+    /// The `iss` of receipts.
+    let issuer: String
+    let store: SQLStore
+    let keys: SigningKeys
+    let onceOnly: OnceOnly
+
+    /// - Parameters:
+    ///   - request: With a context and `acr_values`.
+    ///   - token: The token of the user's session.
+    ///   - session: The session of the token.
+    /// - Throws: As a sign-in with a code; `invalid_id_token` if the ID token has another user, context or level of
+    ///   assurance, or an authentication that is too old.
+    func callAsFunction(
+        _ request: SignInRequest, token: Secret, session: SessionAndUser
+    ) async throws(SignInError) -> AuthorizedTransaction {
+        try await environment.perform(request, as: .transaction) { (run) async throws(SignInError) in
+            guard let context = request.demand.context, !request.demand.acrValues.isEmpty else {
+                throw .transactionIncomplete
+            }
+            // First, because without a key the code would be spent in vain.
+            let key = try await keys.signer()
+            let provider = try await run.discoverProvider()
+            let idToken = try await verify(run, at: provider)
+            run.begin(.store)
+            let receipt = try await record(
+                idToken, context: context, run.request, tokenEndpoint: provider.tokenEndpoint, token, session)
+            let transaction = AuthorizedTransaction(
+                receipt: receipt, signedReceipt: try receipt.signed(by: key),
+                expiresIn: settings.receiptLifetime, correlationID: run.correlationID)
+            return (transaction, .authorized)
+        }
+    }
+
+    private func verify(
+        _ run: SignInRun, at provider: ProviderMetadata
+    ) async throws(SignInError) -> VerifiedIDToken {
+        if run.usesIssuedNonce {
+            run.begin(.attempt)
+            try await takeNonce(of: run.request)
+        }
+        let tokens = try await exchangeCode(run, at: provider)
+        return try await run.validate(tokens, from: provider, maximumAge: settings.maximumAuthenticationAge)
+    }
+
+    /// Once for each code, so that the same request can be retried if the code did not reach the provider.
+    private func takeNonce(of request: SignInRequest) async throws(SignInError) {
+        let deed = TokenHash(sha256Of: "\(Self.name(ofCodeIn: request))\n\(request.nonce?.exposed ?? "")")
+        guard onceOnly.begin(deed) else { return }
+        do throws(SignInError) {
+            try await store.takeIssuedNonce(of: request, at: environment.clock.now())
+        } catch {
+            onceOnly.undo(deed)
+            throw error
+        }
+    }
+
+    private func exchangeCode(
+        _ run: SignInRun, at provider: ProviderMetadata
+    ) async throws(SignInError) -> TokenResponse {
+        run.begin(.token)
+        let code = TokenHash(sha256Of: Self.name(ofCodeIn: run.request))
+        guard onceOnly.begin(code) else { throw .codeUsed }
+        do throws(SignInError) {
+            return try await run.exchangeCode(at: provider)
+        } catch {
+            if !error.codeMayBeSpent { onceOnly.undo(code) }
+            throw error
+        }
+    }
+
+    /// Checks that the session's user approved, and records the receipt, in one step of the store.
+    private func record(
+        _ idToken: VerifiedIDToken, context: String, _ request: SignInRequest, tokenEndpoint: EndpointURL,
+        _ token: Secret, _ session: SessionAndUser
+    ) async throws(SignInError) -> Receipt {
+        guard let acr = idToken.acr, let authTime = idToken.authTime else { throw .internalFault }
+        let now = environment.clock.now()
+        let receipt = Receipt(
+            id: environment.random.token(bytes: 16), issuer: issuer, subject: session.user.publicID,
+            clientID: request.clientID, context: context, acr: acr, authTime: authTime, issuedAt: now,
+            expiresAt: now.advanced(bySeconds: settings.receiptLifetime))
+        let record = ReceiptRecord(
+            id: TokenHash(sha256Of: receipt.id),
+            code: TokenHash(sha256Of: Self.name(ofCodeIn: request)),
+            expiresAt: receipt.expiresAt)
+        let identity = Identity(issuer: idToken.issuer, subject: idToken.subject)
+        let hash = TokenHash(ofSessionToken: token.exposed)
+        let admission: ReceiptAdmission
+        do throws(StorageError) {
+            admission = try await store.addReceipt(record, approvedBy: identity, session: hash, at: now)
+        } catch {
+            throw .receiptNotRecorded(error)
+        }
+        switch admission {
+        case .recorded: return receipt
+        case .unknownSession: throw .sessionUnknown
+        case .otherUser: throw SignInError(.failed(.sameUser), codeWasPosted: true).at(tokenEndpoint)
+        case .codeUsed: throw .codeUsed
+        }
+    }
+
+    /// Identifies a code of a provider: provider names and network digits have no space, and a code has no line break.
+    private static func name(ofCodeIn request: SignInRequest) -> String {
+        "\(request.provider.text) \(request.network?.text ?? "") \(request.code.exposed)"
+    }
+}
+
+/// A transaction that the user approved at the provider.
+struct AuthorizedTransaction: Sendable {
+    let receipt: Receipt
+    /// The receipt as a signed JWT, for the administrator's services; good once.
+    let signedReceipt: Secret
+    /// Seconds until the receipt expires.
+    let expiresIn: Int64
+    let correlationID: CorrelationID
+}
+
+/// What this process did lately and must not repeat: posting the code of a transaction, taking its nonce.
+///
+/// The provider refuses a used code, too, and the store records no second receipt for it. But on a second request, the
+/// provider may revoke the tokens of the first (RFC 6749 section 4.1.2).
+final class OnceOnly: Sendable {
+    private let done = Mutex(BoundedCache<TokenHash, Bool>(capacity: 16_384))
+
+    /// Records that an action begins; false if it began before.
+    func begin(_ action: TokenHash) -> Bool {
+        done.withLock { done in
+            guard done[action] == nil else { return false }
+            done.put(true, for: action)
+            return true
+        }
+    }
+
+    /// Notes that something was not done after all.
+    func undo(_ deed: TokenHash) { done.withLock { _ = $0.remove(deed) } }
+}
+
+extension SignInError {
+    fileprivate static let transactionIncomplete = SignInError(
+        .invalidRequest, .invalidRequest, "context or acr_values is missing. Send both as in the authorization request."
+    )
+
+    fileprivate static let codeUsed = SignInError(
+        .refusedByProvider, .requestDenied, "The code was used before. Ask the user again, and send the new code.",
+        providerCode: "invalid_grant", codeMayBeSpent: true)
+
+    /// The user has approved by then, and the code is spent.
+    fileprivate static func receiptNotRecorded(_ failure: StorageError) -> SignInError {
+        var error = SignInError(
+            .temporarilyUnavailable, .serverError,
+            "The server cannot use its database, and the code is spent. Ask the user again in a moment.", retryAfter: 5,
+            fault: .ours, codeMayBeSpent: true)
+        error.cause = failure.reason
+        return error
+    }
+}
