@@ -1,3 +1,4 @@
+import AuditSeals
 import Foundation
 import LatchkeyConfiguration
 import LatchkeyService
@@ -96,7 +97,8 @@ import Testing
             finds: "seal 3 was changed"),
         Attack(
             "a seal's signature changed",
-            "UPDATE audit_seals SET jws = substr(jws, 1, length(jws) - 20) || 'A' || substr(jws, -19) WHERE number = 3",
+            "UPDATE audit_seals SET jws = substr(jws, 1, length(jws) - 20) || "
+                + "CASE substr(jws, -20, 1) WHEN 'A' THEN 'B' ELSE 'A' END || substr(jws, -19) WHERE number = 3",
             finds: "seal 3 was changed"),
         Attack(
             "a seal's number changed", "UPDATE audit_seals SET number = 99 WHERE number = 8", finds: "seal 8 is miss"),
