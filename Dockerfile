@@ -22,8 +22,7 @@ COPY Clients Clients
 COPY Sources Sources
 COPY Public Public
 COPY Tests Tests
-COPY scripts/build-release scripts/image-licences scripts/constants.ld scripts/hot-functions.txt scripts/symbols.map \
-    scripts/
+COPY scripts/build-release scripts/image-licences scripts/symbols.map scripts/
 ARG REVISION=unknown
 RUN LATCHKEY_REVISION=$REVISION scripts/build-release --product latchkey \
     && install -D --strip .build/release/latchkey /image/usr/local/bin/latchkey \

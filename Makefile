@@ -154,7 +154,7 @@ bench-peers: build  ## measure the release build beside other servers (PEERS=go,
 	@scripts/setup --bench-peers
 	Benchmarks/run --peers $(PEERS) $(BENCH_FLAGS)
 
-instructions: build  ## count the instructions of requests (INSTRUCTIONS_FLAGS: --check, --write, --hot-functions)
+instructions: build  ## count the instructions of requests (INSTRUCTIONS_FLAGS: --check, --write)
 	@scripts/setup --bench
 	Benchmarks/instructions $(INSTRUCTIONS_FLAGS)
 

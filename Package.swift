@@ -5,6 +5,14 @@ import PackageDescription
 // file, and linking.
 let revision = Context.environment["LATCHKEY_REVISION"].map { [CSetting.define("LATCHKEY_REVISION", to: $0)] }
 
+// What a feature with routes and tables imports.
+let withRoutesAndTables: [Target.Dependency] = [
+    "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives", "SignIn",
+    "Storage", "StorageModel",
+    .product(name: "HTTPTypes", package: "swift-http-types"),
+    .product(name: "Logging", package: "swift-log"),
+]
+
 // The order of the targets is that of their imports: a target imports only targets above it.
 let package = Package(
     name: "latchkey",
@@ -21,15 +29,21 @@ let package = Package(
     ],
     // The features that a build can leave out: `swift build --disable-default-traits` makes the core alone.
     traits: [
+        .trait(name: "Administration", description: "The commands for accounts, API keys, the vault and the database"),
         .trait(name: "AuditSeals", description: "Seals of the audit log, with which a later change of it shows"),
+        .trait(name: "Backchannel", description: "Sign-ins that the user approves on their phone (CIBA)"),
         .trait(name: "Capsules", description: "The capsules of failed sign-ins, and their replays"),
+        .trait(name: "Examination", description: "The commands doctor, client-metadata and explain-token"),
+        .trait(name: "ProviderLogout", description: "Logout at providers, and by their logout tokens"),
+        .trait(name: "ProviderResources", description: "Resources of providers, and the refresh of their tokens"),
         .trait(name: "Services", description: "Introspection and revocation of tokens for other services"),
         .trait(name: "StatusPage", description: "The administrators' status page"),
         .trait(name: "Telemetry", description: "Export of traces and metrics with OpenTelemetry's protocol"),
         .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
-            "AuditSeals", "Capsules", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
+            "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination", "ProviderLogout",
+            "ProviderResources", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
         ]),
     ],
     dependencies: [
@@ -55,12 +69,12 @@ let package = Package(
         .systemLibrary(name: "CLatchkeyIDN", providers: [.apt(["libidn2-dev"])]),
 
         // Values for all targets: strict JSON, base64url, secrets, time, randomness.
-        .target(name: "Primitives", dependencies: ["CLatchkeySystem"]),
+        .target(name: "Primitives"),
 
-        // epoll, one thread for each loop.
+        // Dispatch's threads for work that blocks, and loops that wait with epoll on them.
         .target(name: "EventLoops", dependencies: ["CLatchkeySystem"]),
 
-        // What the server and the client of HTTP share: the chunked coding, TLS sessions.
+        // What the server and the client of HTTP share: field lines, the chunked coding, sockets with or without TLS.
         .target(name: "HTTPCore", dependencies: ["CLatchkeyOpenSSL", "EventLoops", "Primitives"]),
 
         // HTTP, independent of sign-in.
@@ -98,10 +112,7 @@ let package = Package(
         // SQLite and PostgreSQL.
         .target(
             name: "Storage",
-            dependencies: [
-                "CLatchkeyPostgres", "CLatchkeySQLite", "CLatchkeySystem", "Primitives", "StorageModel",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ]),
+            dependencies: ["CLatchkeyPostgres", "CLatchkeySQLite", "EventLoops", "Primitives", "StorageModel"]),
 
         // The use cases: sign-ins, sessions, accounts.
         .target(
@@ -169,6 +180,14 @@ let package = Package(
             ]),
 
         // Features, each of which is a trait. They know the core, and no other feature.
+        // The administrator's commands for accounts, keys and the database.
+        .target(
+            name: "Administration",
+            dependencies: [
+                "CommandLineSupport", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
+                "SignIn", "Storage", "StorageModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
         // Seals of the audit log.
         .target(
             name: "AuditSeals",
@@ -177,6 +196,16 @@ let package = Package(
                 "SignIn", "Storage", "StorageModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        // Backchannel authentication: sign-ins that this server starts, and the user approves on their phone.
+        .target(
+            name: "Backchannel",
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Observability",
+                "OpenIDConnect", "Primitives", "SignIn", "Storage", "StorageModel",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         // The capsules of failed sign-ins, and their replays.
@@ -188,6 +217,18 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        // What an administrator examines: providers, tokens, and what to register.
+        .target(
+            name: "Examination",
+            dependencies: [
+                "CommandLineSupport", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService",
+                "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+        // Logout at providers, and by their logout tokens.
+        .target(name: "ProviderLogout", dependencies: withRoutesAndTables),
+        // The resources of providers, fetched with the tokens of sign-ins.
+        .target(name: "ProviderResources", dependencies: withRoutesAndTables),
         // Introspection and revocation of tokens, for the administrator's other services.
         .target(
             name: "Services",
@@ -213,14 +254,7 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
         // Approvals of transactions, and their receipts.
-        .target(
-            name: "Transactions",
-            dependencies: [
-                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives",
-                "SignIn", "Storage", "StorageModel",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-            ]),
+        .target(name: "Transactions", dependencies: withRoutesAndTables),
         // The paths of Zephr's OAuth sign-in.
         .target(
             name: "Zephr",
@@ -232,8 +266,13 @@ let package = Package(
         .target(
             name: "LatchkeyFeatures",
             dependencies: [
-                "LatchkeyService", .target(name: "AuditSeals", condition: .when(traits: ["AuditSeals"])),
+                "LatchkeyService", .target(name: "Administration", condition: .when(traits: ["Administration"])),
+                .target(name: "AuditSeals", condition: .when(traits: ["AuditSeals"])),
+                .target(name: "Backchannel", condition: .when(traits: ["Backchannel"])),
                 .target(name: "Capsules", condition: .when(traits: ["Capsules"])),
+                .target(name: "Examination", condition: .when(traits: ["Examination"])),
+                .target(name: "ProviderLogout", condition: .when(traits: ["ProviderLogout"])),
+                .target(name: "ProviderResources", condition: .when(traits: ["ProviderResources"])),
                 .target(name: "Services", condition: .when(traits: ["Services"])),
                 .target(name: "StatusPage", condition: .when(traits: ["StatusPage"])),
                 .target(name: "TelemetryExport", condition: .when(traits: ["Telemetry"])),
@@ -301,8 +340,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/TestSupport"),
-        .testTarget(name: "PrimitivesTests", dependencies: ["CLatchkeySystem", "Primitives", "TestSupport"]),
-        .testTarget(name: "EventLoopsTests", dependencies: ["CLatchkeySystem", "EventLoops", "TestSupport"]),
+        .testTarget(name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"]),
+        .testTarget(name: "EventLoopsTests", dependencies: ["EventLoops", "TestSupport"]),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"]),
         .testTarget(
             name: "HTTPServerTests",
@@ -326,7 +365,8 @@ let package = Package(
         .testTarget(
             name: "StorageTests",
             dependencies: [
-                "CLatchkeySQLite", "Capsules", "Storage", "StorageModel", "Primitives", "TestSupport", "Transactions",
+                "Backchannel", "CLatchkeySQLite", "Capsules", "OpenIDConnect", "Primitives", "ProviderLogout",
+                "ProviderResources", "SignIn", "Storage", "StorageModel", "TestSupport", "Transactions",
             ]),
         .testTarget(
             name: "SignInTests",
@@ -338,8 +378,9 @@ let package = Package(
         .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "Services", "SignIn", "StatusPage",
-                "Storage", "StorageModel", "TestSupport", "Transactions", "Zephr",
+                "Backchannel", "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "ProviderLogout",
+                "ProviderResources", "Services", "SignIn", "StatusPage", "Storage", "StorageModel", "TestSupport",
+                "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -360,6 +401,12 @@ let package = Package(
             dependencies: [
                 "AuditSeals", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "BackchannelTests",
+            dependencies: [
+                "Backchannel", "OpenIDConnect", "Primitives", "SignIn", "StorageModel", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "CapsulesTests",
@@ -384,17 +431,18 @@ let package = Package(
         .testTarget(
             name: "LatchkeyConfigurationTests",
             dependencies: [
-                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyFeatures", "LatchkeyService",
-                "OpenIDConnect", "Primitives", "SignIn", "TelemetryExport", "TestSupport", "Zephr",
+                "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyFeatures",
+                "LatchkeyService", "OpenIDConnect", "Primitives", "SignIn", "TelemetryExport", "TestSupport", "Zephr",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "LatchkeyTests",
             dependencies: [
-                "AuditSeals", "Capsules", "CarrierSimulator", "CommandLineSupport", "ConformanceKit", "HTTPServer",
-                "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration", "LatchkeyDemo", "LatchkeyFeatures",
-                "LatchkeyService", "Observability", "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage",
-                "StorageModel", "TestSupport", "TelemetryExport", "Transactions", "Zephr", "latchkey", "latchkey-dev",
+                "Administration", "AuditSeals", "Backchannel", "Capsules", "CarrierSimulator", "CommandLineSupport",
+                "ConformanceKit", "Examination", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
+                "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Observability", "OpenIDConnect", "OutboundHTTP",
+                "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "TelemetryExport", "Transactions",
+                "Zephr", "latchkey", "latchkey-dev",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

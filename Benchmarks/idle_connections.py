@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds idle kept-alive connections to a server, and reports their resident memory.
+"""Holds idle kept-alive connections to a server, and reports the anonymous memory that they take.
 
     idle_connections.py --port 8080 --pid 1234 [--connections 10000] [--path /healthz] [--wait]
 
@@ -13,9 +13,9 @@ import sys
 import time
 
 
-def resident_kib(pid):
+def anonymous_kib(pid):
     with open(f"/proc/{pid}/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+        return next(int(line.split()[1]) for line in status if line.startswith("RssAnon:"))
 
 
 def request(connection, path):
@@ -54,12 +54,12 @@ def main():
         request(connection, options.path)
         connection.close()
     time.sleep(1)
-    before = resident_kib(options.pid)
+    before = anonymous_kib(options.pid)
     held = []
     for _ in range(options.connections):
         held.append(connect())
         request(held[-1], options.path)
-    after = resident_kib(options.pid)
+    after = anonymous_kib(options.pid)
     start = time.monotonic()
     with connect() as another:
         status = request(another, options.path)

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Primitives
-import SignIn
 
+@testable import Backchannel
 @testable import HTTPServer
 @testable import LatchkeyAPI
 @testable import OpenIDConnect

@@ -2,6 +2,7 @@ import OpenIDConnect
 import Primitives
 import StorageModel
 
+@testable import ProviderResources
 @testable import SignIn
 
 /// The bytes as what a use case reads from a column. The first byte says which.
@@ -131,11 +132,10 @@ enum StoredContentTarget {
             serial: 1, binding: binding, sealed: SealedTokens(keyID: key.id, content: content, expiresAt: nil),
             version: 1)
         demand((try? vault.open(record)) == nil, "tokens of another key cannot be opened")
-        if let refreshToken = PresentedRefreshToken(Secret(String(repeating: "b", count: 48))) {
-            let foreign = SealedIDToken(content: content, sessionKey: content)
-            demand(foreign.hint(for: refreshToken) == nil, "nor an ID token by a refresh token")
-            demand(foreign.hint(forSessionToken: Secret("a")) == nil, "nor by a session token")
-        }
+        let foreign = SealedIDToken(content: content, sessionKey: content)
+        let refreshToken = Secret(String(repeating: "b", count: 48))
+        demand(foreign.hint(forRefreshToken: refreshToken) == nil, "nor an ID token by a refresh token")
+        demand(foreign.hint(forSessionToken: Secret("a")) == nil, "nor by a session token")
         demand(EncryptedOneTimeStore.opening(.pendingRedirect, under: Secret("a")).open(content) == nil, "nor a record")
         guard let sealed = try? key.key.seal(content, boundTo: [1]) else { return }
         demand(key.key.open(sealed, boundTo: [1]) == content, "what was encrypted is opened")

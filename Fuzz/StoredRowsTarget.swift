@@ -3,6 +3,9 @@ import Foundation
 import Primitives
 import StorageModel
 
+@testable import Backchannel
+@testable import ProviderLogout
+@testable import ProviderResources
 @testable import Storage
 
 #if canImport(Glibc)
@@ -128,7 +131,10 @@ enum StoredRowsTarget {
         await attempt { () throws(StorageError) in _ = try await store.statuses(of: [identity]) }
         await attempt { () throws(StorageError) in _ = try await store.sessions(of: user, at: now, limit: 10) }
         await attempt { () throws(StorageError) in _ = try await store.idToken(ofSession: text, of: user) }
-        await attempt { () throws(StorageError) in _ = try await store.undoableMove(number, of: user) }
+        await attempt { () throws(StorageError) in
+            _ = try await store.undoMove(
+                number, of: user, at: now, by: .operating("admin"), reason: nil, applies: false)
+        }
         await attempt { () throws(StorageError) in _ = try await store.pendingRegistration(hash, at: now) }
         await attempt { () throws(StorageError) in _ = try await store.backchannelAuthentication(handle: hash, at: now)
         }

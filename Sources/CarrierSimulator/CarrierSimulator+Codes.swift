@@ -20,33 +20,21 @@ extension CarrierSimulator {
         ])
         guard let site = withState({ $0.site(mccmnc) })
         else { throw .invalidRequest("The mccmnc is not one of this simulator's carriers.") }
-        return try approve(try checkedRequest(parameters, site: site), site: site, userID: user)
-    }
-
-    /// A valid authorization request, of a caller whom no redirect tells an error.
-    func checkedRequest(_ parameters: Parameters, site: CarrierSite) throws(OAuthError) -> AuthorizationRequest {
-        do throws(AuthorizationError) {
-            return try AuthorizationRequest.parse(parameters, at: site, of: self)
-        } catch {
-            throw error.refusal
-        }
+        return try approve(
+            try AuthorizationRequest.parse(parameters, at: site, of: self), site: site, userID: user)
     }
 
     /// Issues the code of a request that a user approved.
     func approve(_ request: AuthorizationRequest, site: CarrierSite, userID: String?) throws(OAuthError) -> String {
         guard let user = site.carrier.user(userID ?? request.hintedUserID)
         else { throw OAuthError("user_not_found", "The carrier has no such user.") }
-        let grant = Grant(mccmnc: site.mccmnc, terms: request.terms, user: user, approvedAt: clock.now())
+        return makeCode(request.terms, of: user, at: site)
+    }
+
+    func makeCode(_ terms: GrantTerms, of user: User, at site: CarrierSite) -> String {
+        let grant = Grant(mccmnc: site.mccmnc, terms: terms, user: user, approvedAt: clock.now())
         let code = random.token()
         withState { $0.grants.put(grant, for: code) }
         return code
-    }
-
-    /// A `login_hint_token`, opaque to the relying party and valid at this carrier's authorization endpoint.
-    func makeLoginHint(_ site: CarrierSite, userID: String) -> String? {
-        guard let user = site.carrier.user(userID) else { return nil }
-        let token = random.token()
-        withState { $0.loginHints.put(.init(mccmnc: site.mccmnc, userID: user.id), for: token) }
-        return token
     }
 }

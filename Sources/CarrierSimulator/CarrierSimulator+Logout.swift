@@ -44,7 +44,7 @@ extension CarrierSimulator {
     ) async throws -> String {
         guard let site = withState({ $0.site(provider) }), let client = clients[clientID]
         else { throw OAuthError("not_found", "There is no such provider or client.", status: .notFound) }
-        let keys = CarrierKeys(site: site, pool: keyPool)
+        let keys = CarrierKeys(site: site)
         let (key, now) = (try await keys.signing(), clock.now())
         var draft = TokenDraft(
             .logoutToken, type: "logout+jwt",

@@ -6,7 +6,9 @@ extension CarrierSimulator {
     public var router: Router {
         var router = Router()
         addPages(to: &router)
-        for root in ["/carriers/{mccmnc}", "/providers/{mccmnc}"] { addEndpoints(below: root, to: &router) }
+        for root in ["/carriers/{mccmnc}", "/providers/{mccmnc}", "/operators/{mccmnc}"] {
+            addEndpoints(below: root, to: &router)
+        }
         addControls(to: &router)
         addOperators(to: &router)
         return router
@@ -23,11 +25,15 @@ extension CarrierSimulator {
         router.post("/v1/auth", Self.page(discoveryUI.chooseOptimized))
         let codes = PhoneCodeEndpoint(simulator: self)
         router.post(PhoneCodeEndpoint.path, Self.page(codes.start))
-        router.get(PhoneCodeEndpoint.path + "/{handle}", Self.page(codes.wait))
-        router.get(PhoneCodeEndpoint.path + "/{handle}/state", Self.json(codes.state))
-        router.get(PhoneCodeScript.path) { _ in PhoneCodeScript.response }
-        router.get(PhoneCodeEndpoint.phonePath) { codes.showPhone($0) }
+        router.get(PhoneCodeEndpoint.path + "/{number}", Self.page(codes.wait))
+        router.get(PhoneCodeEndpoint.phonePath) { _ in .page(PhoneCodePage.phone(self.carriers)) }
         router.post(PhoneCodeEndpoint.phonePath, Self.page(codes.decide))
+        // Operators have no page.
+        let authorization = AuthorizationEndpoint(simulator: self)
+        for root in ["/carriers/{mccmnc}", "/providers/{mccmnc}"] {
+            router.post(root + "/authorize/approve", Self.page(authorization.approve))
+            router.post(root + "/authorize/deny", Self.page(authorization.deny))
+        }
         let logout = LogoutEndpoints(simulator: self)
         router.get("/providers/{mccmnc}/logout", Self.page(logout.endSession))
         router.post("/providers/{mccmnc}/logout", Self.page(logout.endSession))
@@ -40,19 +46,14 @@ extension CarrierSimulator {
         // OpenID Connect Core section 3.1.2.1: both methods.
         router.get(root + "/authorize", Self.page(authorization.show))
         router.post(root + "/authorize", Self.page(authorization.show))
-        router.post(root + "/authorize/approve", Self.page(authorization.approve))
-        router.post(root + "/authorize/deny", Self.page(authorization.deny))
         router.post(root + "/par", PushedAuthorizationEndpoint(simulator: self).respond)
         router.post(root + "/token", TokenEndpoint(simulator: self).respond)
+        router.post(root + "/bc-authorize", BackchannelEndpoint(simulator: self).start)
+        addDecisions(below: root + "/bc-authorize", to: &router)
         router.get(root + "/jwks", respondWithKeys)
         router.get(root + "/userinfo", respondWithUserInfo)
         router.get(root + "/v2/users/me", respondWithUserInfo)
         router.get(root + "/v2/users/me/token", respondWithResource)
-        addFaults(below: root, to: &router)
-    }
-
-    /// What controls the faults and keys of a carrier, operator or provider, and the address that none may follow.
-    func addFaults(below root: String, to router: inout Router) {
         router.get(root + "/canary/{name}", respondWithCanary)
         router.post(root + "/canary/{name}", respondWithCanary)
         let controls = ControlEndpoints(simulator: self)
@@ -64,18 +65,31 @@ extension CarrierSimulator {
     /// What only carriers, only providers, or the simulator as a whole have.
     private func addControls(to router: inout Router) {
         router.get("/.well-known/openid_configuration", DiscoveryEndpoint(simulator: self).respond)
-        let decisions = BackchannelControls(simulator: self)
         let serverInitiated = "/carriers/{mccmnc}/server-initiated"
         router.post(serverInitiated, ServerInitiatedEndpoint(simulator: self).start)
-        decisions.add(below: serverInitiated, to: &router)
-        let backchannel = "/providers/{mccmnc}/bc-authorize"
-        router.post(backchannel, ProviderBackchannelEndpoint(simulator: self).start)
-        decisions.add(below: backchannel, to: &router)
+        addDecisions(below: serverInitiated, to: &router)
         router.post("/providers/{mccmnc}/end-sessions", Self.json(LogoutEndpoints(simulator: self).send))
         let controls = ControlEndpoints(simulator: self)
         router.post("/carriers/{mccmnc}/ports", Self.json(controls.port))
         router.get("/demo/people", Self.shared(controls.listPeople))
         router.post("/demo/codes", Self.shared(controls.issueCode))
+    }
+
+    /// The APIs of operators, and what controls them.
+    private func addOperators(to router: inout Router) {
+        let root = "/operators/{mccmnc}"
+        let numbers = NumberVerificationEndpoints(simulator: self)
+        router.get(root + "/api/number-verification/v2/device-phone-number", numbers.share)
+        router.post(root + "/api/number-verification/v2/verify", numbers.verify)
+        let swaps = SIMSwapEndpoints(simulator: self)
+        router.post(root + "/api/sim-swap/v2/check", swaps.check)
+        router.post(root + "/api/sim-swap/v2/retrieve-date", swaps.retrieveDate)
+        router.post(root + "/api/telco-finder/v1/search", TelcoFinderEndpoint(simulator: self).search)
+        let controls = ControlEndpoints(simulator: self)
+        router.post(root + "/operator-tokens", Self.shared(controls.makeToken))
+        router.post(root + "/sim-changes", Self.json(controls.changeSIM))
+        router.get("/demo/device", Self.shared(controls.showDevice))
+        router.post("/demo/device", Self.shared(controls.setDevice))
     }
 
     /// A handler whose refusals become JSON.
@@ -125,7 +139,7 @@ extension CarrierSimulator {
         let entry = RequestLog.Entry(
             endpoint: endpoint, mccmnc: mccmnc, method: request.method.rawValue, parameters: parameters,
             authorization: request.headers[.authorization], proof: request.headers[DPoPVerifier.field],
-            correlator: request.headers[OperatorAPI.correlatorField],
+            correlator: request.headers[OperatorCall.correlatorField],
             host: HTTPField.Name("Host").flatMap { request.headers.values(of: $0).first },
             certificate: request.clientCertificate?.subject,
             traceFields: traceFields)

@@ -23,7 +23,6 @@ public final class CarrierSimulator: Sendable {
     let clock: WallClock
     let random: RandomSource
     let pause: Pause
-    let keyPool = KeyPool.shared
     private let state: Mutex<SimulatorState>
 
     /// Makes a simulator that is not served yet.
@@ -110,7 +109,7 @@ extension CarrierSimulator {
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for site in sites {
-                group.addTask { [keyPool] in _ = try await CarrierKeys(site: site, pool: keyPool).signing() }
+                group.addTask { _ = try await CarrierKeys(site: site).signing() }
             }
             try await group.waitForAll()
         }
@@ -120,9 +119,9 @@ extension CarrierSimulator {
     package func prepareKeys(ofRing keyRing: String, generations: Int) async throws {
         for purpose: KeyPool.Slot.Purpose in [
             .weak, .unpublished, .signing(.es256), .decoy(.rs256, 0), .decoy(.rs256, 1),
-        ] { _ = try await keyPool.key(.init(mccmnc: keyRing, purpose: purpose)) }
+        ] { _ = try await KeyPool.shared.key(.init(mccmnc: keyRing, purpose: purpose)) }
         for generation in 0..<generations {
-            _ = try await keyPool.key(.init(mccmnc: keyRing, purpose: .signing(.rs256), generation: generation))
+            _ = try await KeyPool.shared.key(.init(mccmnc: keyRing, purpose: .signing(.rs256), generation: generation))
         }
     }
 

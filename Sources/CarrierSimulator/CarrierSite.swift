@@ -18,16 +18,6 @@ struct CarrierSite: Sendable {
     var pushedAuthorizationEndpoint: String { issuer + "/par" }
     var tokenEndpoint: String { issuer + "/token" }
     var backchannelEndpoint: String { issuer + "/bc-authorize" }
-    /// RFC 8705 section 5.
-    var endpointAliases: JSONMembers? {
-        guard let aliasBase else { return nil }
-        let root = aliasBase + path
-        return [
-            "token_endpoint": .string(root + "/token"), "userinfo_endpoint": .string(root + "/userinfo"),
-            "pushed_authorization_request_endpoint": .string(root + "/par"),
-            "backchannel_authentication_endpoint": .string(root + "/bc-authorize"),
-        ]
-    }
     /// An address that no relying party may request.
     func canary(_ name: String) -> String { "\(issuer)/canary/\(name)" }
 

@@ -1,5 +1,5 @@
 public import HTTPServer
-public import Logging
+import Logging
 
 extension CarrierSimulator {
     /// A simulator that a server on a socket serves.
@@ -34,20 +34,18 @@ extension CarrierSimulator {
     /// Serves the simulator. The first address of HTTPS, or without it of plain HTTP, becomes its ``baseURL`` unless it
     /// has one.
     /// - Parameters:
-    ///   - host: The loopback address by default, because the simulator signs in anyone who reaches it.
     ///   - port: Of plain HTTP; 0 lets the system choose.
     ///   - encryption: Adds listeners of HTTPS.
     /// - Throws: `ServerError` if the address cannot be bound; `TLSError` if the credentials cannot be used.
-    public func start(
-        host: String = "127.0.0.1", port: UInt16 = 0, encryption: Encryption? = nil,
-        logger: Logger = Logger(label: "carrier-simulator")
-    ) throws -> Running {
+    public func start(port: UInt16 = 0, encryption: Encryption? = nil) throws -> Running {
         let router = router
+        // Of this machine alone, because the simulator signs in anyone who reaches it.
+        let host = "127.0.0.1"
         var configuration = ServerConfiguration(hosts: [host], port: port)
         configuration.listeners += try [encryption?.main, encryption?.alias].compactMap(\.self).map {
             ListeningPoint(hosts: [host], port: 0, kind: .tls(try ServerTLS($0)))
         }
-        let server = Server(configuration: configuration, logger: logger) { request in
+        let server = Server(configuration: configuration, logger: Logger(label: "carrier-simulator")) { request in
             try await router.respond(to: request)
         }
         let addresses = try server.start()

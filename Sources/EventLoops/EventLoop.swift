@@ -51,6 +51,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// The bytes of a read are used or copied before the next read.
     package let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
+    /// What a read has put into ``readBuffer``.
+    @inlinable
+    package func received(_ count: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeRawBufferPointer(rebasing: readBuffer[..<count]).bindMemory(to: UInt8.self)
+    }
+
     private let poller: Poller
     private let inbox = Mutex(Inbox())
     private let tickInterval: Duration
@@ -61,9 +67,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     @exclusivity(unchecked) package var delay: LoopDelay
     @exclusivity(unchecked) private var slots: [Slot] = []
     private var freeSlots: [Int] = []
-    /// Work to run, from `workStart` on. Work submitted on the loop's thread comes here without a lock.
+    /// Work to run. Work submitted on the loop's thread comes here without a lock.
     @exclusivity(unchecked) private var work: [Work] = []
-    @exclusivity(unchecked) private var workStart = 0
     /// Whether the present turn began with more than one event or piece of work. What is written in such a turn can
     /// wait for the rest of it. The event by which another thread wakes the loop counts, too.
     package private(set) var hasMoreWorkThisTurn = false
@@ -111,23 +116,29 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Watches a descriptor for a member, edge-triggered: the member gets each event once, and reads, writes or accepts
     /// until the call would block. On the loop's thread.
     package func register(_ member: any LoopMember, descriptor: Int32) throws(SystemError) -> Registration {
-        let slot = freeSlots.popLast() ?? slots.count
-        if slot == slots.count { slots.append(Slot()) }
-        let registration = Registration(slot: slot, generation: slots[slot].generation)
+        let registration = register(member)
         do throws(SystemError) {
-            try poller.add(descriptor, key: UInt64(slot) | UInt64(registration.generation) << 32)
+            try poller.add(descriptor, key: UInt64(registration.slot) | UInt64(registration.generation) << 32)
         } catch {
-            freeSlots.append(slot)
+            unregister(registration, descriptor: nil)
             throw error
         }
-        slots[slot].member = member
         return registration
     }
 
+    /// Adds a member that has no descriptor, and is told of the time only. On the loop's thread.
+    package func register(_ member: any LoopMember) -> Registration {
+        let slot = freeSlots.popLast() ?? slots.count
+        if slot == slots.count { slots.append(Slot()) }
+        slots[slot].member = member
+        return Registration(slot: slot, generation: slots[slot].generation)
+    }
+
     /// Removes a member. On the loop's thread.
-    package func unregister(_ registration: Registration, descriptor: Int32) {
+    /// - Parameter descriptor: The one that it was registered with.
+    package func unregister(_ registration: Registration, descriptor: Int32?) {
         guard slots[registration.slot].generation == registration.generation else { return }
-        poller.remove(descriptor)
+        if let descriptor { poller.remove(descriptor) }
         slots[registration.slot].member = nil
         slots[registration.slot].generation &+= 1
         freeSlots.append(registration.slot)
@@ -165,13 +176,13 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // MARK: Turns
 
     /// Whether the last turn has left work.
-    var hasWork: Bool { workStart < work.count }
+    var hasWork: Bool { !work.isEmpty }
 
     /// Serves events and work.
     /// - Returns: For how many milliseconds to wait until the next turn, if no event comes; -1 for no limit.
     func turn(events count: Int) -> Int32 {
         drainInbox()
-        hasMoreWorkThisTurn = count + work.count - workStart > 1
+        hasMoreWorkThisTurn = count + work.count > 1
         let now = MonotonicTime.now()
         delay.beginTurn(at: now)
         if count > 0 { deliver(count, at: now) }
@@ -200,22 +211,19 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     private func runWork() {
-        var left = EventLoop.workPerTurn
-        while left > 0, workStart < work.count {
-            left -= 1
-            let item = work[workStart]
-            workStart += 1
+        var count = 0
+        while count < EventLoop.workPerTurn, count < work.count {
+            let item = work[count]
+            count += 1
             switch item {
             case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
             case .call(let call): call()
             }
         }
-        if workStart == work.count {
+        if count == work.count {
             work.removeAll(keepingCapacity: work.capacity <= EventLoop.workPerTurn)
-            workStart = 0
         } else {
-            work.removeSubrange(..<workStart)
-            workStart = 0
+            work.removeSubrange(..<count)
         }
     }
 
@@ -232,6 +240,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     // MARK: Time
+
+    /// Has members told at this time that it has passed, if the next tick would come later. On the loop's thread.
+    package func tick(by time: MonotonicTime) { nextTick = min(nextTick, time) }
 
     /// - Parameter count: The events of this turn.
     private func tickMembersIfDue(at now: MonotonicTime, events count: Int) {
@@ -263,7 +274,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 }
 
-/// An owner of a descriptor on a loop. Called on the loop's thread only.
+/// What a loop serves, mostly the owner of a descriptor. Called on the loop's thread only.
 package protocol LoopMember: AnyObject {
     /// The descriptor may be readable or writable.
     /// - Parameter peerHasEnded: Whether the peer has closed or reset. There may be bytes to read before its end.
@@ -276,6 +287,8 @@ package protocol LoopMember: AnyObject {
 }
 
 extension LoopMember {
+    package func becameReady(peerHasEnded: Bool, at now: MonotonicTime) {}
     package func tick(at now: MonotonicTime) {}
     package func drain() {}
+    package func abandon() {}
 }

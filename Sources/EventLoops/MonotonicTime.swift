@@ -33,7 +33,6 @@ package struct MonotonicTime: Sendable, Hashable, Comparable {
     }
 
     /// Zero if the other time is earlier.
-    @inlinable
     package func nanoseconds(to later: MonotonicTime) -> Nanoseconds {
         Nanoseconds(count: later > self ? later.nanoseconds - nanoseconds : 0)
     }

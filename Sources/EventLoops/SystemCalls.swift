@@ -20,7 +20,7 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     package static func last(_ call: String) -> SystemError { SystemError(call: call, number: errno) }
 }
 
-/// The outcome of a call on a non-blocking descriptor.
+/// The outcome of reading from a non-blocking descriptor.
 package enum Transfer {
     case bytes(Int)
     /// Nothing now; the poller reports a change.
@@ -43,12 +43,13 @@ package enum SystemCalls {
 
     /// Without SIGPIPE if the peer is gone.
     /// - Parameter more: Whether other bytes follow at once, for the same packet.
-    package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Transfer {
+    /// - Returns: How many bytes the socket takes, 0 if it is full; nil if nothing can be sent any more.
+    package static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Int? {
         let flags = Int32(MSG_NOSIGNAL) | (more ? Int32(MSG_MORE) : 0)
         while true {
             let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
-            if count >= 0 { return .bytes(count) }
-            if errno != EINTR { return errno == EAGAIN ? .wouldBlock : .failed }
+            if count >= 0 { return count }
+            if errno != EINTR { return errno == EAGAIN ? 0 : nil }
         }
     }
 
@@ -58,6 +59,13 @@ package enum SystemCalls {
         guard setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
             throw .last("setsockopt")
         }
+    }
+
+    /// The error of a socket that no call has reported yet; 0 if there is none.
+    package static func pendingError(_ descriptor: Int32) -> Int32 {
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno
     }
 
     /// How many sent bytes the peer has not received yet; 0 if the system cannot tell.

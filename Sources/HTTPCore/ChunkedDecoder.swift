@@ -13,18 +13,19 @@ package struct ChunkedDecoder: Sendable {
         package var sizeLineBytes = 1024
         /// The most bytes of all extensions and of all lines after the last chunk.
         package var overheadBytes: Int
-        package var trailerFields = Int.max
+        package var trailerFields: Int
         /// The most bytes of content.
         package var contentBytes: Int
         /// Whether extensions must have the grammar of RFC 9112 section 7.1.1. Otherwise they may have any characters
-        /// of a field value, and white space may follow a size, as some senders pad it.
-        package var checksExtensions = true
-        /// Whether the lines after the last chunk may end with a line feed alone (RFC 9112 section 2.2).
-        package var allowsBareLineFeeds = false
+        /// of a field value, white space may follow a size, as some senders pad it, and the lines after the last chunk
+        /// may end with a line feed alone (RFC 9112 section 2.2).
+        package var isStrict: Bool
 
-        package init(overheadBytes: Int, contentBytes: Int) {
+        package init(overheadBytes: Int, contentBytes: Int, trailerFields: Int = .max, isStrict: Bool = true) {
             self.overheadBytes = overheadBytes
             self.contentBytes = contentBytes
+            self.trailerFields = trailerFields
+            self.isStrict = isStrict
         }
     }
 
@@ -84,7 +85,7 @@ package struct ChunkedDecoder: Sendable {
         if line.last == ASCII.carriageReturn {
             line.removeLast()
         } else {
-            guard part == .trailers, rules.allowsBareLineFeeds else { throw .bareLineFeed(part) }
+            guard part == .trailers, !rules.isStrict else { throw .bareLineFeed(part) }
         }
         return try endLine()
     }
@@ -131,9 +132,9 @@ package struct ChunkedDecoder: Sendable {
         guard digits > 0 else { throw .size }
         guard digits < line.count else { return size }
         var extensions = ChunkExtensions(line[digits...])
-        guard extensions.begin() || !rules.checksExtensions && extensions.areWhitespace() else { throw .size }
+        guard extensions.begin() || !rules.isStrict && extensions.areWhitespace() else { throw .size }
         try countOverhead(line.count - digits)
-        guard rules.checksExtensions ? extensions.areWellFormed() : extensions.areText() else { throw .extensions }
+        guard rules.isStrict ? extensions.areWellFormed() : extensions.areText() else { throw .extensions }
         return size
     }
 

@@ -12,17 +12,19 @@ package struct FieldLine {
         guard index < line.upperBound, bytes[index] == ASCII.colon, index > line.lowerBound else { return nil }
         name = line.lowerBound..<index
         value = bytes.trimmed(index + 1..<line.upperBound)
-        guard FieldLine.isValue(bytes.extracting(value)) else { return nil }
-    }
-
-    /// Looks at all bytes in any case: without an early end, the compiler tests sixteen at once.
-    @inlinable
-    static func isValue(_ bytes: Span<UInt8>) -> Bool {
-        bytes.withUnsafeBufferPointer { bytes in
-            var others: UInt8 = 0
-            for byte in bytes { others |= ASCII.isFieldValue(byte) ? 0 : 1 }
-            return others == 0
+        guard bytes.extracting(value).withUnsafeBufferPointer({ $0.consists(of: ASCII.isFieldValue) }) else {
+            return nil
         }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Looks at all bytes in any case: without an early end, the compiler tests sixteen at once.
+    @inlinable @inline(__always)
+    package func consists(of isMember: (UInt8) -> Bool) -> Bool {
+        var others: UInt8 = 0
+        for byte in self { others |= isMember(byte) ? 0 : 1 }
+        return others == 0
     }
 }
 

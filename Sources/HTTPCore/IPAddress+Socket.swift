@@ -4,17 +4,11 @@ package import Primitives
 extension IPAddress {
     /// The address of an Internet socket, after its C structure; nil for a socket of another family.
     package init?(socket address: UnsafePointer<sockaddr>) {
+        let bytes = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
-        case AF_INET:
-            self.init(
-                octets: address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                    withUnsafeBytes(of: $0.pointee.sin_addr) { [UInt8]($0) }
-                })
-        case AF_INET6:
-            self.init(
-                octets: address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
-                    withUnsafeBytes(of: $0.pointee.sin6_addr) { [UInt8]($0) }
-                })
+        // At the places of `sin_addr` and `sin6_addr`.
+        case AF_INET: self.init(octets: UnsafeRawBufferPointer(start: bytes + 4, count: 4))
+        case AF_INET6: self.init(octets: UnsafeRawBufferPointer(start: bytes + 8, count: 16))
         default: return nil
         }
     }

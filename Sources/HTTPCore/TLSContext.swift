@@ -1,4 +1,4 @@
-import CLatchkeyOpenSSL
+package import CLatchkeyOpenSSL
 package import Primitives
 
 /// OpenSSL's context of a server's or a client's TLS sessions.
@@ -9,8 +9,18 @@ package final class TLSContext: @unchecked Sendable {
     /// What the functions of OpenSSL take.
     package let pointer: OpaquePointer
 
-    /// - Parameter made: A context that the functions of `CLatchkeyOpenSSL` have made; freed with this object.
-    package init(adopting made: OpaquePointer) { pointer = made }
+    /// - Parameter make: Calls a function of `CLatchkeyOpenSSL` that makes a context, freed with this object, or says
+    ///   what is wrong.
+    package init(
+        _ make: (_ fault: inout copenssl_fault, _ reason: inout UnsafePointer<CChar>?) -> OpaquePointer?
+    ) throws(TLSError) {
+        var fault = COPENSSL_SOUND
+        var reason: UnsafePointer<CChar>?
+        guard let made = make(&fault, &reason) else {
+            throw TLSError(code: TLSError.Code(fault), detail: reason.map { String(cString: $0) } ?? "")
+        }
+        pointer = made
+    }
 
     deinit { copenssl_context_free(pointer) }
 }
@@ -24,15 +34,11 @@ extension TLSContext {
     package convenience init(
         presenting certificateChain: [UInt8], privateKey: Secret, trustingAs other: TLSContext?
     ) throws(TLSError) {
-        var fault = COPENSSL_SOUND
-        var reason: UnsafePointer<CChar>?
         let key = Array(privateKey.exposed.utf8)
-        let made = copenssl_presenting_context_make(
-            other?.pointer, certificateChain, certificateChain.count, key, key.count, &fault, &reason)
-        guard let made else {
-            throw TLSError(code: TLSError.Code(fault), detail: reason.map { String(cString: $0) } ?? "")
+        try self.init { fault, reason in
+            copenssl_presenting_context_make(
+                other?.pointer, certificateChain, certificateChain.count, key, key.count, &fault, &reason)
         }
-        self.init(adopting: made)
     }
 
     /// The validity period of the context's own certificate.

@@ -86,12 +86,13 @@ package final class TLSSession {
     }
 
     /// Sends as much as the socket takes; the next call must continue at the first byte not taken.
-    package func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
+    /// - Returns: How many bytes that is; nil if nothing can be sent any more.
+    package func send(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var count = 0
         switch copenssl_write(pointer, bytes.baseAddress, bytes.count, &count) {
-        case COPENSSL_DONE: return .bytes(count)
-        case COPENSSL_AGAIN: return .wouldBlock
-        default: return .failed
+        case COPENSSL_DONE: return count
+        case COPENSSL_AGAIN: return 0
+        default: return nil
         }
     }
 

@@ -27,7 +27,7 @@ public typealias ErrorRenderer = @Sendable (HTTPError, Request?) -> Response
 /// The duration is how long the request may have waited for the loop. Nil lets the handler have the request.
 public typealias LoadShedder = @Sendable (Request, Duration) -> Response?
 
-/// An HTTP/1.1 server on sockets and Dispatch.
+/// An HTTP/1.1 server on sockets and epoll. Its loops run on Dispatch's threads.
 ///
 /// ```swift
 /// let server = Server(configuration: .init(port: 8080), logger: logger) { request in
@@ -138,15 +138,13 @@ public final class Server: Sendable {
     }
 
     private func listen() throws(ServerError) -> [Listener] {
-        let options = ListeningSocket.Options(
-            sendBufferBytes: configuration.limits.sendBufferBytes, sendTimeout: configuration.timeouts.write)
         var listeners: [Listener] = []
         for point in configuration.listeners {
             let service = service(of: point)
             for host in point.hosts {
                 let acceptsIPv4 = host == "::" && point.hosts.count == 1
                 let socket = try ListeningSocket.make(
-                    host: host, port: point.port, acceptsIPv4InIPv6: acceptsIPv4, options)
+                    host: host, port: point.port, acceptsIPv4InIPv6: acceptsIPv4, configuration)
                 listeners.append(Listener(socket, service: service, logger: logger))
             }
         }
@@ -154,11 +152,19 @@ public final class Server: Sendable {
     }
 
     private func service(of point: ListeningPoint) -> ConnectionService {
-        switch point.kind {
-        case .plain: point.handler.map { ConnectionService(service, tls: nil, handler: immediate($0)) } ?? service
-        case .tls(let tls): ConnectionService(service, tls: tls, handler: point.handler.map(immediate))
-        case .redirect(let origin): ConnectionService(service, tls: nil, handler: HTTPSRedirect.handler(to: origin))
+        let own = point.handler.map(immediate)
+        return switch point.kind {
+        case .plain: own == nil ? service : service(tls: nil, handler: own)
+        case .tls(let tls): service(tls: tls, handler: own)
+        case .redirect(let origin): service(tls: nil, handler: HTTPSRedirect.handler(to: origin))
         }
+    }
+
+    /// - Parameter handler: Replaces the server's, and gets all requests also during an overload; nil for the server's.
+    private func service(tls: ServerTLS?, handler: ImmediateHandler?) -> ConnectionService {
+        ConnectionService(
+            configuration: configuration, logger: logger, render: service.render,
+            shed: handler == nil ? service.shed : nil, tls: tls, sharing: service, handler: handler ?? service.handler)
     }
 
     private func makeLoops(processors: Int) throws(SystemError) -> [ServerLoop] {
@@ -174,14 +180,10 @@ public final class Server: Sendable {
 
     /// Waits until the last connection closes or the time is over.
     private func waitUntilNoConnection(within limit: Duration) async {
-        let isOver = Mutex(false)
+        let isOver = Atomic(false)
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
             let finish: @Sendable () -> Void = {
-                let isFirst = isOver.withLock { isOver in
-                    defer { isOver = true }
-                    return !isOver
-                }
-                if isFirst { done.resume() }
+                if !isOver.exchange(true, ordering: .relaxed) { done.resume() }
             }
             service.connections.whenNone(finish)
             let nanoseconds = Nanoseconds(min(limit, .seconds(86_400))).count

@@ -10,7 +10,7 @@ package struct APIError: Error, Sendable {
     let code: String
     let errorType: ErrorType
     /// For developers: what was wrong and what to do.
-    let description: String
+    package let description: String
     /// For the person who uses the app.
     private(set) var userMessage: String
     var correlationID: CorrelationID?
@@ -112,7 +112,7 @@ extension APIError {
     /// The provider vouches for the user, who is not registered.
     /// - Parameter compatibility: With `compat.android` the error has the name that the published Android example
     ///   compares with.
-    static func mustRegister(_ offer: RegistrationOffer, _ compatibility: Compatibility) -> APIError {
+    package static func mustRegister(_ offer: RegistrationOffer, _ compatibility: Compatibility) -> APIError {
         var error = APIError(
             .forbidden, compatibility.android ? "unlinked_user" : "user_not_registered", .requestDenied,
             "This identity is not registered. Register with state_key and the missing attributes.",

@@ -9,7 +9,7 @@ package protocol APIFeature: Sendable {
     /// The schemas that its operations name, beside those of the core.
     static var schemas: KeyValuePairs<String, APISchema> { get }
 
-    /// The patterns of its routes whose `GET` begins a sign-in. They are refused first in an overload.
+    /// The patterns of its routes whose `GET` or `POST` begins a sign-in. They are refused first in an overload.
     static var startPaths: [String] { get }
 
     func addRoutes(to router: inout Router, of api: LatchkeyAPI)

@@ -17,8 +17,8 @@ package final class LatchkeyAPI: Sendable {
     let hasConsole: Bool
     let accessLog: AccessLog
     private let requestIDs: RequestIDs
-    let baseURL: BaseURL
-    let compatibility: Compatibility
+    package let baseURL: BaseURL
+    package let compatibility: Compatibility
     let rates: RateGuard
     let isDraining = Atomic(false)
     private let traces: RequestTraces
@@ -56,7 +56,7 @@ package final class LatchkeyAPI: Sendable {
         self.files = files
         self.hasConsole = hasConsole
         self.baseURL = baseURL
-        accessLog = AccessLog(logger: logger, refusals: useCases.refusals)
+        accessLog = AccessLog(logger: logger, refusals: useCases.environment.refusals)
         requestIDs = RequestIDs(random: random)
         self.compatibility = compatibility
         rates = RateGuard(limits, uptime: uptime)

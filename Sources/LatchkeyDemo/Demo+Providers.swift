@@ -15,12 +15,9 @@ extension CarrierSimulator {
 
     /// The carriers' issuers by network. They change with the simulator's port, so they are configured.
     var issuers: [MCCMNC: EndpointURL] {
-        var issuers: [MCCMNC: EndpointURL] = [:]
-        for carrier in carriers {
-            guard let network = MCCMNC(carrier.mccmnc) else { continue }
-            issuers[network] = url(carrier.mccmnc, "")
+        carriers.reduce(into: [:]) { issuers, carrier in
+            if let network = MCCMNC(carrier.mccmnc) { issuers[network] = url(carrier.mccmnc, "") }
         }
-        return issuers
     }
 
     private func openIDProvider(_ client: Configuration.Client) -> Configuration.Provider? {

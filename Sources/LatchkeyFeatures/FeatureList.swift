@@ -1,10 +1,25 @@
 public import LatchkeyService
 
+#if Administration
+    import Administration
+#endif
 #if AuditSeals
     import AuditSeals
 #endif
+#if Backchannel
+    import Backchannel
+#endif
 #if Capsules
     import Capsules
+#endif
+#if Examination
+    import Examination
+#endif
+#if ProviderLogout
+    import ProviderLogout
+#endif
+#if ProviderResources
+    import ProviderResources
 #endif
 #if Services
     import Services
@@ -25,11 +40,26 @@ public import LatchkeyService
 extension FeatureList {
     /// The features of this build: each is a trait of the package, and all are on by default.
     public static let standard = FeatureList.none
+        #if Administration
+            .adding(AdministrationFeature.self)
+        #endif
         #if AuditSeals
             .adding(AuditSealsFeature.self)
         #endif
+        #if Backchannel
+            .adding(BackchannelFeature.self)
+        #endif
         #if Capsules
             .adding(CapsulesFeature.self)
+        #endif
+        #if Examination
+            .adding(ExaminationFeature.self)
+        #endif
+        #if ProviderLogout
+            .adding(ProviderLogoutFeature.self)
+        #endif
+        #if ProviderResources
+            .adding(ProviderResourcesFeature.self)
         #endif
         #if Services
             .adding(ServicesFeature.self)

@@ -3,10 +3,10 @@ import LatchkeyAPI
 package import LatchkeyConfiguration
 import Logging
 package import OpenIDConnect
-import OutboundHTTP
+package import OutboundHTTP
 import Primitives
 import SignIn
-import Storage
+package import Storage
 import StorageModel
 
 // The values of the modules that are made of several settings.
@@ -30,7 +30,7 @@ extension Configuration {
         return server
     }
 
-    var outboundHTTP: OutboundHTTPConfiguration {
+    package var outboundHTTP: OutboundHTTPConfiguration {
         var configuration = OutboundHTTPConfiguration()
         configuration.perHostConnections = outbound.connectionsPerHost
         configuration.addressPolicy = AddressPolicy(
@@ -82,7 +82,7 @@ extension Configuration {
         return page
     }
 
-    var databaseLocation: DatabaseLocation {
+    package var databaseLocation: DatabaseLocation {
         switch database.url {
         case .sqlite(let path):
             .sqlite(
@@ -125,7 +125,7 @@ extension Configuration {
 
     func signInProviders(
         http: any HTTPClient, store: any IssuerBindingStore, clock: WallClock, metrics: CarrierMetrics,
-        idTokens: [IDTokenObserver], logger: Logger
+        idTokens: [IDTokenObserver], keepingRules: [WritableKeyPath<ServerRules, Bool>], logger: Logger
     ) -> Providers {
         func party(_ provider: Provider) -> RelyingParty {
             let settings = relyingParty(of: provider)
@@ -141,6 +141,9 @@ extension Configuration {
         func server(_ provider: Provider) -> AuthorizationServer {
             var rules = provider.rules
             rules.requiresBindingMessage = provider.profile != nil
+            for rule in [\ServerRules.keepsIDTokens, \.storesTokens] where !keepingRules.contains(rule) {
+                rules[keyPath: rule] = false
+            }
             return AuthorizationServer(party(provider), clients: provider.clients, rules)
         }
         return Providers(
@@ -169,7 +172,6 @@ extension Configuration {
         var configuration = SignInConfiguration()
         configuration.registration = registration
         configuration.lifetimes = sessions
-        configuration.backchannelAuthentication.limits = backchannelAuthentication
         configuration.maximumPendingStarts = maximumPendingStarts
         configuration.signingKeys = signingKeys
         configuration.vaultKeys = vaultKeys

@@ -34,8 +34,14 @@ package protocol Feature: APIFeature {
         at provider: String, of clientTypes: [ClientType], in configuration: Configuration
     ) -> [String]
 
+    /// What an administrator registers at a provider for the feature, with URLs that begin with `path`.
+    static func clientMetadata(of provider: Configuration.Provider, at path: String) -> ClientMetadataMembers
+
     /// Its metrics. If the settings leave the feature out (nil), they are described and have no values.
     static func metrics(of feature: Self?) -> [any Metric]
+
+    /// The rules of providers by which sign-ins keep what it reads. One that no feature names is off.
+    var keepingRules: [WritableKeyPath<ServerRules, Bool>] { get }
 
     /// Gets a span for each request, each step of a sign-in and each outbound request, unless the process has a tracer.
     var tracer: (any Tracer)? { get }
@@ -88,7 +94,11 @@ extension Feature {
     package static func callbackPaths(
         at provider: String, of clientTypes: [ClientType], in configuration: Configuration
     ) -> [String] { [] }
+    package static func clientMetadata(
+        of provider: Configuration.Provider, at path: String
+    ) -> ClientMetadataMembers { [] }
     package static func metrics(of feature: Self?) -> [any Metric] { [] }
+    package var keepingRules: [WritableKeyPath<ServerRules, Bool>] { [] }
     package var tracer: (any Tracer)? { nil }
     package func client(_ client: any HTTPClient) -> any HTTPClient { client }
     package var idTokenObserver: IDTokenObserver? { nil }
@@ -113,6 +123,10 @@ extension Feature {
     fileprivate static var settings: any FeatureSettings.Type { Settings.self }
 }
 
+/// Members of a client's registration at its provider (OpenID Connect Dynamic Client Registration 1.0 section 2); nil
+/// for those that it does not have.
+package typealias ClientMetadataMembers = [(name: String, value: JSONValue?)]
+
 /// Gets the checks of an ID token, in their order.
 package typealias IDTokenObserver = @Sendable (IDTokenExplanation, CorrelationID?) -> Void
 
@@ -135,6 +149,7 @@ package struct FeatureContext: Sendable {
     package let store: SQLStore
     package let metrics: MetricsRegistry
     package let clock: WallClock
+    package let uptime: Uptime
     package let logger: Logger
 
     /// The feature's own HTTP client, whose requests take no connection from the requests to providers.

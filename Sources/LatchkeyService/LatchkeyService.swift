@@ -5,7 +5,7 @@ public import LatchkeyConfiguration
 public import Logging
 package import Observability
 package import OpenIDConnect
-import OutboundHTTP
+package import OutboundHTTP
 public import Primitives
 package import SignIn
 import Storage
@@ -66,7 +66,8 @@ public final class LatchkeyService: Sendable {
         store = try LatchkeyService.openStore(configuration, observer: metrics.store.observer)
         if let problem = store.problemAtStart { LatchkeyService.log(problem, logger) }
         let context = FeatureContext(
-            configuration: configuration, store: store, metrics: metrics.registry, clock: clock, logger: logger)
+            configuration: configuration, store: store, metrics: metrics.registry, clock: clock, uptime: uptime,
+            logger: logger)
         let features = try features.features.compactMap { try $0.make(in: context) }
         self.features = features
         let tracer = LatchkeyService.currentTracer ?? features.lazy.compactMap(\.tracer).first
@@ -75,7 +76,8 @@ public final class LatchkeyService: Sendable {
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
         let providers = configuration.signInProviders(
             http: LatchkeyService.observed(client, features, tracer, logger), store: store, clock: clock,
-            metrics: metrics.carriers, idTokens: features.compactMap(\.idTokenObserver), logger: logger)
+            metrics: metrics.carriers, idTokens: features.compactMap(\.idTokenObserver),
+            keepingRules: features.flatMap(\.keepingRules), logger: logger)
         relyingParties = providers.relyingParties
         try LatchkeyService.checkProviders(configuration, providers)
         useCases = UseCases(
@@ -88,7 +90,7 @@ public final class LatchkeyService: Sendable {
         metrics.add(client)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))
         metrics.registry.add(ServerMetrics.metrics(of: useCases.sessions))
-        metrics.registry.add(ServerMetrics.metrics(of: useCases.redirectSignIn, useCases.backchannelAuthentication))
+        metrics.registry.add(ServerMetrics.metrics(of: useCases.redirectSignIn))
 
         // The API and the server.
         baseURL = BaseURL(configuration.publicURL?.text)
@@ -301,7 +303,7 @@ public final class LatchkeyService: Sendable {
             metadata: ["reason": "\(problem.reason)"])
     }
 
-    static func makeClient(_ configuration: OutboundHTTPConfiguration) throws -> OutboundHTTPClient {
+    package static func makeClient(_ configuration: OutboundHTTPConfiguration) throws -> OutboundHTTPClient {
         do throws(OutboundHTTPStartError) {
             return try OutboundHTTPClient(configuration)
         } catch {

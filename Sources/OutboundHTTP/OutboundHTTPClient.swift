@@ -36,7 +36,7 @@ public final class OutboundHTTPClient: HTTPClient {
     package init(_ configuration: OutboundHTTPConfiguration, resolver: Resolver) throws(OutboundHTTPStartError) {
         shared = try ClientContext(configuration, resolver: resolver)
         do {
-            // Deadlines have their own timer.
+            // Its pool has it tick by the next deadline.
             ownLoop = try EventLoop(label: "outbound-http", tick: .seconds(3600))
         } catch {
             throw OutboundHTTPStartError(.thread, "\(error)")
@@ -102,22 +102,16 @@ public final class OutboundHTTPClient: HTTPClient {
 
     /// On the loop's thread.
     private func admit(_ exchange: Exchange, on loop: EventLoop) {
-        do throws(SystemError) {
-            guard let pool = try pool(on: loop) else {
-                return exchange.finish(.failure(exchange.error(.shutDown, "the client was shut down")))
-            }
-            pool.admit(exchange)
-        } catch {
-            exchange.finish(.failure(exchange.error(.overloaded, "\(error)")))
-        }
+        guard let pool = pool(on: loop) else { return exchange.fail(.shutDown, ConnectionPool.shutDown) }
+        pool.admit(exchange)
     }
 
     /// Nil after ``shutdown()``.
-    private func pool(on loop: EventLoop) throws(SystemError) -> ConnectionPool? {
-        try pools.withLock { pools throws(SystemError) -> ConnectionPool? in
+    private func pool(on loop: EventLoop) -> ConnectionPool? {
+        pools.withLock { pools in
             if pools.isStopped { return nil }
             if let known = pools.byLoop[ObjectIdentifier(loop)] { return known }
-            let made = try ConnectionPool(loop: loop, shared: shared)
+            let made = ConnectionPool(loop: loop, shared: shared)
             pools.byLoop[ObjectIdentifier(loop)] = made
             return made
         }

@@ -2,10 +2,9 @@ import Glibc
 
 /// How a ``OutboundHTTPClient`` reaches the network.
 public struct OutboundHTTPConfiguration: Sendable, Hashable {
-    /// How many exchanges of one provider with one scheme, host and port may be under way at once.
+    /// How many exchanges of one provider with one scheme, host and port may be under way at once. Others wait; the
+    /// callers limit how many.
     public var perHostConnections = 64
-    /// How many exchanges may wait for one of those. The next one fails with `overloaded`.
-    public var perHostWaiting = 1024
     /// How many connections to all hosts are kept open for reuse. Beyond that, the loop that has one more closes the
     /// connection of its own that has been idle for longest.
     public var maximumIdleConnections = 256

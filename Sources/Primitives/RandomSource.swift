@@ -1,4 +1,6 @@
-import CLatchkeySystem
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 /// Yields unpredictable bytes. Injected into everything that makes tokens, so that tests can repeat them.
 public struct RandomSource: Sendable {
@@ -19,8 +21,15 @@ public struct RandomSource: Sendable {
     /// The operating system's cryptographic source.
     public static let system = RandomSource { count in
         var bytes = [UInt8](repeating: 0, count: count)
-        let isFilled = bytes.withUnsafeMutableBytes { csystem_random($0.baseAddress, count) == 0 }
-        if isFilled { return bytes }
+        #if canImport(Glibc)
+            // getentropy(3) fills at most 256 bytes.
+            let isFilled = bytes.withUnsafeMutableBytes { all in
+                stride(from: 0, to: count, by: 256).allSatisfy { start in
+                    getentropy(all.baseAddress.map { $0 + start }, min(256, count - start)) == 0
+                }
+            }
+            if isFilled { return bytes }
+        #endif
         // If the kernel's call fails, the standard library has its own source.
         var generator = SystemRandomNumberGenerator()
         for index in bytes.indices { bytes[index] = generator.next() }

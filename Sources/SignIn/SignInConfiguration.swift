@@ -1,6 +1,5 @@
 public import OpenIDConnect
 public import Primitives
-public import StorageModel
 
 /// The administrator's settings of sign-ins, as plain values. Times are in seconds.
 public struct SignInConfiguration: Sendable {
@@ -10,8 +9,6 @@ public struct SignInConfiguration: Sendable {
     public var lifetimes = Lifetimes()
     /// The keys that sign receipts and seals of the audit log.
     public var signingKeys = SigningKeys()
-    /// The limits of backchannel authentications (CIBA).
-    public var backchannelAuthentication = BackchannelAuthentication()
     /// How many redirect sign-ins may be under way, started by one process; rows of 600 bytes.
     public var maximumPendingStarts = 50_000
     /// The keys that encrypt providers' tokens and users' claims in the store: the first encrypts, all decrypt.
@@ -150,18 +147,6 @@ public struct SignInConfiguration: Sendable {
         public var idle: Int64?
         /// See ``Lifetimes/absolute``.
         public var absolute: Int64?
-    }
-
-    /// The limits of backchannel authentications.
-    public struct BackchannelAuthentication: Sendable, Hashable {
-        /// How many may be pending, by caller, user and provider.
-        public var limits = BackchannelAuthenticationLimits()
-        /// The most requests to a provider for one handle. Each one asks the user on their phone.
-        public var requests: Int64 = 4
-        /// How long at least a client can fetch the outcome after the user has approved.
-        public var collectionTime: Int64 = 120
-        /// How long the outcome of an expired or failed one is kept.
-        public var retention: Int64 = 600
     }
 
     /// How long sessions, tokens and handles are valid, in seconds.

@@ -5,28 +5,26 @@ package import StorageModel
 
 /// All use cases, over one store.
 package struct UseCases: Sendable {
-    package let providers: Providers
+    package var providers: Providers { environment.providers }
     /// For the use cases of features.
     package let environment: Environment
+    /// For the sign-ins of features.
+    package let completion: SignInCompletion
     package let signIn: SignInWithCode
     package let registration: Registration
     package let nonceIssuer: NonceIssuer
-    package let backchannelAuthentication: BackchannelAuthentication
     package let sessions: Sessions
     package let refresh: Refresh
     package let signingKeys: SigningKeys
     package let readiness: Readiness
     package let redirectSignIn: RedirectSignIn
     package let linkIdentity: LinkIdentity
-    package let backchannelLogout: BackchannelLogout
-    package let providerSignOut: ProviderSignOut
+    package let oneTimeStore: EncryptedOneTimeStore
     package let oneTimeSessionCode: OneTimeSessionCode
     package let apiKeys: StoredAPIKeys
-    package let resources: ProviderResources
+    package let vault: TokenVault
     package let claimsVault: ClaimsVault
     package let verifyPhoneNumber: VerifyPhoneNumber
-    /// For the log lines of refusals that anyone can cause.
-    package let refusals: LogSamplers
 
     /// - Parameters:
     ///   - readinessPatience: How long the store may take for its readiness.
@@ -41,27 +39,21 @@ package struct UseCases: Sendable {
         pause: PollPauses = PollPauses(), failures: [FailureObserver] = [], observers: [SignInObserver] = [],
         verificationObserver: @escaping PhoneVerificationObserver = { _ in }
     ) {
-        self.providers = providers
-        let refusals = LogSamplers(clock: clock)
-        self.refusals = refusals
-        let environment = Environment(
-            providers: providers, pause: pause, clock: clock, random: random, logger: logger, refusals: refusals,
-            observers: observers, failures: failures)
-        self.environment = environment
+        environment = Environment(
+            providers: providers, pause: pause, clock: clock, uptime: uptime, random: random, logger: logger,
+            refusals: LogSamplers(clock: clock), observers: observers, failures: failures)
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
-        let sessions = Sessions(
+        sessions = Sessions(
             store: store, cache: SessionCache(), lastSeen: LastSeenTracker(), idempotency: idempotency,
             lifetimes: SessionLifetimes(configuration.lifetimes, providers), registration: configuration.registration,
             clientsWithIDTokens: providers.clientsWithIDTokens, areAudited: configuration.auditsSignIns,
             clock: clock, random: random)
-        let claimsVault = ClaimsVault(keys: configuration.vaultKeys)
-        self.claimsVault = claimsVault
-        let vault = TokenVault(keys: configuration.vaultKeys)
-        let oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)
-        self.sessions = sessions
+        claimsVault = ClaimsVault(keys: configuration.vaultKeys)
+        vault = TokenVault(keys: configuration.vaultKeys)
+        oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)
         refresh = Refresh(environment: environment, sessions: sessions, store: store)
         let operators = OperatorDirectory(environment: environment, store: store, answers: TelcoFinderAnswers())
-        let completion = SignInCompletion(
+        completion = SignInCompletion(
             environment: environment, sessions: sessions,
             rules: configuration.registration, offerLifetime: configuration.lifetimes.pendingRegistration, store: store,
             vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore)
@@ -71,9 +63,6 @@ package struct UseCases: Sendable {
         verifyPhoneNumber = VerifyPhoneNumber(
             environment: environment, operators: operators, store: store, oneTimeStore: oneTimeStore,
             cache: sessions.cache, observer: verificationObserver)
-        backchannelAuthentication = BackchannelAuthentication(
-            environment: environment, configuration: configuration, store: store, completion: completion,
-            pace: PollPace(uptime: uptime))
         registration = Registration(
             environment: environment, rules: configuration.registration, store: store, sessions: sessions, vault: vault,
             claimsVault: claimsVault, oneTimeStore: oneTimeStore)
@@ -82,12 +71,7 @@ package struct UseCases: Sendable {
         signingKeys = SigningKeys(store: store, configuration: configuration.signingKeys, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
-        resources = ProviderResources(
-            environment: environment, store: store, vault: vault, refreshes: TokenRefreshes(random: random),
-            uptime: uptime)
         oneTimeSessionCode = OneTimeSessionCode(environment: environment, oneTimeStore: oneTimeStore)
-        backchannelLogout = BackchannelLogout(environment: environment, sessions: sessions, store: store)
-        providerSignOut = ProviderSignOut(environment: environment, store: store, oneTimeStore: oneTimeStore)
         linkIdentity = LinkIdentity(
             environment: environment, signIn: signIn, store: store,
             maximumAge: configuration.lifetimes.signInToLink)
@@ -110,26 +94,28 @@ extension SignInConfiguration {
 ///
 /// A class, because each use case has it: a copy of one retains one object.
 package final class Environment: Sendable {
-    let providers: Providers
+    package let providers: Providers
     /// Waits between two requests to a mobile operator.
     let pause: PollPauses
     package let clock: WallClock
+    package let uptime: Uptime
     package let random: RandomSource
     package let logger: Logger
     /// For callers without an API key: the log lines that anyone can cause.
-    let refusals: LogSamplers
+    package let refusals: LogSamplers
     /// Called at the end of every sign-in.
-    let observers: [SignInObserver]
+    package let observers: [SignInObserver]
     /// Called with each failed operation.
-    let failures: [FailureObserver]
+    package let failures: [FailureObserver]
 
     init(
-        providers: Providers, pause: PollPauses, clock: WallClock, random: RandomSource, logger: Logger,
-        refusals: LogSamplers, observers: [SignInObserver], failures: [FailureObserver]
+        providers: Providers, pause: PollPauses, clock: WallClock, uptime: Uptime, random: RandomSource,
+        logger: Logger, refusals: LogSamplers, observers: [SignInObserver], failures: [FailureObserver]
     ) {
         self.providers = providers
         self.pause = pause
         self.clock = clock
+        self.uptime = uptime
         self.random = random
         self.logger = logger
         self.refusals = refusals

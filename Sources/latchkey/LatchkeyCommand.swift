@@ -16,15 +16,10 @@ struct LatchkeyCommand: AsyncParsableCommand {
             """,
         version: LatchkeyVersion.description,
         subcommands: [
-            ServeCommand.self, CheckConfigCommand.self, DoctorCommand.self, ClientMetadataCommand.self,
-            ExplainTokenCommand.self, HealthCommand.self, AuditCommand.self, UsersCommand.self, APIKeyCommand.self,
-            VaultCommand.self, MigrateCommand.self, BackupCommand.self,
-            RestoreCommand.self, CopyCommand.self,
+            ServeCommand.self, CheckConfigCommand.self, HealthCommand.self, AuditCommand.self,
         ] + FeatureList.standard.commands)
 
     static func main() async {
-        // The dynamic linker has used as much as the rest of the start.
-        ProcessMemory.releaseCode()
         await FeatureList.$ofProgram.withValue(.standard) { await main(nil) }
     }
 }

@@ -1,7 +1,7 @@
 import CLatchkeySystem
 
-/// The memory of the process: the C library's heaps, and the pages of code. For the program of the server; a program
-/// that embeds Latchkey decides for itself.
+/// The memory of the process: the C library's heaps, and who may read it. For the program of the server; a program that
+/// embeds Latchkey decides for itself.
 enum ProcessMemory {
     /// By default each thread that allocates concurrently gets its own heap, and memory freed in one heap cannot
     /// be used in another.
@@ -14,24 +14,6 @@ enum ProcessMemory {
     /// Free bytes at the end of a heap that are kept for the next requests. With glibc's default, 128 KiB, nearly every
     /// sign-in would give memory back to the system and take it again: two system calls and the clearing of its pages.
     private static let keptFree: Int32 = 4 * 1024 * 1024
-
-    /// Gives the pages of code and constants back. Most of them were needed once: each step of the start uses 8 to 26
-    /// MB, and requests 5. A page that is used again is mapped again, mostly from memory.
-    static func releaseCode() { csystem_release_code() }
-
-    /// Does so every 20 ms for half a second, because each step of the start uses other code; then after pauses that
-    /// double, because the first requests use code that no other does; and then every four seconds, because each kind
-    /// of request uses its own code, until the task is cancelled.
-    static func keepReleasingCode() async {
-        var pauses = [Duration](repeating: .milliseconds(20), count: 25)[...]
-        var pause = Duration.seconds(1)
-        while true {
-            let next = pauses.popFirst()
-            do { try await Task.sleep(for: next ?? pause) } catch { return }
-            releaseCode()
-            if next == nil { pause = min(pause * 2, .seconds(4)) }
-        }
-    }
 
     /// Lets core dumps, and debuggers of the same user, read the memory, which holds secrets; or not.
     static func allowDumps(_ isAllowed: Bool) { _ = csystem_allow_dumps(isAllowed ? 1 : 0) }

@@ -85,7 +85,7 @@ import Testing
         let recorder = recorder(perMinute: limit)
         for provider in ["acme", "globex"] {
             for flow in [FailedOperation.Flow.redirect, .backchannelLogout, .backchannelAuthentication] {
-                for error in [SignInError.redirectUnknown, .otherBrowser, .logoutTokenUsed] {
+                for error in [SignInError.redirectUnknown, .otherBrowser, .responseOfOtherClient] {
                     await fail(recorder, subject(at: provider, flow, .unauthenticated), error)
                 }
             }

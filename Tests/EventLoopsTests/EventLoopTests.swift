@@ -72,6 +72,24 @@ struct EventLoopTests {
         #expect(member.bytes == bytes && member.ticks == ticks)
     }
 
+    @Test("A member without a descriptor is told of the time when it asks for it, before the tick")
+    func timeAskedFor() async throws {
+        let loop = try EventLoop(label: "asked", tick: .seconds(600))
+        let member = Member(nil)
+        try await on(loop) {
+            try member.begin(on: loop)
+            loop.tick(by: .now().advanced(by: .milliseconds(20)))
+        }
+        await passed(loop)
+        try await until { member.ticks == 1 }
+        try await on(loop) {
+            member.end(on: loop)
+            loop.tick(by: .now())
+        }
+        for _ in 0..<100 { await passed(loop) }
+        #expect(member.ticks == 1)
+    }
+
     @Test("A slot that is used again gets no event of its former member")
     func generations() async throws {
         let loop = try EventLoop(label: "generations", tick: .seconds(600))

@@ -102,18 +102,21 @@ final class Pipe: Sendable {
 ///
 /// Sendable without the compiler's check: the registration and `onReady` are used on the loop's thread.
 final class Member: LoopMember, @unchecked Sendable {
-    private let descriptor: Int32
+    private let descriptor: Int32?
     private let counts = Mutex((calls: 0, bytes: 0, ticks: 0))
     private var registration: EventLoop.Registration?
     var onReady: () -> Void = {}
 
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    /// - Parameter descriptor: Nil for a member that is told of the time only.
+    init(_ descriptor: Int32?) { self.descriptor = descriptor }
 
     var calls: Int { counts.withLock { $0.calls } }
     var bytes: Int { counts.withLock { $0.bytes } }
     var ticks: Int { counts.withLock { $0.ticks } }
 
-    func begin(on loop: EventLoop) throws { registration = try loop.register(self, descriptor: descriptor) }
+    func begin(on loop: EventLoop) throws {
+        registration = try descriptor.map { try loop.register(self, descriptor: $0) } ?? loop.register(self)
+    }
 
     func end(on loop: EventLoop) {
         if let registration { loop.unregister(registration, descriptor: descriptor) }
@@ -123,7 +126,7 @@ final class Member: LoopMember, @unchecked Sendable {
 
     func becameReady(peerHasEnded: Bool, at now: MonotonicTime) {
         var buffer = [UInt8](repeating: 0, count: 64)
-        let count = read(descriptor, &buffer, buffer.count)
+        let count = read(descriptor ?? -1, &buffer, buffer.count)
         counts.withLock {
             $0.calls += 1
             $0.bytes += max(0, count)

@@ -19,8 +19,7 @@ struct ChunkedRow: Sendable, CustomTestStringConvertible {
     /// As ``strict``, and accepts what clients accept.
     static let lenient: ChunkedDecoder.Rules = {
         var rules = strict
-        rules.checksExtensions = false
-        rules.allowsBareLineFeeds = true
+        rules.isStrict = false
         return rules
     }()
 }

@@ -9,12 +9,11 @@
 #include "../../Sources/CLatchkeySystem/CLatchkeySystem.c"
 
 #include <netinet/in.h>
-#include <semaphore.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #define CHECK(holds)                                                                                                   \
     do {                                                                                                               \
@@ -77,52 +76,6 @@ static void use_files(void) {
     CHECK(mkfifo(path, 0600) == 0 || errno == EEXIST);
     try_paths(csystem_open_beneath);
     try_paths(csystem_open_without_links);
-}
-
-static void *use_random(void *unused) {
-    (void)unused;
-    for (size_t count = 0; count < 600; count++) {
-        unsigned char *bytes = block(NULL, count);
-        CHECK(csystem_random(bytes, count) == 0);
-        free(bytes);
-        size_t size, left;
-        CHECK(csystem_random_drawn(&size, &left) != NULL && left <= size);
-    }
-    return NULL;
-}
-
-static void use_random_everywhere(void) {
-    pthread_t threads[4];
-    for (int index = 0; index < 4; index++) CHECK(pthread_create(&threads[index], NULL, use_random, NULL) == 0);
-    for (int index = 0; index < 4; index++) pthread_join(threads[index], NULL);
-    int ends[2];
-    unsigned char here[32], there[32];
-    CHECK(pipe(ends) == 0 && csystem_random(here, 1) == 0);
-    pid_t child = fork();
-    if (child == 0) {
-        CHECK(csystem_random(there, sizeof there) == 0);
-        CHECK(write(ends[1], there, sizeof there) == sizeof there);
-        _exit(0);
-    }
-    int status;
-    CHECK(read(ends[0], there, sizeof there) == sizeof there && waitpid(child, &status, 0) == child && status == 0);
-    CHECK(csystem_random(here, sizeof here) == 0 && memcmp(here, there, sizeof here) != 0);
-    close(ends[0]);
-    close(ends[1]);
-}
-
-static void post(void *context) { sem_post(context); }
-
-static void use_threads(void) {
-    static const char *const names[] = {"", "short", "fifteen letters", "sixteen letters!", "a name that is too long"};
-    sem_t is_over;
-    sem_init(&is_over, 0, 0);
-    for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
-        char *name = text(names[index]);
-        CHECK(csystem_start_thread(name, post, &is_over) == 0);
-        free(name);
-        sem_wait(&is_over);
-    }
 }
 
 static void use_sockets(void) {
@@ -386,18 +339,14 @@ int main(int count, char **arguments) {
     csqlite_forgo_memory_statistics();
     csystem_set_current_loop(arguments);
     CHECK(csystem_current_loop() == arguments);
-    csystem_name_thread("shims");
     csystem_limit_heaps(2, 1 << 20, 1 << 20);
+    csystem_name_thread("shims");
     CHECK(csystem_allow_dumps(1) == 0);
     use_files();
-    use_random_everywhere();
-    use_threads();
     use_sockets();
     use_gzip();
     static const int page_sizes[] = {512, 4096, 65536};
     for (int index = 0; index < 3; index++) use_database(page_sizes[index]);
     use_tls();
-    csystem_release_code();
-    use_random(NULL);
     puts("shims: the C targets hold");
 }

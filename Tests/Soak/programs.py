@@ -65,8 +65,8 @@ def start_server(program, folder, **environment):
 
 
 def memory(process):
-    """MiB."""
-    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{process.pid}/status").read_text()).group(1)) / 1024
+    """Anonymous memory, in MiB: pages of the program's file are mapped with the first request that needs them."""
+    return int(re.search(r"RssAnon:\s+(\d+)", pathlib.Path(f"/proc/{process.pid}/status").read_text()).group(1)) / 1024
 
 
 def descriptors(process, carriers):

@@ -4,21 +4,16 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
-#if defined(__linux__)
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
-#endif
+#include <sys/socket.h>
 
 /// Accepts a connection as a non-blocking, close-on-exec descriptor; -1 and errno as accept(2).
 int csystem_accept(int listener, struct sockaddr *address, socklen_t *length);
 
-#if defined(__linux__)
 /// The bytes in a TCP socket's send queue that the peer has not acknowledged, 0 once the connection is over; -1 and
 /// errno as ioctl(2).
 int csystem_unsent(int socket);
-#endif
 
 extern _Thread_local void *csystem_loop_of_thread;
 
@@ -30,22 +25,12 @@ static inline void csystem_set_current_loop(void *loop) { csystem_loop_of_thread
 void csystem_name_thread(const char *name);
 
 /// Limits the heaps of the C library's allocator and the size of the blocks in them, and sets how many free bytes at
-/// the end of a heap are kept; does nothing without such limits.
+/// the end of a heap are kept.
 void csystem_limit_heaps(int count, int largest, int kept);
 
-/// Takes the pages of the process's code and constants out of its memory; the system maps those that are used again
-/// from their files as they are needed. Breakpoints of a debugger are lost.
-void csystem_release_code(void);
-
-/// Lets core dumps and debuggers of the same user read the process's memory, or not. Does nothing where the system has
-/// no such switch.
+/// Lets core dumps and debuggers of the same user read the process's memory, or not.
 /// - Returns: 0, or an errno.
 int csystem_allow_dumps(int isAllowed);
-
-/// Runs a function on a detached thread that takes no signals.
-/// - Parameter name: At most 15 bytes, for the system's lists of threads.
-/// - Returns: 0, or an errno.
-int csystem_start_thread(const char *name, void (*body)(void *context), void *context);
 
 /// Opens a file for reading, close-on-exec and non-blocking, by a path that must end below a folder: neither `..` nor a
 /// symbolic link leads out of it. Without kernel support for that, a path with any symbolic link is refused.
@@ -57,16 +42,5 @@ int csystem_open_without_links(int folder, const char *path);
 
 /// Opens a folder to look for files below it; -1 and errno as open(2).
 int csystem_open_folder(const char *path);
-
-/// Fills a buffer from the system's cryptographic random source; 0, or -1 and errno.
-///
-/// Small amounts are taken from a block that the thread has drawn before. Bytes are erased there as they are handed
-/// out, and a child process draws anew. Copies of a running virtual machine share the rest of the block.
-int csystem_random(void *buffer, size_t count);
-
-#if defined(__linux__)
-/// The block of the calling thread and its size; the last `left` bytes were not handed out yet. For tests.
-const void *csystem_random_drawn(size_t *count, size_t *left);
-#endif
 
 #endif

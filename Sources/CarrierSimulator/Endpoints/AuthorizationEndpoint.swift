@@ -2,35 +2,44 @@ import HTTPServer
 import HTTPTypes
 import Primitives
 
-/// A carrier's authorization endpoint, and the two buttons of its page.
+/// The authorization endpoint of a carrier, operator or provider, and the two buttons of its page.
 struct AuthorizationEndpoint: Sendable {
     let simulator: CarrierSimulator
 
     /// Shows the authorization page. With `prompt=none` there is no page: the network identifies the device, which
-    /// satisfies a1 but not a3.
+    /// satisfies a1 but not a3. An operator never shows one.
     func show(_ request: Request) async throws -> Response {
-        try await respond(to: request, isDecision: false) { (site, parameters, authorization) throws(OAuthError) in
+        try await respond(to: request, isDecision: false) { (site, authorization, _) throws(OAuthError) in
             if site.has(.authorizationServerError) {
                 throw OAuthError("server_error", "The carrier had an internal error.")
             }
-            guard authorization.prompt.contains("none") else {
-                return .shown(.page(AuthorizationPage.html(site: site, request: authorization, parameters: parameters)))
+            if site.carrier.operatorProfile != nil {
+                return simulator.makeCode(
+                    authorization.terms, of: try subscriber(behind: request, site), at: site)
             }
+            guard authorization.prompt.contains("none") else { return nil }
             guard authorization.terms.acr == "a1"
             else { throw OAuthError("interaction_required", "This acr requires the user's interaction.") }
-            let code = try simulator.approve(authorization, site: site, userID: nil)
-            return .returned(.code(code), authorization.returning, asJSON: false)
+            return try simulator.approve(authorization, site: site, userID: nil)
         }
+    }
+
+    private func subscriber(
+        behind request: Request, _ site: CarrierSite
+    ) throws(OAuthError) -> CarrierSimulator.User {
+        if site.has(.authorizationDenied) { throw OAuthError("access_denied", "The operator denied the request.") }
+        guard let subscriber = simulator.subscriber(behind: request, at: site)
+        else { throw OAuthError("login_required", "The device is not on this operator's network.") }
+        if site.has(.operatorConsentRequired) { throw OAuthError("consent_required", "The user must consent first.") }
+        return subscriber
     }
 
     /// `POST …/authorize/approve`: the parameters of the authorization request, and `user`. With
     /// `Accept: application/json` it responds with 200 and the parameters of the redirect.
     func approve(_ request: Request) async throws -> Response {
-        try await respond(to: request, isDecision: true) { (site, parameters, authorization) throws(OAuthError) in
+        try await respond(to: request, isDecision: true) { (site, authorization, user) throws(OAuthError) in
             if site.has(.authorizationDenied) { throw Self.denial }
-            let code = try simulator.approve(authorization, site: site, userID: parameters["user"])
-            let asJSON = request.headers[.accept]?.hasPrefix("application/json") ?? false
-            return .returned(.code(code), authorization.returning, asJSON: asJSON)
+            return try simulator.approve(authorization, site: site, userID: user)
         }
     }
 
@@ -46,6 +55,7 @@ struct AuthorizationEndpoint: Sendable {
     private func resolved(
         _ parameters: Parameters, _ site: CarrierSite, isDecision: Bool
     ) throws(OAuthError) -> Parameters {
+        guard site.carrier.operatorProfile == nil else { return parameters }
         let now = simulator.clock.now()
         guard parameters.has("request_uri") else {
             guard !site.has(.parRequired) else { throw .invalidRequest("Authorization requests must be pushed.") }
@@ -62,50 +72,35 @@ struct AuthorizationEndpoint: Sendable {
         }
     }
 
-    private enum Answer {
-        case shown(Response)
-        case returned(AuthorizationResponse.Outcome, ReturnAddress, asJSON: Bool)
-    }
-
     /// The browser shows errors of the client, its redirect URI or its pushed request. Others go to the relying party.
+    /// - Parameter decide: Returns the code for the user of this id; nil to show the page.
     private func respond(
         to request: Request, isDecision: Bool,
-        with body: (CarrierSite, Parameters, AuthorizationRequest) throws(OAuthError) -> Answer
+        with decide: (CarrierSite, AuthorizationRequest, _ user: String?) throws(OAuthError) -> String?
     ) async throws -> Response {
         let site = try simulator.site(of: request)
         let parameters = try Parameters(of: request)
         simulator.note(
             .authorization, request, mccmnc: site.mccmnc, content: request.method == .post ? parameters : nil)
-        switch try answer(parameters, site, isDecision: isDecision, body) {
-        case .shown(let response): return response
-        case .returned(let outcome, let returning, let asJSON):
-            let response = AuthorizationResponse(
-                returning: returning, site: site, outcome: outcome, simulator: simulator)
-            return asJSON ? .json(try await response.json()) : try await response.response()
-        }
-    }
-
-    private func answer(
-        _ parameters: Parameters, _ site: CarrierSite, isDecision: Bool,
-        _ body: (CarrierSite, Parameters, AuthorizationRequest) throws(OAuthError) -> Answer
-    ) throws(OAuthError) -> Answer {
-        do throws(AuthorizationError) {
-            let request: Parameters
-            do throws(OAuthError) {
-                request = try resolved(parameters, site, isDecision: isDecision)
-            } catch {
-                throw .shown(error)
+        let (returning, outcome): (ReturnAddress, Result<String, OAuthError>)
+        do throws(OAuthError) {
+            let authorization = try AuthorizationRequest.parse(
+                try resolved(parameters, site, isDecision: isDecision), at: site, of: simulator)
+            let code = try OAuthError.returned(to: authorization.returning) { () throws(OAuthError) in
+                try decide(site, authorization, parameters["user"])
             }
-            let authorization = try AuthorizationRequest.parse(request, at: site, of: simulator)
-            do throws(OAuthError) {
-                return try body(site, parameters, authorization)
-            } catch {
-                throw .returned(error, authorization.returning)
+            guard let code else {
+                return .page(AuthorizationPage.html(site: site, request: authorization, parameters: parameters))
             }
+            (returning, outcome) = (authorization.returning, .success(code))
         } catch {
-            simulator.note(error.refusal, of: .authorization, at: site)
-            guard case .returned(let refusal, let returning) = error else { throw error.refusal }
-            return .returned(.refusal(refusal), returning, asJSON: false)
+            simulator.note(error, of: .authorization, at: site)
+            guard let address = error.returning else { throw error }
+            (returning, outcome) = (address, .failure(error))
         }
+        let response = AuthorizationResponse(returning: returning, site: site, outcome: outcome, simulator: simulator)
+        guard isDecision, case .success = outcome, request.headers[.accept]?.hasPrefix("application/json") ?? false
+        else { return try await response.response() }
+        return .json(try await response.json())
     }
 }

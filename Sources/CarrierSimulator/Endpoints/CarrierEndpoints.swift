@@ -35,7 +35,7 @@ extension CarrierSimulator {
     /// `GET {issuer}/jwks`.
     func respondWithKeys(_ request: Request) async throws -> Response {
         try await serve(.keys, request, faults: "jwks-") { site in
-            let keys = try await CarrierKeys(site: site, pool: keyPool).published()
+            let keys = try await CarrierKeys(site: site).published()
             return .json(site.edited(keys, at: .keys), cacheControl: "max-age=3600")
         }
     }
@@ -44,7 +44,7 @@ extension CarrierSimulator {
     /// relying party that follows `jku` accepts the token and the test sees it.
     func respondWithCanary(_ request: Request) async throws -> Response {
         try await serve(.canary, request, faults: "canary-") { site in
-            let key = try await CarrierKeys(site: site, pool: keyPool).unpublished()
+            let key = try await CarrierKeys(site: site).unpublished()
             return .json(["keys": [key.publicJWK(keyID: key.keyID).value]])
         }
     }
@@ -53,9 +53,9 @@ extension CarrierSimulator {
     func respondWithUserInfo(_ request: Request) async throws -> Response {
         try await serve(.userInfo, request, faults: "userinfo-") { site in
             if site.has(.userInfo401) { throw OAuthError.invalidToken }
-            let key = site.has(.userInfoSigned) ? try await CarrierKeys(site: site, pool: keyPool).signing() : nil
-            return try withGrant(of: request, site: site) { grant in
-                let claims = site.edited(UserInfo(grant: grant, site: site).claims, at: .userInfo)
+            let key = site.has(.userInfoSigned) ? try await CarrierKeys(site: site).signing() : nil
+            return try withGrant(of: request, site: site) { grant, user in
+                let claims = site.edited(UserInfo(grant: grant, user: user, site: site).claims, at: .userInfo)
                 return try userInfo(claims, of: grant, at: site, signedBy: key)
             }
         }
@@ -81,10 +81,10 @@ extension CarrierSimulator {
     func respondWithResource(_ request: Request) async throws -> Response {
         try await serve(.resource, request, faults: "resource-") { site in
             if site.has(.resource401) { throw OAuthError.invalidToken }
-            return try withGrant(of: request, site: site) { grant in
+            return try withGrant(of: request, site: site) { _, user in
                 guard Parameters(queryOf: request)["type"] == "zak"
                 else { throw OAuthError.invalidRequest("The type must be zak.") }
-                var members: JSONMembers = ["token": .string("zak-of-\(grant.user.id)")]
+                var members: JSONMembers = ["token": .string("zak-of-\(user.id)")]
                 if site.has(.resourceHuge) { members["padding"] = .string(String(repeating: "p", count: 2 << 20)) }
                 var response = Response.json(members)
                 if site.has(.resourceScalar) { response.body = Array("\"zak\"".utf8) }
@@ -93,36 +93,46 @@ extension CarrierSimulator {
         }
     }
 
-    /// Responds to a request with an access token, which has a proof if the token is bound to a key.
-    /// - Throws: `invalid_token` (RFC 6750 section 3); `invalid_dpop_proof` or `use_dpop_nonce` (RFC 9449 section 7.1);
-    ///   `invalid_request` for a token in the query.
+    /// Responds to a request with a user's access token, which must not be in the query.
     private func withGrant(
-        of request: Request, site: CarrierSite, _ respond: (Grant) throws -> Response
+        of request: Request, site: CarrierSite, _ respond: (Grant, User) throws -> Response
     ) throws -> Response {
         guard !Parameters(queryOf: request).has("access_token")
         else { throw OAuthError.invalidRequest("An access token must not be in the query.") }
-        let words = request.headers[.authorization]?.split(separator: " ") ?? []
-        guard words.count == 2, let token = withState({ $0.accessTokens[String(words[1])] }),
+        let (_, grant, proofs) = try grant(of: request, at: site)
+        guard let user = grant.user else { throw OAuthError.invalidToken }
+        let response = try respond(grant, user)
+        return proofs?.giving(nonceWith: response, hasProof: true) ?? response
+    }
+
+    /// What a request's access token is for, and what has verified the proof of a token that is bound to a key.
+    /// - Throws: `invalid_token` (RFC 6750 section 3); `invalid_dpop_proof` or `use_dpop_nonce` (RFC 9449 section 7.1).
+    func grant(
+        of request: Request, at site: CarrierSite
+    ) throws(OAuthError) -> (token: String, grant: Grant, proofs: DPoPVerifier?) {
+        let words = (request.headers[.authorization]?.split(separator: " ") ?? []).map(String.init)
+        guard words.count == 2, let token = withState({ $0.accessTokens[words[1]] }),
             token.grant.mccmnc == site.mccmnc, !token.isRevoked, clock.now() < token.expiresAt,
             words[0].lowercased() == (token.keyThumbprint == nil ? "bearer" : "dpop")
         else { throw OAuthError.invalidToken }
         // RFC 8705 section 3.
         guard token.certificate == nil || token.certificate == request.clientCertificate?.fingerprint
         else { throw OAuthError.invalidToken }
-        guard let bound = token.keyThumbprint else { return try respond(token.grant) }
+        guard let bound = token.keyThumbprint else { return (words[1], token.grant, nil) }
         let verifier = DPoPVerifier(simulator: self, site: site, server: .resource)
-        let thumbprint = try verifier.thumbprint(
-            of: request, to: site.base + request.path, accessToken: String(words[1]))
+        let thumbprint = try verifier.thumbprint(of: request, to: site.base + request.path, accessToken: words[1])
         guard thumbprint == bound else { throw OAuthError.invalidToken }
-        return verifier.giving(nonceWith: try respond(token.grant), hasProof: true)
+        return (words[1], token.grant, verifier)
     }
 
     /// As ``serve(_:_:faults:content:_:)``, an endpoint that takes a form.
+    /// - Parameter read: Reads another content.
     func serveForm(
         _ endpoint: RequestLog.Endpoint, _ request: Request, faults prefix: String,
+        reading read: (Request) throws(OAuthError) -> Parameters = TokenEndpoint.form,
         _ respond: (CarrierSite, Parameters) async throws -> Response
     ) async throws -> Response {
-        let form = Result { () throws(OAuthError) in try TokenEndpoint.form(of: request) }
+        let form = Result { () throws(OAuthError) in try read(request) }
         return try await serve(endpoint, request, faults: prefix, content: try? form.get()) { site in
             try await respond(site, try form.get())
         }

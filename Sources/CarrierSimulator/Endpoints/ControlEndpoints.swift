@@ -100,6 +100,53 @@ struct ControlEndpoints: Sendable {
     }
 }
 
+/// What tests and people control at operators.
+extension ControlEndpoints {
+    /// `GET /demo/device`: how the simulated phone is connected, and the operators with their subscribers.
+    func showDevice(_: Request) -> Response {
+        let operators = simulator.operators.map { carrier -> JSONValue in
+            [
+                "name": .string(carrier.mccmnc), "title": .string(carrier.name),
+                "mccmncs": .texts(carrier.operatorProfile?.mccmncs ?? []),
+                "users": carrier.listedUsers,
+            ]
+        }
+        return .json(["device": .string(simulator.device.text), "operators": .array(operators)])
+    }
+
+    /// `POST /demo/device` with `device`: `wifi`, `cellular`, or `cellular:operator:user`.
+    func setDevice(_ request: Request) throws -> Response {
+        guard let device = try Parameters(contentOf: request)["device"].flatMap(CarrierSimulator.Device.init)
+        else { throw OAuthError.invalidRequest("The device must be wifi, cellular, or cellular:operator:user.") }
+        simulator.device = device
+        return showDevice(request)
+    }
+
+    /// `POST {issuer}/operator-tokens`: a TS.43 operator token of `user`, by default the first.
+    func makeToken(_ request: Request) throws -> Response {
+        let site = try simulator.site(of: request)
+        let user = try Parameters(contentOf: request)["user"]
+        guard let token = simulator.makeOperatorToken(at: site.mccmnc, user: user)
+        else { throw OAuthError("user_not_found", "The operator has no such user.", status: .notFound) }
+        return .json([
+            "operator_token": .string(token), "operator": .string(site.mccmnc),
+            "expires_in": .integer(LoginHint.operatorTokenLifetime),
+        ])
+    }
+
+    /// `POST {issuer}/sim-changes`: the SIM of `user` was changed `hours_ago` (0 by default).
+    func changeSIM(_ request: Request) throws -> Response {
+        let site = try simulator.site(of: request)
+        let parameters = try Parameters(contentOf: request)
+        guard let user = site.carrier.user(parameters["user"]),
+            let hours = Int64(parameters["hours_ago"] ?? "0"), (0...100_000).contains(hours)
+        else { throw OAuthError.invalidRequest("The user is unknown, or hours_ago is not 0 to 100000.") }
+        let time = simulator.clock.now().advanced(bySeconds: -hours * 3600)
+        simulator.setSIMChange(at: time, of: user.id, at: site.mccmnc)
+        return .json(["user": .string(user.id), "changed_at": .string(UTCTime.text(time))])
+    }
+}
+
 extension CarrierSimulator.Carrier {
     /// Its users, for a page that simulates the phone.
     var listedUsers: JSONValue {

@@ -27,32 +27,33 @@ struct DiscoveryEndpoint: Sendable {
         guard (5...6).contains(mccmnc.utf8.count), mccmnc.utf8.allSatisfy(\.isASCIIDigit)
         else { throw OAuthError.invalidRequest("The mccmnc is not 5 or 6 digits.") }
         guard let site else { return userUnsupported(.notFound) }
-        return try await configuration(of: site, edits: site.carrier.tampering.brokerMetadata)
+        if let replacement = try await site.replacement("discovery-", redirectStatus: .found, pause: simulator.pause) {
+            return replacement
+        }
+        return try configuration(of: site, edits: site.carrier.tampering.brokerMetadata)
     }
 
     /// `GET {issuer}/.well-known/openid-configuration` (OpenID Connect Discovery section 4).
     func respondWithConfiguration(to request: Request) async throws -> Response {
-        let site = try simulator.site(of: request)
-        simulator.note(.configuration, request, mccmnc: site.mccmnc)
-        guard site.carrier.hasIDTokens
-        else { throw HTTPError(.notFound, code: "not_found", message: "The provider has no OpenID configuration.") }
-        return site.edited(try await configuration(of: site), at: .configuration)
+        try await simulator.serve(.configuration, request, faults: "discovery-") { site in
+            guard site.carrier.hasIDTokens
+            else { throw HTTPError(.notFound, code: "not_found", message: "The provider has no OpenID configuration.") }
+            return try configuration(of: site)
+        }
     }
 
     private func configuration(
         of site: CarrierSite, edits: [CarrierSimulator.Tampering.Edit<JSONMembers>] = []
-    ) async throws -> Response {
-        if let replacement = try await site.replacement("discovery-", redirectStatus: .found, pause: simulator.pause) {
-            return replacement
-        }
+    ) throws(OAuthError) -> Response {
         if site.has(.discoveryErrorRedirectURI) { return userUnsupported(.ok) }
         if site.has(.discoveryErrorDescription) {
             throw OAuthError("temporarily_unavailable", "The carrier is temporarily unavailable.", status: .ok)
         }
-        // The live service allows ten days.
         var document = site.edited(ProviderMetadata.document(of: site), at: .discovery)
         for edit in edits { edit(&document) }
-        return .json(document, cacheControl: "max-age=864000")
+        // The live service of carriers allows ten days.
+        let seconds = site.carrier.operatorProfile == nil ? 864_000 : 3600
+        return .json(document, cacheControl: "max-age=\(seconds)")
     }
 
     /// The request does not identify the carrier: the response names the page where a user chooses it.

@@ -1,5 +1,4 @@
 import HTTPServer
-import HTTPTypes
 
 /// The page where a user chooses their carrier, and what follows the choice: `/ui/discovery-ui` returns to the relying
 /// party; `/v1/auth`, ZenKey's optimized discovery, goes on to the carrier.

@@ -1,5 +1,4 @@
 import HTTPServer
-import HTTPTypes
 import Primitives
 
 /// A carrier's pushed authorization request endpoint (RFC 9126 section 2).
@@ -28,7 +27,7 @@ struct PushedAuthorizationEndpoint: Sendable {
         _ request: Request, _ form: Parameters, _ site: CarrierSite, keyThumbprint: String?
     ) throws(OAuthError) -> PushedRequest {
         let authenticator = ClientAuthenticator(
-            simulator: simulator, site: site, endpoint: site.pushedAuthorizationEndpoint, namesClientBesideBasic: true)
+            simulator: simulator, site: site, endpoint: site.pushedAuthorizationEndpoint)
         let client = try authenticator.client(of: request, form: form)
         guard let id = form["client_id"], id.hasSameBytes(as: client.id)
         else { throw .invalidRequest("The client_id is missing, or not that of the client that authenticates.") }
@@ -42,7 +41,7 @@ struct PushedAuthorizationEndpoint: Sendable {
         }
         guard keyThumbprint == nil || parameters["dpop_jkt"] == keyThumbprint
         else { throw OAuthError("invalid_dpop_proof", "The proof is of another key than dpop_jkt.") }
-        _ = try simulator.checkedRequest(parameters, site: site)
+        _ = try AuthorizationRequest.parse(parameters, at: site, of: simulator)
         return PushedRequest(
             mccmnc: site.mccmnc, clientID: client.id, parameters: parameters,
             expiresAt: simulator.clock.now().advanced(bySeconds: PushedRequest.lifetime))

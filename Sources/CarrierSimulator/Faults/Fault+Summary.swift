@@ -8,12 +8,23 @@ extension CarrierSimulator.Fault {
     }
 
     /// Its name on the command line and on the wire.
-    public var name: String { String(rawValue.prefix { $0 != ":" }) }
+    public var name: String {
+        let given = rawValue.prefix { $0 != ":" }
+        guard given.contains(" ") || !given.contains("-") else { return String(given) }
+        let letters = Array("\(self)")
+        return letters.indices.dropFirst().reduce(into: "\(letters[0])") { name, index in
+            let (before, letter) = (letters[index - 1], letters[index])
+            // The first letter after an acronym begins a word, too.
+            let endsAcronym = letter.isUppercase && letters.dropFirst(index + 1).first?.isLowercase ?? false
+            if endsAcronym || before.isLowercase && !letter.isLowercase { name += "-" }
+            name += letter.lowercased()
+        }
+    }
 
     /// One sentence that describes the fault.
     public var summary: String {
-        let parts = rawValue.split(separator: ": ", maxSplits: 1)
-        return parts.count == 2 ? String(parts[1]) : endpointSummary ?? portTokenSummary ?? ""
+        let text = rawValue.hasPrefix(name + ": ") ? String(rawValue.dropFirst(name.count + 2)) : rawValue
+        return text.contains(" ") ? text : endpointSummary ?? portTokenSummary ?? ""
     }
 
     /// The summary of a defect that ID tokens can have too.

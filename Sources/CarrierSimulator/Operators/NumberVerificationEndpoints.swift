@@ -7,69 +7,53 @@ import Primitives
 struct NumberVerificationEndpoints: Sendable {
     let simulator: CarrierSimulator
 
-    private var api: OperatorAPI { OperatorAPI(simulator: simulator) }
-
     /// `GET {apiRoot}/number-verification/v2/device-phone-number`.
     func share(_ request: Request) async throws -> Response {
-        try await api.serve(
+        try await simulator.serveAPI(
             .devicePhoneNumber, request, faults: "operator-number-", scopes: [OperatorScopes.numberShare]
-        ) { (call) throws(OperatorAPIError) in
+        ) { (call) throws(OAuthError) in
             let number = try number(of: call)
             let shown = call.site.has(.operatorNumberMalformed) ? String(number.dropFirst()) : number
             return .json(["devicePhoneNumber": .string(shown)])
         }
     }
 
-    /// `POST {apiRoot}/number-verification/v2/verify` with `phoneNumber` or `hashedPhoneNumber`.
+    /// `POST {apiRoot}/number-verification/v2/verify` with `phoneNumber` or `hashedPhoneNumber` (SHA-256).
     func verify(_ request: Request) async throws -> Response {
-        try await api.serve(.numberVerify, request, faults: "operator-number-", scopes: [OperatorScopes.numberVerify]) {
-            (call) throws(OperatorAPIError) in
-            let claimed = try Claimed(call)
-            let number = try number(of: call)
-            return .json(["devicePhoneNumberVerified": .bool(claimed.matches(number))])
-        }
-    }
-
-    /// The number that a verification is about.
-    private enum Claimed {
-        case plain(String)
-        /// SHA-256 in hexadecimal, in lowercase here.
-        case hashed(String)
-
-        init(_ call: OperatorAPI.Call) throws(OperatorAPIError) {
-            let object = try OperatorAPI.object(of: call.request)
+        try await simulator.serveAPI(
+            .numberVerify, request, faults: "operator-number-", scopes: [OperatorScopes.numberVerify]
+        ) { (call) throws(OAuthError) in
+            let object = try call.object()
             guard object.members.count == 1
             else { throw .invalidArgument("The body must have either phoneNumber or hashedPhoneNumber.") }
-            if let number = try OperatorAPI.phoneNumber(in: object) {
-                self = .plain(number)
-                return
-            }
+            if let claimed = try object.phoneNumber() { return Self.verified(claimed == (try number(of: call))) }
             guard let hash = object["hashedPhoneNumber"]?.string, hash.utf8.count == 64,
                 hash.allSatisfy({ $0.isASCII && $0.isHexDigit }), call.profile.acceptsHashedNumbers
             else { throw .invalidArgument("The hashedPhoneNumber is missing, malformed, or not supported.") }
-            self = .hashed(hash.lowercased())
-        }
-
-        func matches(_ number: String) -> Bool {
-            switch self {
-            case .plain(let claimed): claimed == number
-            case .hashed(let hash): hash == Digest.sha256(Array(number.utf8)).hexadecimal
-            }
+            let number = try number(of: call)
+            return Self.verified(hash.lowercased() == Digest.sha256(Array(number.utf8)).hexadecimal)
         }
     }
 
+    private static func verified(_ isVerified: Bool) -> Response {
+        .json(["devicePhoneNumberVerified": .bool(isVerified)])
+    }
+
     /// The number of the call's subscriber. It uses up the access token.
-    private func number(of call: OperatorAPI.Call) throws(OperatorAPIError) -> String {
+    private func number(of call: OperatorCall) throws(OAuthError) -> String {
         let isFirst = simulator.withState { state in
-            let isFirst = state.operators.accessTokens[call.token]?.isSpent == false
-            state.operators.accessTokens.update(call.token) { $0.isSpent = true }
+            let isFirst = state.accessTokens[call.token]?.isSpent == false
+            state.accessTokens.update(call.token) { $0.isSpent = true }
             return isFirst
         }
-        guard isFirst, !call.site.has(.operatorTokenUsed)
-        else { throw .unauthenticated("The access token was used before: authenticate the user again.") }
-        guard call.grant.authentication != .none, let subscriber = call.grant.subscriber,
+        guard isFirst, !call.site.has(.operatorTokenUsed) else { throw .invalidToken }
+        guard call.grant.isAuthenticated, let subscriber = call.grant.user,
             !call.site.has(.operatorNotNetworkAuthenticated)
-        else { throw .notByNetwork }
+        else {
+            throw OAuthError(
+                "NUMBER_VERIFICATION.USER_NOT_AUTHENTICATED_BY_MOBILE_NETWORK",
+                "The client must authenticate via the mobile network to use this service.", status: .forbidden)
+        }
         return call.site.has(.operatorWrongNumber) ? "+12025550100" : subscriber.phoneNumber
     }
 }

@@ -107,19 +107,19 @@ extension CarrierSite {
     }
 }
 
-/// An operator's OpenID configuration (OpenID Connect Discovery section 3, CIBA Core section 4).
-enum OperatorMetadata {
-    static func document(of site: CarrierSite, _ profile: CarrierSimulator.OperatorProfile) -> JSONMembers {
-        let assertions = profile.acceptsJWTBearer ? [OperatorTokenEndpoint.jwtBearer] : []
-        let grantTypes = ["authorization_code"] + assertions + [TokenEndpoint.ciba, "client_credentials"]
-        var document = ProviderMetadata.document(of: site)
+extension ProviderMetadata {
+    /// What an operator's configuration has otherwise (CIBA Core section 4).
+    static func change(_ document: inout JSONMembers, of site: CarrierSite, _ profile: CarrierSimulator.OperatorProfile)
+    {
         for name in ["userinfo_endpoint", "pushed_authorization_request_endpoint", "end_session_endpoint"]
             + ["require_pushed_authorization_requests", "backchannel_logout_supported"]
             + ["backchannel_logout_session_supported", "authorization_signing_alg_values_supported"]
         { document[name] = nil }
+        let assertions = profile.acceptsJWTBearer ? [TokenEndpoint.jwtBearer] : []
         document["scopes_supported"] = .texts(OperatorScopes.known)
         document["response_modes_supported"] = ["query"]
-        document["grant_types_supported"] = .texts(grantTypes)
+        document["grant_types_supported"] = .texts(
+            ["authorization_code"] + assertions + [TokenEndpoint.ciba, "client_credentials"])
         if !profile.demandedProofClaims.isEmpty {
             document["camara_dpop_claims_required"] = .texts(profile.demandedProofClaims)
         }
@@ -127,6 +127,5 @@ enum OperatorMetadata {
         document["backchannel_token_delivery_modes_supported"] = ["poll"]
         document["backchannel_authentication_request_signing_alg_values_supported"] = ["RS256", "ES256"]
         document["backchannel_user_code_parameter_supported"] = false
-        return document
     }
 }

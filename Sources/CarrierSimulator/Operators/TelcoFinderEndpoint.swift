@@ -1,5 +1,4 @@
 import HTTPServer
-import HTTPTypes
 import Primitives
 
 /// GSMA's Telco Finder: which operator serves a number (GSMA Open Gateway, "Routing / Telco Finder"). Each simulated
@@ -10,12 +9,12 @@ struct TelcoFinderEndpoint: Sendable {
     /// `POST {apiRoot}/telco-finder/v1/search` with `target.phoneNumber`, and optionally `includeApiRoot`,
     /// `includeAuthProviderConfiguration` and `portabilitySearchMode`.
     func search(_ request: Request) async throws -> Response {
-        try await OperatorAPI(simulator: simulator).serve(
+        try await simulator.serveAPI(
             .telcoFinder, request, faults: "operator-finder-", scopes: [OperatorScopes.telcoFinder]
-        ) { (call) throws(OperatorAPIError) in
-            guard call.grant.subscriber == nil else { throw .permissionDenied }
-            let object = try OperatorAPI.object(of: call.request)
-            guard let target = object["target"]?.object, let number = try OperatorAPI.phoneNumber(in: target)
+        ) { (call) throws(OAuthError) in
+            guard call.grant.user == nil else { throw .permissionDenied }
+            let object = try call.object()
+            guard let target = object["target"]?.object, let number = try target.phoneNumber()
             else { throw .missingIdentifier }
             if let mode = object["portabilitySearchMode"] {
                 guard ["SHALLOW", "DEEP"].contains(mode.string)
@@ -33,7 +32,7 @@ struct TelcoFinderEndpoint: Sendable {
 
     private func members(
         of site: CarrierSite, _ found: CarrierSimulator.Carrier, _ object: JSONObject, _ finder: CarrierSite
-    ) throws(OperatorAPIError) -> JSONMembers {
+    ) throws(OAuthError) -> JSONMembers {
         var members: JSONMembers = ["operatorId": .string(found.operatorProfile?.finderID ?? found.mccmnc)]
         if try isIncluded("includeApiRoot", object) {
             let root = finder.has(.operatorFinderOtherRoot) ? finder.canary("api") : site.apiRoot
@@ -46,7 +45,7 @@ struct TelcoFinderEndpoint: Sendable {
         return members
     }
 
-    private func isIncluded(_ name: String, _ object: JSONObject) throws(OperatorAPIError) -> Bool {
+    private func isIncluded(_ name: String, _ object: JSONObject) throws(OAuthError) -> Bool {
         guard let value = object[name] else { return false }
         guard let flag = value.bool else { throw .invalidArgument("The \(name) is neither true nor false.") }
         return flag

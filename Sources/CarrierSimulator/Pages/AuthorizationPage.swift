@@ -6,7 +6,7 @@ enum AuthorizationPage {
             title: "Sign in with \(site.carrier.name)", of: .of(site.carrier),
             """
             <h1>Sign in to <strong>\(terms.clientID)</strong></h1>
-            \(context(terms.context))
+            \(terms.context.map(figure) ?? "")
             <form method="post" action="\(site.authorizationEndpoint)/approve">
             \(Page.hiddenFields(parameters, except: ["user"]))
             <fieldset>
@@ -29,14 +29,8 @@ enum AuthorizationPage {
             """)
     }
 
-    private static func context(_ context: String?) -> HTML {
-        guard let context else { return "" }
-        return """
-            <figure>
-            <figcaption>What you approve</figcaption>
-            <blockquote>\(context)</blockquote>
-            </figure>
-            """
+    private static func figure(of context: String) -> HTML {
+        "<figure><figcaption>What you approve</figcaption><blockquote>\(context)</blockquote></figure>"
     }
 
     private static func users(_ users: [CarrierSimulator.User], chosen: String?) -> [HTML] {

@@ -10,7 +10,7 @@ enum IndexPage {
             <h2>Discovery</h2>
             <pre><code>\(base)/.well-known/openid_configuration?client_id=…&amp;mccmnc=…</code></pre>
             <h2>Carriers</h2>
-            <ul class="plain">
+            <ul>
             \(carriers.map(entry))
             </ul>
             <h2>A code without a browser</h2>

@@ -23,10 +23,8 @@ struct Brand {
 
 /// The layout of every page.
 enum Page {
-    /// - Parameters:
-    ///   - brand: Whose page it is.
-    ///   - script: The path of the page's script; nil for none.
-    static func html(title: String, of brand: Brand, script: String? = nil, _ content: HTML) -> HTML {
+    /// - Parameter brand: Whose page it is.
+    static func html(title: String, of brand: Brand, _ content: HTML) -> HTML {
         """
         <!doctype html>
         <html lang="en">
@@ -36,7 +34,6 @@ enum Page {
         <meta name="color-scheme" content="light dark">
         <title>\(title)</title>
         <link rel="stylesheet" href="/style.css">
-        \(script.map { "<script src=\"\($0)\" type=\"module\"></script>" as HTML } ?? "")
         </head>
         <body class="\(brand.tone)">
         <header><p><strong>\(brand.name)</strong> <span>\(brand.kind)</span></p></header>
@@ -89,21 +86,13 @@ enum RefusalPage {
 struct HTML: Sendable {
     private(set) var source: String
 
+    private static let references: [Unicode.Scalar: String] = [
+        "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;",
+    ]
+
     /// The text with character references in place of the characters that have a meaning in text or attributes.
     static func escaped(_ text: String) -> String {
-        var result = ""
-        result.reserveCapacity(text.utf8.count)
-        for character in text.unicodeScalars {
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            default: result.unicodeScalars.append(character)
-            }
-        }
-        return result
+        text.unicodeScalars.map { references[$0] ?? String($0) }.joined()
     }
 }
 

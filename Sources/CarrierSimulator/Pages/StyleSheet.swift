@@ -1,7 +1,12 @@
 import HTTPServer
+import HTTPTypes
 
 enum StyleSheet {
-    static var response: Response { .asset(text, type: "text/css") }
+    static var response: Response {
+        Response(
+            status: .ok, headers: [.contentType: "text/css; charset=utf-8", .cacheControl: "max-age=300"],
+            body: Array(text.utf8))
+    }
 
     private static let text = """
         :root {
@@ -42,10 +47,8 @@ enum StyleSheet {
         }
         footer { max-width: 30rem; margin: 1rem auto 0; color: var(--faint); font-size: .875rem; text-align: center; }
         h1 { margin: 0 0 1rem; font-size: 1.5rem; line-height: 1.25; font-weight: 500; }
-        h1 strong { font-weight: 700; }
         h2 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
-        small, .note, .plain span { color: var(--faint); font-weight: 400; }
-        .note, small { font-size: .875rem; }
+        .note, small { color: var(--faint); font-size: .875rem; font-weight: 400; }
         small { display: block; }
         figure { margin: 0 0 1.5rem; padding: 1rem; background: var(--tint); border-radius: .125rem; }
         figcaption { color: var(--faint); font-size: .875rem; }
@@ -56,13 +59,10 @@ enum StyleSheet {
           display: flex; gap: .75rem; align-items: center; padding: .75rem 1rem; margin-bottom: .5rem;
           border: 1px solid var(--line); border-radius: .125rem; cursor: pointer;
         }
-        .choice:hover { border-color: var(--accent); }
         .choice:has(:checked) { border-color: var(--accent); background: var(--tint); }
         input { width: 1.125rem; height: 1.125rem; accent-color: var(--accent); flex: none; margin: 0; }
         ul { margin: 0; padding-left: 1.25rem; }
-        ul.plain { padding: 0; list-style: none; }
-        ul.plain li { padding: .5rem 0; border-bottom: 1px solid var(--line); }
-        ul.plain a { margin-right: .75rem; }
+        li a { margin-right: .75rem; }
         a { color: var(--accent); }
         code, pre { font: .875em/1.5 ui-monospace, "Cascadia Mono", Menlo, "Liberation Mono", monospace; }
         pre { margin: 0; padding: .75rem 1rem; background: var(--tint); border-radius: .125rem; white-space: pre-wrap; }
@@ -71,11 +71,8 @@ enum StyleSheet {
           flex: 1; padding: .75rem 1rem; font: inherit; font-weight: 600; color: var(--ink); cursor: pointer;
           background: transparent; border: 1px solid var(--line); border-radius: .125rem;
         }
-        button:hover { border-color: var(--accent); }
         button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
         .code { margin: 0; font-size: 2.5rem; font-weight: 700; letter-spacing: .1em; text-align: center; }
-        .picture { display: block; width: 10rem; height: 10rem; margin: 1rem auto; padding: .75rem;
-          background: #ffffff; border: 1px solid var(--line); border-radius: .125rem; }
         .field { display: block; font-weight: 600; }
         .field input {
           display: block; width: 100%; height: auto; margin-top: .25rem; padding: .75rem 1rem; font: inherit;

@@ -16,13 +16,6 @@ extension CarrierSimulator {
             case nested
         }
 
-        /// A carrier's error for a code verifier that does not match the code challenge.
-        public enum WrongVerifierError: String, Sendable, CaseIterable {
-            /// RFC 7636 section 4.6.
-            case invalidGrant = "invalid_grant"
-            case requestDenied = "request_denied"
-        }
-
         /// The mobile country code and network code, 5 or 6 digits; for other providers, the name in paths.
         public var mccmnc: String
         /// Whether it is a carrier. Other providers have no discovery by network and no ZenKey parameters.
@@ -37,8 +30,8 @@ extension CarrierSimulator {
         public var signingAlgorithm: SigningAlgorithm
         /// The form of userinfo responses.
         public var userInfoShape: UserInfoShape
-        /// The error for a wrong code verifier.
-        public var wrongVerifierError: WrongVerifierError
+        /// The error for a wrong code verifier: `invalid_grant` (RFC 7636 section 4.6), or a carrier's own.
+        public var wrongVerifierError: String
         /// Whether ID tokens have `at_hash` (OpenID Connect Core section 3.1.3.6).
         public var includesAccessTokenHash: Bool
         /// Whether `expires_in` is written as a string.
@@ -77,7 +70,7 @@ extension CarrierSimulator {
         /// A carrier without faults.
         public init(
             mccmnc: String, name: String, users: [User] = User.defaults, signingAlgorithm: SigningAlgorithm = .rs256,
-            userInfoShape: UserInfoShape = .nested, wrongVerifierError: WrongVerifierError = .invalidGrant,
+            userInfoShape: UserInfoShape = .nested, wrongVerifierError: String = "invalid_grant",
             includesAccessTokenHash: Bool = false, writesExpiresInAsText: Bool = false, isCarrier: Bool = true,
             hasIDTokens: Bool = true
         ) {
@@ -97,7 +90,8 @@ extension CarrierSimulator {
         public static let defaults = [
             Carrier(mccmnc: "310010", name: "Northwind Mobile"),
             Carrier(
-                mccmnc: "310410", name: "Bluebell Wireless", userInfoShape: .flat, wrongVerifierError: .requestDenied),
+                mccmnc: "310410", name: "Bluebell Wireless", userInfoShape: .flat,
+                wrongVerifierError: "request_denied"),
             Carrier(
                 mccmnc: "310260", name: "Harbor Telecom", includesAccessTokenHash: true, writesExpiresInAsText: true),
             Carrier(

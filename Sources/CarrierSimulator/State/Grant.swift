@@ -13,21 +13,52 @@ struct GrantTerms: Sendable {
     var keyThumbprint: String?
 }
 
-/// What a user agreed to. An authorization code and its tokens stand for it.
+/// What a user agreed to, or what a client may do for itself. An authorization code and its tokens stand for it.
 struct Grant: Sendable {
     let mccmnc: String
-    let terms: GrantTerms
-    let user: CarrierSimulator.User
-    let approvedAt: Timestamp
+    var terms: GrantTerms
+    /// Nil for a client's own tokens.
+    let user: CarrierSimulator.User?
+    /// Whether the network or the SIM authenticated the user, and not a client that named their number.
+    var isAuthenticated = true
+    var approvedAt: Timestamp
     /// The access token issued for the code; nil until the code is redeemed.
     var accessToken: String?
     var isRedeemed = false
 
     /// Seconds. RFC 6749 section 4.1.2 allows ten minutes at most.
     static let codeLifetime: Int64 = 300
-    /// Of ID tokens and access tokens, in seconds.
+    /// Of ID tokens, in seconds.
     static let tokenLifetime: Int64 = 600
 
+    /// Empty without a user.
+    var subject: String {
+        user.map { Subject.identifier(mccmnc: mccmnc, clientID: terms.clientID, userID: $0.id) } ?? ""
+    }
     var expiresAt: Timestamp { approvedAt.advanced(bySeconds: Self.codeLifetime) }
-    var subject: String { Subject.identifier(mccmnc: mccmnc, clientID: terms.clientID, userID: user.id) }
+}
+
+/// An access token, and what it is good for.
+struct AccessToken: Sendable {
+    let grant: Grant
+    var expiresAt: Timestamp
+    var isRevoked = false
+    /// The family of the refresh token issued with it.
+    let family: String
+    /// The thumbprint of the key that it is bound to; nil for a Bearer token.
+    var keyThumbprint: String?
+    /// The fingerprint of the certificate that it is bound to (RFC 8705 section 3); nil for none.
+    var certificate: String?
+    /// Whether Number Verification was called with it.
+    var isSpent = false
+}
+
+/// A refresh token. All refresh tokens of one sign-in are a family.
+struct RefreshToken: Sendable {
+    let grant: Grant
+    let family: String
+    /// The thumbprint of the key that it is bound to; nil for none.
+    var keyThumbprint: String?
+    var spentAt: Timestamp?
+    var isRevoked = false
 }

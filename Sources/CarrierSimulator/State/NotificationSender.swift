@@ -33,52 +33,27 @@ enum NotificationSender {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .noConnection }
         defer { close(descriptor) }
-        try connect(descriptor, to: port)
-        try send(bytes, to: descriptor)
-        return try status(from: descriptor)
-    }
-
-    private static func connect(_ descriptor: CInt, to port: UInt16) throws(NotificationError) {
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
-        let size = socklen_t(MemoryLayout<timeval>.size)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
         guard result == 0 else { throw .noConnection }
-    }
-
-    private static func send(_ bytes: [UInt8], to descriptor: CInt) throws(NotificationError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            // Without the flag, SIGPIPE ends the process if the peer has closed the connection.
-            let count = rest.withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw .notSent }
-            rest = rest.dropFirst(count)
-        }
-    }
-
-    /// The three digits of the status line.
-    private static func status(from descriptor: CInt) throws(NotificationError) -> Int {
-        var response: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 512)
-        while response.count < 12 {
-            let count = read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw .noResponse }
-            response += chunk.prefix(count)
-        }
-        guard let status = Int(String(decoding: response[9..<12], as: UTF8.self)) else { throw .noResponse }
+        // Without the flag, SIGPIPE ends the process if the peer has closed the connection.
+        guard send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count else { throw .notSent }
+        // The status line begins with the version, a space, and three digits.
+        var start = [UInt8](repeating: 0, count: 12)
+        guard recv(descriptor, &start, start.count, CInt(MSG_WAITALL)) == start.count,
+            let status = Int(String(decoding: start[9...], as: UTF8.self))
+        else { throw .noResponse }
         return status
     }
 }

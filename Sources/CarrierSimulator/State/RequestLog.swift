@@ -62,17 +62,12 @@ extension CarrierSimulator {
             public var description: String { "\(endpoint.rawValue): \(code). \(reason)" }
         }
 
-        struct Key: Hashable {
-            let endpoint: Endpoint
-            let mccmnc: String?
-        }
-
         static let keptEntries = 512
         static let maximumValueCharacters = 2048
 
         /// The latest requests, oldest first: at least the last 512, at most 1024.
         public private(set) var entries: [Entry] = []
-        private var counts: [Key: Int] = [:]
+        private var counts: [Endpoint: [String?: Int]] = [:]
         private var refused: [Refused] = []
 
         /// The latest requests that a carrier refused, oldest first: at least the last 512 of all carriers. One without
@@ -81,8 +76,8 @@ extension CarrierSimulator {
 
         /// The number of requests at an endpoint since the start: of one carrier, or of all.
         public func count(_ endpoint: Endpoint, _ mccmnc: String? = nil) -> Int {
-            if let mccmnc { return counts[Key(endpoint: endpoint, mccmnc: mccmnc)] ?? 0 }
-            return counts.reduce(0) { $0 + ($1.key.endpoint == endpoint ? $1.value : 0) }
+            let counts = counts[endpoint, default: [:]]
+            return mccmnc.map { counts[$0] ?? 0 } ?? counts.values.reduce(0, +)
         }
 
         /// The number of token requests.
@@ -102,7 +97,7 @@ extension CarrierSimulator {
         }
 
         mutating func add(_ entry: Entry) {
-            counts[Key(endpoint: entry.endpoint, mccmnc: entry.mccmnc), default: 0] += 1
+            counts[entry.endpoint, default: [:]][entry.mccmnc, default: 0] += 1
             // Removes many entries at once, so that a full log does not move its entries at each request.
             if entries.count == 2 * Self.keptEntries { entries.removeFirst(Self.keptEntries) }
             entries.append(entry)

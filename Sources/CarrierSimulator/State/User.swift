@@ -11,34 +11,20 @@ extension CarrierSimulator {
         public var email: String
         /// In E.164 form, such as `+12025550123`.
         public var phoneNumber: String
-        public var streetAddress: String
-        public var locality: String
-        public var region: String
         public var postalCode: String
-        /// The `birthdate` claim, `YYYY-MM-DD`.
-        public var birthdate: String
-        /// The `last_4_social` claim: four digits.
-        public var last4Social: String
         /// The user's accounts with former carriers, whose port tokens the carrier shows.
-        public var formerAccounts: [FormerAccount] = []
+        var formerAccounts: [FormerAccount] = []
 
         /// A user without former accounts.
         public init(
-            id: String, givenName: String, familyName: String, email: String, phoneNumber: String,
-            streetAddress: String = "1 Harbor Street", locality: String = "Springfield", region: String = "OR",
-            postalCode: String, birthdate: String = "1984-05-17", last4Social: String = "0042"
+            id: String, givenName: String, familyName: String, email: String, phoneNumber: String, postalCode: String
         ) {
             self.id = id
             self.givenName = givenName
             self.familyName = familyName
             self.email = email
             self.phoneNumber = phoneNumber
-            self.streetAddress = streetAddress
-            self.locality = locality
-            self.region = region
             self.postalCode = postalCode
-            self.birthdate = birthdate
-            self.last4Social = last4Social
         }
 
         /// The `name` claim.
@@ -51,8 +37,7 @@ extension CarrierSimulator {
                 phoneNumber: "+12025550123", postalCode: "97477"),
             User(
                 id: "ravi", givenName: "Ravi", familyName: "Okafor", email: "ravi.okafor@example.net",
-                phoneNumber: "+12025550187", streetAddress: "22 Mill Lane", locality: "Riverton", region: "WY",
-                postalCode: "82501", birthdate: "1991-11-02", last4Social: "9318"),
+                phoneNumber: "+12025550187", postalCode: "82501"),
         ]
     }
 }
@@ -60,20 +45,13 @@ extension CarrierSimulator {
 extension CarrierSimulator {
     /// The account that a user had with another carrier. The present carrier holds a port token of that carrier for
     /// each client, and shows it in the ID token's `aka`.
-    public struct FormerAccount: Sendable, Hashable {
+    struct FormerAccount: Sendable, Hashable {
         /// The network code of the former carrier.
-        public var mccmnc: String
+        let mccmnc: String
         /// The user's id at the former carrier.
-        public var userID: String
+        let userID: String
         /// How many seconds ago the former carrier signed the port token.
-        public var age: Int64
-
-        /// An account that a user had with a former carrier.
-        public init(mccmnc: String, userID: String, age: Int64 = 86_400) {
-            self.mccmnc = mccmnc
-            self.userID = userID
-            self.age = age
-        }
+        let age: Int64
     }
 
     /// Moves a user from one carrier to another, where the user of this id shows a port token from now on. Unknown

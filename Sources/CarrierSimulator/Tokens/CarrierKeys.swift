@@ -4,7 +4,6 @@ import Synchronization
 /// A carrier's keys: the signing key and the published key set.
 struct CarrierKeys: Sendable {
     let site: CarrierSite
-    let pool: KeyPool
 
     /// The carrier's own algorithm, unless a fault needs RSA.
     private var algorithm: CarrierSimulator.Carrier.SigningAlgorithm {
@@ -12,10 +11,10 @@ struct CarrierKeys: Sendable {
     }
 
     func signing() async throws -> SigningKey {
-        try await pool.key(site.slot(site.has(.idTokenWeakKey) ? .weak : .signing(algorithm)))
+        try await KeyPool.shared.key(site.slot(site.has(.idTokenWeakKey) ? .weak : .signing(algorithm)))
     }
 
-    func unpublished() async throws -> SigningKey { try await pool.key(site.slot(.unpublished)) }
+    func unpublished() async throws -> SigningKey { try await KeyPool.shared.key(site.slot(.unpublished)) }
 
     /// The key set (RFC 7517 section 5) with the carrier's present faults.
     func published() async throws -> JSONMembers {
@@ -39,7 +38,7 @@ struct CarrierKeys: Sendable {
 
     private func decoy(_ algorithm: CarrierSimulator.Carrier.SigningAlgorithm, _ number: Int) async throws -> SigningKey
     {
-        try await pool.key(site.slot(.decoy(algorithm, number)))
+        try await KeyPool.shared.key(site.slot(.decoy(algorithm, number)))
     }
 
     /// An encryption key of each type and a signing key of the other type, all under the signing key's kid.

@@ -12,13 +12,13 @@ struct IDTokenIssuer: Sendable {
     func issue(
         for grant: Grant, accessToken: String, requestID: String? = nil, isRefreshed: Bool = false, now: Timestamp
     ) async throws -> String {
-        let keys = CarrierKeys(site: currentSite(), pool: simulator.keyPool)
+        let keys = CarrierKeys(site: currentSite())
         let key = try await keys.signing()
         var draft = TokenDraft(.idToken, type: "JWT", claims: claims(of: grant, now: now), key: key, now: now)
         if site.carrier.includesAccessTokenHash {
             draft.claims["at_hash"] = .string(TokenDraft.accessTokenHash(accessToken))
         }
-        draft.claims["aka"] = try await portTokens(of: grant.user, now: now)
+        draft.claims["aka"] = try await portTokens(grant.user?.formerAccounts ?? [], now: now)
         if isRefreshed {
             draft.claims["nonce"] = nil
         } else if !site.carrier.isCarrier {
@@ -72,9 +72,9 @@ struct IDTokenIssuer: Sendable {
 /// Port tokens, each signed by a user's former carrier and shown by the present one.
 extension IDTokenIssuer {
     /// The value of `aka` for a user; nil if the user never had another carrier.
-    private func portTokens(of user: CarrierSimulator.User, now: Timestamp) async throws -> JSONValue? {
+    private func portTokens(_ accounts: [CarrierSimulator.FormerAccount], now: Timestamp) async throws -> JSONValue? {
         var tokens: [JSONValue] = []
-        for account in user.formerAccounts {
+        for account in accounts {
             guard let former = simulator.withState({ $0.site(account.mccmnc) }) else { continue }
             tokens.append(.string(try await portToken(account, former, now)))
         }
@@ -89,7 +89,7 @@ extension IDTokenIssuer {
     private func portToken(
         _ account: CarrierSimulator.FormerAccount, _ former: CarrierSite, _ now: Timestamp
     ) async throws -> String {
-        let keys = CarrierKeys(site: former, pool: simulator.keyPool)
+        let keys = CarrierKeys(site: former)
         let subject = Subject.identifier(mccmnc: former.mccmnc, clientID: client.id, userID: account.userID)
         var draft = TokenDraft(
             .portToken, type: "port_token+jwt",
@@ -102,7 +102,7 @@ extension IDTokenIssuer {
             site.carrier.faults, prefix: "port-token-",
             .init(
                 site: site, unpublishedKey: try await keys.unpublished(),
-                presentKey: try await CarrierKeys(site: site, pool: simulator.keyPool).signing(),
+                presentKey: try await CarrierKeys(site: site).signing(),
                 secret: client.secret))
         return site.has(.portTokenNotJWT) ? "a port token that is none" : try draft.serialized()
     }

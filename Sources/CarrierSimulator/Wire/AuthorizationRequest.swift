@@ -10,26 +10,21 @@ struct AuthorizationRequest: Sendable {
 
     static let maximumTextBytes = 2048
 
-    /// - Throws: ``AuthorizationError``, which says whether a redirect carries the error to the relying party.
+    /// - Throws: ``OAuthError`` that a redirect carries to the relying party if the client and its redirect URI are
+    ///   trusted (RFC 6749 section 4.1.2.1).
     static func parse(
         _ parameters: Parameters, at site: CarrierSite, of simulator: CarrierSimulator
-    ) throws(AuthorizationError) -> AuthorizationRequest {
-        let client: CarrierSimulator.Client
-        let redirectURI: String
-        do {
-            (client, redirectURI) = try CarrierSimulator.Client.registered(parameters, in: simulator.clients)
-        } catch {
-            throw .shown(error)
-        }
+    ) throws(OAuthError) -> AuthorizationRequest {
+        let (client, redirectURI) = try CarrierSimulator.Client.registered(parameters, in: simulator.clients)
         let mode = parameters["response_mode"] ?? "query"
         let returning = ReturnAddress(
             redirectURI: redirectURI, state: parameters["state"], correlationID: parameters["correlation_id"],
             clientID: client.id, isSigned: ["jwt", "query.jwt", "form_post.jwt"].contains(mode),
             isForm: ["form_post", "form_post.jwt"].contains(mode))
-        do {
+        return try OAuthError.returned(to: returning) { () throws(OAuthError) in
+            guard site.carrier.operatorProfile == nil
+            else { return try parse(parameters, client, returning, atOperator: site, of: simulator) }
             return try parse(parameters, returning: returning, at: site, of: simulator)
-        } catch {
-            throw .returned(error, returning)
         }
     }
 
@@ -41,9 +36,6 @@ struct AuthorizationRequest: Sendable {
         else { throw .invalidRequest("A parameter is too long.") }
         guard parameters["response_type"] == "code"
         else { throw OAuthError("unsupported_response_type", "The response_type must be code.") }
-        // RFC 9449 section 10.
-        guard !parameters.has("dpop_jkt") || parameters["dpop_jkt"].flatMap({ Base64URL.decode($0) })?.count == 32
-        else { throw .invalidRequest("The dpop_jkt is not a thumbprint.") }
         guard parameters["max_age"].map({ Int64($0).map { $0 >= 0 } ?? false }) ?? true
         else { throw .invalidRequest("The max_age is not a number of seconds.") }
         let hint = parameters["login_hint_token"].map { token in simulator.withState { $0.loginHints[token] } }
@@ -55,9 +47,35 @@ struct AuthorizationRequest: Sendable {
             nonce: parameters["nonce"],
             scopes: try Scopes.parse(parameters["scope"] ?? "", ofOpenID: site.carrier.hasIDTokens),
             acr: try acr(parameters["acr_values"]), context: try context(parameters["context"]),
-            keyThumbprint: parameters["dpop_jkt"])
+            keyThumbprint: try keyThumbprint(parameters))
         return AuthorizationRequest(
             terms: terms, returning: returning, prompt: try prompt(parameters), hintedUserID: hint??.userID)
+    }
+
+    /// `acr_values`, `login_hint` and unknown parameters are ignored.
+    private static func parse(
+        _ parameters: Parameters, _ client: CarrierSimulator.Client, _ outside: ReturnAddress,
+        atOperator site: CarrierSite, of simulator: CarrierSimulator
+    ) throws(OAuthError) -> AuthorizationRequest {
+        try parameters.requireUniqueNames()
+        let opened = try parameters.openedByProfile(
+            at: site, endpoint: site.authorizationEndpoint, client: client, now: simulator.clock.now())
+        var returning = outside
+        returning.state = opened["state"]
+        return try OAuthError.returned(to: returning) { () throws(OAuthError) in
+            guard case .privateKeyJWT = client.authentication
+            else { throw OAuthError("unauthorized_client", "The client is not registered for private_key_jwt.") }
+            guard opened["response_type"] == "code"
+            else { throw OAuthError("unsupported_response_type", "The response_type must be code.") }
+            // Number Verification has no interaction: a prompt of none is implied.
+            guard ["none", nil].contains(opened["prompt"])
+            else { throw .invalidRequest("The operator shows no page: the prompt must be none.") }
+            let terms = GrantTerms(
+                clientID: client.id, redirectURI: returning.redirectURI, codeChallenge: try codeChallenge(opened),
+                nonce: opened["nonce"], scopes: try OperatorScopes(opened["scope"]).names,
+                acr: TokenEndpoint.operatorACR, keyThumbprint: try keyThumbprint(opened))
+            return AuthorizationRequest(terms: terms, returning: returning, prompt: ["none"], hintedUserID: nil)
+        }
     }
 
     /// RFC 7636 sections 4.2 and 4.3; `plain` is not accepted.
@@ -68,6 +86,13 @@ struct AuthorizationRequest: Sendable {
         guard Base64URL.decode(challenge)?.count == 32
         else { throw .invalidRequest("The code_challenge is not a SHA-256 hash in base64url.") }
         return challenge
+    }
+
+    /// RFC 9449 section 10.
+    private static func keyThumbprint(_ parameters: Parameters) throws(OAuthError) -> String? {
+        guard !parameters.has("dpop_jkt") || parameters["dpop_jkt"].flatMap({ Base64URL.decode($0) })?.count == 32
+        else { throw .invalidRequest("The dpop_jkt is not a thumbprint.") }
+        return parameters["dpop_jkt"]
     }
 
     /// The first supported level of `acr_values`; a3 if the parameter is missing.
@@ -106,16 +131,17 @@ struct ReturnAddress: Sendable {
     var isForm = false
 }
 
-/// Why an authorization request was refused, and where the error goes.
-enum AuthorizationError: Error, Sendable {
-    /// The client or its redirect URI is not trusted: the browser shows the error (RFC 6749 section 4.1.2.1).
-    case shown(OAuthError)
-    /// A redirect carries the error to the relying party.
-    case returned(OAuthError, ReturnAddress)
-
-    var refusal: OAuthError {
-        switch self {
-        case .shown(let refusal), .returned(let refusal, _): refusal
+extension OAuthError {
+    /// Has a redirect carry the errors of `body` to the relying party.
+    static func returned<Value>(
+        to address: ReturnAddress, _ body: () throws(OAuthError) -> Value
+    ) throws(OAuthError) -> Value {
+        do {
+            return try body()
+        } catch {
+            var refusal = error
+            refusal.returning = refusal.returning ?? address
+            throw refusal
         }
     }
 }

@@ -5,22 +5,19 @@ import Primitives
 /// An authorization response, which the browser carries to the relying party (RFC 6749 section 4.1.2, RFC 9207, and
 /// ZenKey's `mccmnc` and `correlation_id`).
 struct AuthorizationResponse: Sendable {
-    enum Outcome: Sendable {
-        case code(String)
-        case refusal(OAuthError)
-    }
-
     let returning: ReturnAddress
     let site: CarrierSite
-    let outcome: Outcome
-
+    /// The code.
+    let outcome: Result<String, OAuthError>
     let simulator: CarrierSimulator
 
     /// A redirect to the redirect URI with the parameters added, or a page with a form of them.
-    /// - Parameter status: Of a redirect.
-    func response(status: HTTPResponse.Status = .seeOther) async throws -> Response {
+    func response() async throws -> Response {
         let parameters = try await sentParameters()
-        guard returning.isForm else { return .redirect(to: returning.redirectURI.adding(parameters), status: status) }
+        guard returning.isForm else {
+            let status = site.carrier.operatorProfile == nil ? HTTPResponse.Status.seeOther : .found
+            return .redirect(to: returning.redirectURI.adding(parameters), status: status)
+        }
         return .page(FormPostPage.html(Parameters(parameters), to: returning.redirectURI, site: site))
     }
 
@@ -47,7 +44,7 @@ struct AuthorizationResponse: Sendable {
     /// The response as a signed JWT (JARM section 2.1).
     private func token() async throws -> String {
         let now = simulator.clock.now()
-        let key = try await CarrierKeys(site: site, pool: simulator.keyPool).signing()
+        let key = try await CarrierKeys(site: site).signing()
         var draft = TokenDraft(
             .authorizationResponse, type: "JWT",
             claims: [
@@ -67,8 +64,8 @@ struct AuthorizationResponse: Sendable {
         ]
         let shared = [("state", state)] + (site.carrier.isCarrier ? ofCarrier : []) + [("iss", issuer)]
         return switch outcome {
-        case .code(let code): [("code", code)] + shared
-        case .refusal(let refusal): [("error", refusal.code), ("error_description", refusal.reason)] + shared
+        case .success(let code): [("code", code)] + shared
+        case .failure(let refusal): [("error", refusal.code), ("error_description", refusal.reason)] + shared
         }
     }
 

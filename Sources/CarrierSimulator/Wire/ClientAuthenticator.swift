@@ -14,15 +14,8 @@ struct ClientAuthenticator: Sendable {
     typealias Client = CarrierSimulator.Client
     let simulator: CarrierSimulator
     let site: CarrierSite
-    /// The endpoint, if it is not the token endpoint: an assertion may name it, too (RFC 9126 section 2).
-    var endpoint: String?
-    /// What an assertion's `aud` may be; nil for the endpoint and the issuer.
-    var audiences: [String]?
-    /// Whether the `exp` of an assertion may be at most 300 seconds after its `iat` (CAMARA Security and
-    /// Interoperability Profile, Client Authentication).
-    var limitsLifetime = false
-    /// Whether the form has a `client_id` beside HTTP Basic, as an authorization request must.
-    var namesClientBesideBasic = false
+    /// The endpoint that an assertion is for.
+    let endpoint: String
 
     /// The parameters that authenticate the client.
     static let credentials: Set<String> = ["client_secret", "client_assertion", "client_assertion_type"]
@@ -42,8 +35,9 @@ struct ClientAuthenticator: Sendable {
 
     /// HTTP Basic with a form-encoded id and secret (RFC 6749 section 2.3.1).
     private func clientOfBasic(_ field: String, _ form: Parameters) throws(OAuthError) -> Client {
-        // One of ZenKey's carriers refuses a client_id beside HTTP Basic, so every simulated carrier does.
-        guard namesClientBesideBasic || !form.has("client_id")
+        // One of ZenKey's carriers refuses a client_id beside HTTP Basic in token requests, so every simulated carrier
+        // does.
+        guard endpoint != site.tokenEndpoint || !form.has("client_id")
         else { throw .invalidRequest("With HTTP Basic the form must not contain client_id.") }
         let words = field.split(separator: " ")
         guard words.count == 2, words[0].lowercased() == "basic", let bytes = Data(base64Encoded: String(words[1])),
@@ -90,13 +84,7 @@ struct ClientAuthenticator: Sendable {
         guard let text = form["client_assertion"],
             let assertion = ReceivedJWS(text, maximumBytes: ReceivedJWS.maximumAssertionBytes)
         else { throw .invalidClient("The client_assertion is not a signed JWT.") }
-        if limitsLifetime, let issuedAt = assertion.claims["iat"]?.integer,
-            let expiry = assertion.claims["exp"]?.integer,
-            expiry.subtractingReportingOverflow(issuedAt).partialValue > 300
-        {
-            throw .invalidClient("The client_assertion's exp is more than 300 seconds after its iat.")
-        }
-        guard let id = assertion.claims["sub"]?.string, let client = simulator.clients[id],
+        guard let id = assertion["sub"], assertion["iss"] == id, let client = simulator.clients[id],
             form["client_id"].map({ $0.hasSameBytes(as: id) }) ?? true,
             case .privateKeyJWT(let pem, let keyID) = client.authentication, isAccepted(client.authentication)
         else { throw .invalidClient("The client is unknown or not registered for private_key_jwt.") }
@@ -106,15 +94,12 @@ struct ClientAuthenticator: Sendable {
         let isStrict = site.has(.clientAssertionStrict)
         guard !isStrict || ["PS256", "ES256", "EdDSA"].contains(assertion.header["alg"]?.string)
         else { throw .invalidClient("The client_assertion's alg is not one of FAPI 2.0.") }
-        let endpoints = isStrict ? [] : [site.tokenEndpoint] + [endpoint].compactMap(\.self)
-        if let fault = assertion.assertionFault(
-            audiences: audiences ?? [site.issuer] + endpoints, now: simulator.clock.now())
-        {
-            throw .invalidClient("The client_assertion's \(fault) is missing or invalid.")
+        // RFC 9126 section 2: that of the token endpoint is good everywhere. Operators want the endpoint itself.
+        let endpoints = isStrict ? [] : [site.tokenEndpoint, endpoint]
+        let audiences = site.carrier.operatorProfile == nil ? [site.issuer] + endpoints : [endpoint]
+        if let fault = simulator.fault(of: assertion, by: client, at: site, audiences: audiences) {
+            throw .invalidClient("The client_assertion's \(fault) is missing, invalid or used.")
         }
-        guard let id = assertion.assertionID,
-            simulator.withState({ $0.isFirstUse(of: id, by: "\(site.mccmnc) \(client.id)") })
-        else { throw .invalidClient("The client_assertion's jti was used before.") }
         return client
     }
 

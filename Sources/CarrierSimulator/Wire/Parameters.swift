@@ -56,31 +56,6 @@ struct Parameters: Sendable {
         return value
     }
 
-    /// The parameters in the request object, if there is one. Outside of it only `client_id`, `response_type` and
-    /// `scope` may be, with the same values (RFC 9101 section 5, OpenID Connect Core section 6.1).
-    ///
-    /// - Throws: `invalid_request_object`; `invalid_request` for parameters beside it, or if the carrier requires one.
-    func opened(
-        at site: CarrierSite, clients: [String: CarrierSimulator.Client], now: Timestamp
-    ) throws(OAuthError) -> Parameters {
-        guard has("request") else {
-            guard !site.has(.requestObjectRequired)
-            else { throw .invalidRequest("Authorization requests must be signed.") }
-            return self
-        }
-        guard let client = self["client_id"].flatMap({ clients[$0] })
-        else { throw OAuthError("unauthorized_client", "The client_id is missing or unknown.") }
-        guard let text = self["request"],
-            let object = ReceivedJWS(text, maximumBytes: ReceivedJWS.maximumRequestObjectBytes)
-        else { throw .invalidObject("The request is not a signed JWT.") }
-        let inside = try object.authorizationParameters(client: client, issuer: site.issuer, now: now)
-        for item in items where item.name != "request" {
-            guard ["client_id", "response_type", "scope"].contains(item.name), inside[item.name] == item.value
-            else { throw .invalidRequest("A parameter beside the request object is not allowed, or differs from it.") }
-        }
-        return inside
-    }
-
     /// Whether a name occurs, with a value or without.
     func has(_ name: String) -> Bool { items.contains { $0.name == name } }
 

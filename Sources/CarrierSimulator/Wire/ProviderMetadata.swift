@@ -39,7 +39,6 @@ enum ProviderMetadata {
         ]
         if site.supportsDPoP { document["dpop_signing_alg_values_supported"] = ["ES256"] }
         if site.carrier.bindsTokensToCertificates { document["tls_client_certificate_bound_access_tokens"] = true }
-        if let aliases = site.endpointAliases { document["mtls_endpoint_aliases"] = aliases.value }
         if site.has(.dpopRequired) { document["dpop_bound_access_tokens"] = true }
         if isCarrier {
             document["server_initiated_authorization_endpoint"] = .string(site.issuer + "/server-initiated")
@@ -58,6 +57,16 @@ enum ProviderMetadata {
             document["backchannel_authentication_request_signing_alg_values_supported"] = ["PS256", "ES256", "EdDSA"]
             document["backchannel_user_code_parameter_supported"] = true
         }
+        if let aliasBase = site.aliasBase {
+            // RFC 8705 section 5.
+            let names = ["token", "userinfo", "pushed_authorization_request", "backchannel_authentication"]
+            document["mtls_endpoint_aliases"] = .object(
+                of: names.map { name in
+                    let endpoint = document[name + "_endpoint"]?.string
+                    return (name + "_endpoint", endpoint.map { .string(aliasBase + $0.dropFirst(site.base.count)) })
+                })
+        }
+        if let profile = site.carrier.operatorProfile { change(&document, of: site, profile) }
         if site.has(.discoveryMissingFields) {
             document["token_endpoint"] = nil
             document["jwks_uri"] = nil

@@ -37,6 +37,9 @@ struct ReceivedJWS: Sendable {
         signed = Array("\(parts[0]).\(parts[1])".utf8)
     }
 
+    /// A claim's string; nil if it is missing or empty.
+    subscript(name: String) -> String? { claims[name]?.string.flatMap { $0.isEmpty ? nil : $0 } }
+
     /// Verifies RS256, PS256, ES256 or EdDSA with Ed25519, whichever the header names.
     func isSigned(byKeyInPEM pem: String) -> Bool {
         let digest = SHA256.hash(data: signed)
@@ -70,68 +73,6 @@ struct ReceivedJWS: Sendable {
     }
 }
 
-/// A request object as received (RFC 9101, OpenID Connect Core section 6.1).
-extension ReceivedJWS {
-    static let maximumRequestObjectBytes = 32 * 1024
-
-    /// A claim's string; nil if it is missing or empty.
-    subscript(name: String) -> String? { claims[name]?.string.flatMap { $0.isEmpty ? nil : $0 } }
-
-    /// - Throws: `invalid_request_object` if the client did not sign it, or if its issuer, audience or time is wrong.
-    func checkRequestObject(
-        client: CarrierSimulator.Client, issuer: String, responseType: String, now: Timestamp
-    ) throws(OAuthError) {
-        guard let pem = client.requestObjectPEM, isSigned(byKeyInPEM: pem)
-        else { throw .invalidObject("The request's signature is not the client's.") }
-        guard self["iss"] == client.id, self["client_id"] == client.id
-        else { throw .invalidObject("The request's iss or client_id is not the client.") }
-        guard self["aud"] == issuer else { throw .invalidObject("The request's aud is not this carrier.") }
-        let seconds = now.secondsSinceEpoch
-        guard let issued = claims["iat"]?.integer, issued <= seconds + Self.clockSkew,
-            let expiry = claims["exp"]?.integer, expiry > seconds - Self.clockSkew
-        else { throw .invalidObject("The request's iat or exp is missing or out of range.") }
-        guard self["jti"] != nil else { throw .invalidObject("The request has no jti.") }
-        guard self["response_type"] == responseType
-        else { throw .invalidObject("The request's response_type must be \(responseType).") }
-    }
-
-    /// The parameters of an authorization request, by the rules of FAPI 2.0 Message Signing section 5.3.1.
-    /// - Throws: `invalid_request_object`.
-    func authorizationParameters(
-        client: CarrierSimulator.Client, issuer: String, now: Timestamp
-    ) throws(OAuthError) -> Parameters {
-        guard type == "oauth-authz-req+jwt"
-        else { throw .invalidObject("The request's typ must be oauth-authz-req+jwt.") }
-        guard keyID != nil else { throw .invalidObject("The request names no key.") }
-        try checkRequestObject(client: client, issuer: issuer, responseType: "code", now: now)
-        guard claims["sub"] == nil, claims["request"] == nil, claims["request_uri"] == nil
-        else { throw .invalidObject("A request must have neither sub, nor request, nor request_uri.") }
-        let seconds = now.secondsSinceEpoch
-        guard let start = claims["nbf"]?.integer, start <= seconds + Self.clockSkew, start >= seconds - 3600,
-            let expiry = claims["exp"]?.integer, expiry <= start + 3600
-        else { throw .invalidObject("The request's nbf is missing, or too long ago, or too long before its exp.") }
-        return try parameters()
-    }
-
-    /// The claims that are parameters of a request.
-    /// - Parameter number: The one that may be a number; nil for none.
-    func parameters(withNumber number: String? = nil) throws(OAuthError) -> Parameters {
-        let own: Set<String> = ["iss", "aud", "iat", "exp", "nbf", "jti"]
-        var items: [(name: String, value: String?)] = []
-        for member in claims.members where !own.contains(member.name) {
-            guard
-                let text = member.value.string ?? (member.name == number ? member.value.integer : nil).map({ "\($0)" })
-            else { throw .invalidObject("A parameter is not a string.") }
-            items.append((member.name, text))
-        }
-        return Parameters(items)
-    }
-}
-
-extension OAuthError {
-    static func invalidObject(_ reason: String) -> Self { Self("invalid_request_object", reason) }
-}
-
 /// A client assertion as received (RFC 7523 section 3).
 extension ReceivedJWS {
     static let maximumAssertionBytes = 16 * 1024
@@ -143,21 +84,37 @@ extension ReceivedJWS {
 
     /// The first claim that violates RFC 7523 section 3 or OpenID Connect Core section 9; nil if there is none. An
     /// `aud` of several audiences is refused, because another audience could replay the assertion here.
-    func assertionFault(audiences: [String], now: Timestamp) -> String? {
+    /// - Parameter lifetime: The most seconds from `iat` to `exp`; nil for any.
+    fileprivate func assertionFault(audiences: [String], lifetime: Int64?, now: Timestamp) -> String? {
         let seconds = now.secondsSinceEpoch
-        guard let issuer = claims["iss"]?.string, issuer == claims["sub"]?.string else { return "iss" }
         guard let audience, audiences.contains(where: audience.hasSameBytes(as:)) else { return "aud" }
         guard let issuedAt = claims["iat"]?.integer, issuedAt <= seconds + Self.clockSkew else { return "iat" }
         // At most five minutes ahead.
-        guard let expiry = claims["exp"]?.integer, seconds < expiry, expiry <= seconds + 300 else { return "exp" }
+        guard let expiry = claims["exp"]?.integer, seconds < expiry, expiry <= seconds + 300,
+            expiry.subtractingReportingOverflow(issuedAt).partialValue <= lifetime ?? .max
+        else { return "exp" }
         if let notBefore = claims["nbf"] {
             guard let start = notBefore.integer, start <= seconds + Self.clockSkew else { return "nbf" }
         }
-        return assertionID == nil ? "jti" : nil
+        return nil
     }
 
     private var audience: String? {
         guard case .array(let audiences) = claims["aud"] else { return claims["aud"]?.string }
         return audiences.count == 1 ? audiences[0].string : nil
+    }
+}
+
+extension CarrierSimulator {
+    /// The first claim of a client's assertion that is wrong; nil if there is none. Its `jti` is used up then.
+    func fault(of assertion: ReceivedJWS, by client: Client, at site: CarrierSite, audiences: [String]) -> String? {
+        // CAMARA Security and Interoperability Profile, Client Authentication.
+        let lifetime: Int64? = site.carrier.operatorProfile == nil ? nil : 300
+        if let fault = assertion.assertionFault(audiences: audiences, lifetime: lifetime, now: clock.now()) {
+            return fault
+        }
+        guard let id = assertion.assertionID, withState({ $0.isFirstUse(of: id, by: "\(site.mccmnc) \(client.id)") })
+        else { return "jti" }
+        return nil
     }
 }

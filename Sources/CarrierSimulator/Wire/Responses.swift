@@ -11,29 +11,22 @@ extension Response {
             body: object.serialized)
     }
 
-    /// A style sheet or script of the pages.
-    static func asset(_ text: String, type: String) -> Response {
-        Response(
-            status: .ok, headers: [.contentType: "\(type); charset=utf-8", .cacheControl: "max-age=300"],
-            body: Array(text.utf8))
-    }
-
-    /// An HTML page. It loads only its own style sheet and script, sends no referrer and cannot be framed.
+    /// An HTML page. It loads only its own style sheet, sends no referrer and cannot be framed.
     static func page(_ page: HTML, status: HTTPResponse.Status = .ok) -> Response {
         var headers: HTTPFields = [
             .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
-            .contentSecurityPolicy:
-                "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; "
-                + "frame-ancestors 'none'",
+            .contentSecurityPolicy: "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
         ]
-        if let policy = HTTPField.Name("Referrer-Policy") { headers[policy] = "no-referrer" }
+        headers[Self.referrerPolicy] = "no-referrer"
         return Response(status: status, headers: headers, body: Array(page.source.utf8))
     }
+
+    private static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .from
 
     /// A redirect, by default to a GET request (RFC 9110 section 15.4.4).
     static func redirect(to location: String, status: HTTPResponse.Status = .seeOther) -> Response {
         var headers: HTTPFields = [.location: location, .cacheControl: "no-store"]
-        if let policy = HTTPField.Name("Referrer-Policy") { headers[policy] = "no-referrer" }
+        headers[Self.referrerPolicy] = "no-referrer"
         return Response(status: status, headers: headers)
     }
 
@@ -69,6 +62,8 @@ extension CarrierSimulator {
         var status: HTTPResponse.Status = .badRequest
         /// The nonce that the next DPoP proof must have.
         var nonce: String?
+        /// Where a redirect carries the error to; nil if the browser shows it.
+        var returning: ReturnAddress?
 
         init(_ code: String, _ reason: String, status: HTTPResponse.Status = .badRequest) {
             self.code = code

@@ -3,9 +3,8 @@ import Primitives
 /// A userinfo response: the claims of the granted scopes, in the carrier's shape.
 struct UserInfo: Sendable {
     let grant: Grant
+    let user: CarrierSimulator.User
     let site: CarrierSite
-
-    private var user: CarrierSimulator.User { grant.user }
 
     var claims: JSONMembers {
         guard site.carrier.hasIDTokens else { return account }
@@ -45,7 +44,7 @@ struct UserInfo: Sendable {
         return site.has(.userInfoSubjectArray) ? .array([.string(grant.subject)]) : .string(grant.subject)
     }
 
-    /// The claims of a scope (OpenID Connect Core section 5.1). Every simulated user is an adult.
+    /// The claims of a scope (OpenID Connect Core section 5.1). Every simulated user has the same birthday and street.
     private func attributes(of scope: String) -> [(name: String, value: JSONValue)] {
         switch scope {
         case "name", "profile":
@@ -56,9 +55,9 @@ struct UserInfo: Sendable {
         case "email": [("email", .string(user.email))]
         case "phone": [("phone_number", .string(user.phoneNumber))]
         case "address": [("address", address)]
-        case "birthdate": [("birthdate", .string(user.birthdate))]
+        case "birthdate": [("birthdate", "1984-05-17")]
         case "postal_code": [("postal_code", .string(user.postalCode))]
-        case "last_4_social": [("last_4_social", .string(user.last4Social))]
+        case "last_4_social": [("last_4_social", "0042")]
         case "is_adult", "is_adult_18", "is_adult_21", "is_over_13", "proofing": [(scope, true)]
         default: []
         }
@@ -66,9 +65,9 @@ struct UserInfo: Sendable {
 
     private var address: JSONValue {
         [
-            "formatted": .string("\(user.streetAddress)\n\(user.locality), \(user.region) \(user.postalCode)"),
-            "street_address": .string(user.streetAddress), "locality": .string(user.locality),
-            "region": .string(user.region), "postal_code": .string(user.postalCode), "country": "US",
+            "formatted": .string("1 Harbor Street\nSpringfield, OR \(user.postalCode)"),
+            "street_address": "1 Harbor Street", "locality": "Springfield", "region": "OR",
+            "postal_code": .string(user.postalCode), "country": "US",
         ]
     }
 }

@@ -35,7 +35,7 @@ package struct KitCase: Sendable {
     package let sent: String
     package let rule: String
     package let source: String
-    var flow = Flow.code
+    var flow: Flow
     var twist = ClientDeviation.none
     var faults: Set<CarrierSimulator.Fault> = []
     var tampering = CarrierSimulator.Tampering()
@@ -54,19 +54,20 @@ package struct KitCase: Sendable {
         sent = changes.map(\.text).joined(separator: " ")
         self.rule = rule
         self.source = source
+        flow = area == .redirect ? .redirect : .code
         for change in changes { change.apply(&self) }
     }
 
     static func refused(
-        _ id: String, _ area: Area, _ changes: Change..., rule: String, source: String
+        _ id: String, _ area: Area, _ changes: Change..., rule: String, source: String = KitCases.validation
     ) -> KitCase { KitCase(id, area, .refuse, changes, rule, source) }
 
     static func discouraged(
-        _ id: String, _ area: Area, _ changes: Change..., rule: String, source: String
+        _ id: String, _ area: Area, _ changes: Change..., rule: String, source: String = KitCases.validation
     ) -> KitCase { KitCase(id, area, .recommendRefusal, changes, rule, source) }
 
     static func accepted(
-        _ id: String, _ area: Area, _ changes: Change..., rule: String, source: String
+        _ id: String, _ area: Area, _ changes: Change..., rule: String, source: String = KitCases.validation
     ) -> KitCase { KitCase(id, area, .accept, changes, rule, source) }
 
     /// - Parameter setting: Names the setting and its value where it makes the case pass.
@@ -119,7 +120,6 @@ extension KitCase {
         static func twist(_ twist: ClientDeviation) -> Change {
             Change(text: twist.summary) {
                 $0.twist = twist
-                $0.flow = twist.flow
                 if twist == .withoutVerifier { $0.carrier.append { $0.checksCodeVerifier = false } }
             }
         }
@@ -136,14 +136,6 @@ enum ClientDeviation: Sendable {
     case none
     case withoutVerifier, otherVerifier, withoutNonce, repeatedNonce, usedCode, unregisteredRedirectURI
     case otherBrowser, repeatedResponse, codeOfAnother, startAtUnregisteredURI, startWithoutChallenge
-
-    var flow: KitCase.Flow {
-        switch self {
-        case .otherBrowser, .repeatedResponse, .codeOfAnother, .startAtUnregisteredURI, .startWithoutChallenge:
-            .redirect
-        default: .code
-        }
-    }
 
     var summary: String {
         switch self {
@@ -171,6 +163,7 @@ package enum KitCases {
     ].flatMap(\.self)
 
     static let core = "OpenID Connect Core 1.0"
+    /// The validation of ID tokens, which most cases are about.
     static let validation = core + " section 3.1.3.7"
 
     /// What must work before a refusal says anything.

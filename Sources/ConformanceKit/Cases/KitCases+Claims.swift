@@ -6,27 +6,27 @@ extension KitCases {
     private static let audienceRule = "aud must name this client, and no audience that is not trusted."
 
     static let claims: [KitCase] = [
-        .refused("issuer-other", .claims, .fault(.idTokenOtherIssuer), rule: issuerRule, source: validation),
-        .refused("issuer-missing", .claims, .fault(.idTokenMissingIssuer), rule: issuerRule, source: validation),
+        .refused("issuer-other", .claims, .fault(.idTokenOtherIssuer), rule: issuerRule),
+        .refused("issuer-missing", .claims, .fault(.idTokenMissingIssuer), rule: issuerRule),
         .refused(
             "issuer-slash", .claims,
             .token("iss has a slash at its end that the issuer does not have.") {
                 $0.claims["iss"] = $0.claims["iss"]?.string.map { .string($0 + "/") }
-            }, rule: issuerRule, source: validation),
+            }, rule: issuerRule),
         .refused(
             "issuer-array", .claims,
             .token("iss is an array of the right issuer.") { $0.claims["iss"] = .array([$0.claims["iss"] ?? .null]) },
-            rule: issuerRule, source: validation),
-        .refused("audience-other", .claims, .fault(.idTokenOtherAudience), rule: audienceRule, source: validation),
-        .refused("audience-missing", .claims, .fault(.idTokenMissingAudience), rule: audienceRule, source: validation),
-        .refused("audience-empty", .claims, .fault(.idTokenEmptyAudience), rule: audienceRule, source: validation),
-        .refused("audience-second", .claims, .fault(.idTokenExtraAudience), rule: audienceRule, source: validation),
+            rule: issuerRule),
+        .refused("audience-other", .claims, .fault(.idTokenOtherAudience), rule: audienceRule),
+        .refused("audience-missing", .claims, .fault(.idTokenMissingAudience), rule: audienceRule),
+        .refused("audience-empty", .claims, .fault(.idTokenEmptyAudience), rule: audienceRule),
+        .refused("audience-second", .claims, .fault(.idTokenExtraAudience), rule: audienceRule),
         .accepted(
             "audience-array", .claims, .fault(.idTokenAudienceArray),
             rule: "aud may be an array of the one client.", source: core + " section 2"),
         .discouraged(
             "authorized-party-other", .claims, .fault(.idTokenOtherAuthorizedParty),
-            rule: "If there is an azp, it should be this client.", source: validation),
+            rule: "If there is an azp, it should be this client."),
         .refused(
             "subject-missing", .claims, .fault(.idTokenMissingSubject),
             rule: "sub is required.", source: core + " section 2"),
@@ -36,18 +36,16 @@ extension KitCases {
         .refused(
             "subject-long", .claims, .fault(.idTokenLongSubject),
             rule: "sub must have at most 255 ASCII characters.", source: core + " section 2"),
-        .refused(
-            "nonce-other", .claims, .fault(.idTokenWrongNonce),
-            rule: "The nonce must be that of the request.", source: validation),
+        .refused("nonce-other", .claims, .fault(.idTokenWrongNonce), rule: "The nonce must be that of the request."),
         .refused(
             "nonce-missing", .claims, .fault(.idTokenMissingNonce),
-            rule: "If the request had a nonce, the token must have it.", source: validation),
+            rule: "If the request had a nonce, the token must have it."),
         .discouraged(
             "acr-other", .claims, .asks(acr: "a3"), .fault(.idTokenWrongACR),
-            rule: "A requested acr should be checked.", source: validation),
+            rule: "A requested acr should be checked."),
         .discouraged(
             "acr-missing", .claims, .asks(acr: "a3"), .fault(.idTokenMissingACR),
-            rule: "A requested acr should be checked.", source: validation),
+            rule: "A requested acr should be checked."),
         .discouraged(
             "at-hash-other", .claims, .fault(.idTokenWrongAccessTokenHash),
             rule: "at_hash ties the access token to the ID token.", source: core + " section 3.1.3.8"),
@@ -96,21 +94,20 @@ extension KitCases {
         .discouraged(
             "issued-in-2-minutes", .claims,
             .token("iat is in two minutes.") { $0.claims["iat"] = $0.time(plus: 120) },
-            rule: "A token from the future was issued by a wrong clock.", source: validation
+            rule: "A token from the future was issued by a wrong clock."
         ).loosened { $0.skew(over: 118) },
         .discouraged(
             "issued-in-6-minutes", .claims,
             .token("iat is in six minutes.") { $0.claims["iat"] = $0.time(plus: 360) },
-            rule: "A token from the future was issued by a wrong clock.", source: validation
+            rule: "A token from the future was issued by a wrong clock."
         ).loosened { $0.skew(over: 358) },
         .discouraged(
             "issued-an-hour-ago", .claims,
             .token("iat was an hour ago; exp is in the future.") { $0.claims["iat"] = $0.time(plus: -3600) },
-            rule: "iat limits for how long a nonce must be kept.", source: validation
+            rule: "iat limits for how long a nonce must be kept."
         ).loosened { $0.age(over: 3600) },
         .discouraged(
-            "issued-a-week-ago", .claims, .fault(.idTokenOld),
-            rule: "iat limits for how long a nonce must be kept.", source: validation),
+            "issued-a-week-ago", .claims, .fault(.idTokenOld), rule: "iat limits for how long a nonce must be kept."),
         .discouraged(
             "valid-in-2-minutes", .claims,
             .token("nbf is in two minutes.") { $0.claims["nbf"] = $0.time(plus: 120) },

@@ -77,8 +77,7 @@ extension KitCases {
             "code-other-verifier", .request, .twist(.otherVerifier),
             rule: "A code is redeemed only with its code verifier.", source: "RFC 7636 section 4.6"),
         .refused(
-            "code-used", .request, .twist(.usedCode), rule: "A code is used once.",
-            source: "RFC 6749 section 4.1.2"),
+            "code-used", .request, .twist(.usedCode), rule: "A code is used once.", source: "RFC 6749 section 4.1.2"),
         .refused(
             "code-redirect-uri-unknown", .request, .twist(.unregisteredRedirectURI),
             rule: "Redirect URIs are compared with the registered ones.", source: "RFC 9700 section 2.1"

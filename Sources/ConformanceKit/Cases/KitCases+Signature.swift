@@ -39,10 +39,9 @@ extension KitCases {
     private static let algorithmRule = "alg must be the one that the client is registered for, and never none."
 
     static let signatures: [KitCase] = [
-        .refused(
-            "signature-changed", .signature, .fault(.idTokenBadSignature), rule: signatureRule, source: validation),
-        .refused("signature-empty", .signature, .fault(.idTokenNoSignature), rule: signatureRule, source: validation),
-        .refused("alg-none", .signature, .fault(.idTokenAlgNone), rule: algorithmRule, source: validation),
+        .refused("signature-changed", .signature, .fault(.idTokenBadSignature), rule: signatureRule),
+        .refused("signature-empty", .signature, .fault(.idTokenNoSignature), rule: signatureRule),
+        .refused("alg-none", .signature, .fault(.idTokenAlgNone), rule: algorithmRule),
         .refused(
             "alg-none-mixed-case", .signature, .fault(.idTokenAlgNoneMixedCase), rule: algorithmRule,
             source: "RFC 8725 section 3.2"),
@@ -52,20 +51,19 @@ extension KitCases {
         .refused(
             "alg-hs256-empty-key", .signature, .fault(.idTokenHS256ByEmptyKey), rule: algorithmRule,
             source: "RFC 8725 section 3.1"),
-        .refused(
-            "alg-hs256-secret", .signature, .fault(.idTokenHS256BySecret), rule: algorithmRule, source: validation),
-        .discouraged("alg-ps256", .signature, .fault(.idTokenPS256), rule: algorithmRule, source: validation)
+        .refused("alg-hs256-secret", .signature, .fault(.idTokenHS256BySecret), rule: algorithmRule),
+        .discouraged("alg-ps256", .signature, .fault(.idTokenPS256), rule: algorithmRule)
             .loosened { $0.allows(.ps256) },
         .discouraged(
             "alg-es256", .signature,
             .carrier("alg is ES256, by the published P-256 key, and the metadata lists ES256.") {
                 $0.signingAlgorithm = .es256
-            }, rule: algorithmRule, source: validation
+            }, rule: algorithmRule
         ).loosened { $0.allows(.es256) },
-        .refused("alg-rs512", .signature, .fault(.idTokenRS512), rule: algorithmRule, source: validation)
+        .refused("alg-rs512", .signature, .fault(.idTokenRS512), rule: algorithmRule)
             .loosened { $0.allows(.rs512) },
-        .refused("key-unpublished", .keys, .fault(.idTokenStrangerKey), rule: signatureRule, source: validation),
-        .refused("key-id-unknown", .keys, .fault(.idTokenUnknownKeyID), rule: signatureRule, source: validation),
+        .refused("key-unpublished", .keys, .fault(.idTokenStrangerKey), rule: signatureRule),
+        .refused("key-id-unknown", .keys, .fault(.idTokenUnknownKeyID), rule: signatureRule),
         .refused(
             "key-in-token", .keys, .fault(.idTokenEmbeddedKey), rule: "A key that the token brings is not trusted.",
             source: "RFC 8725 section 3.10"),
@@ -77,7 +75,7 @@ extension KitCases {
             source: "RFC 7515 section 7.1"),
         .refused(
             "token-five-parts", .signature, .fault(.idTokenFiveParts),
-            rule: "A token that is not decrypted is not accepted.", source: validation),
+            rule: "A token that is not decrypted is not accepted."),
         .discouraged(
             "token-64-kib", .signature, .fault(.idTokenHuge), rule: "Input has limits.",
             source: "RFC 8725 section 2.3"),
@@ -99,8 +97,8 @@ extension KitCases {
         .accepted(
             "keys-with-unknown-entries", .keys, .fault(.keysJunkEntries),
             rule: "Keys that are not understood should be ignored.", source: "RFC 7517 section 5"),
-        .refused("keys-empty", .keys, .fault(.keysEmpty), rule: signatureRule, source: validation),
-        .refused("keys-failing", .keys, .fault(.keys500), rule: signatureRule, source: validation),
+        .refused("keys-empty", .keys, .fault(.keysEmpty), rule: signatureRule),
+        .refused("keys-failing", .keys, .fault(.keys500), rule: signatureRule),
         .discouraged(
             "keys-redirect", .keys, .fault(.keysRedirect), rule: "Redirects to other addresses are not followed.",
             source: "RFC 9700 section 4.12"),

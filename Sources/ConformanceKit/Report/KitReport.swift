@@ -28,11 +28,6 @@ package struct KitReport: Sendable {
         package let row: KitCase
         package let outcome: Outcome
 
-        init(_ row: KitCase, _ outcome: Outcome) {
-            self.row = row
-            self.outcome = outcome
-        }
-
         package var verdict: Verdict {
             guard case .observed(let seen, _) = outcome else { return .notRun }
             return switch (row.demand, seen.isAccepted) {

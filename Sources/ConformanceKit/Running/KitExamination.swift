@@ -35,12 +35,8 @@ package enum KitExamination {
         } catch {
             throw KitError(.failed, "the simulator cannot start: \(error)")
         }
-        let result: Result<KitReport, any Error>
-        do {
-            result = .success(
-                try await report(target, simulator, port: running.addresses.first?.port ?? 0, folder, cases, at: time))
-        } catch {
-            result = .failure(error)
+        let result = await Result {
+            try await report(target, simulator, port: running.addresses.first?.port ?? 0, folder, cases, at: time)
         }
         await running.shutdown()
         return try result.get()
@@ -54,7 +50,7 @@ package enum KitExamination {
         let refusals = RefusalCounter()
         for (number, row) in cases.enumerated() {
             if let reason = row.excludedBy(target.settings) {
-                results.append(.init(row, .notRun(reason)))
+                results.append(.init(row: row, outcome: .notRun(reason)))
                 continue
             }
             simulator.add(target.carrier(of: row))
@@ -63,12 +59,7 @@ package enum KitExamination {
             let service = try LatchkeyService(
                 configuration: configuration, features: FeatureList.none.adding(SimulatorOnly.self))
             let browser = KitBrowser(target: target, simulator: simulator, server: service.handler)
-            let observation: Result<KitObservation, any Error>
-            do {
-                observation = .success(try await KitRun(row: row, browser: browser).observe())
-            } catch {
-                observation = .failure(error)
-            }
+            let observation = await Result { try await KitRun(row: row, browser: browser).observe() }
             await service.shutdown(within: .zero)
             let seen = try observation.get()
             guard row.area != .baseline || seen.isAccepted else {
@@ -77,7 +68,7 @@ package enum KitExamination {
                     "a correct sign-in fails with this configuration, so refusals say nothing: "
                         + KitReport.text(of: seen))
             }
-            results.append(.init(row, .observed(seen, row.loosenedBy(target.settings))))
+            results.append(.init(row: row, outcome: .observed(seen, row.loosenedBy(target.settings))))
         }
         return KitReport(
             time: time, configuration: target.settings.configuration.fingerprint,
@@ -93,5 +84,11 @@ package enum KitExamination {
         guard let path = template.withUnsafeMutableBufferPointer({ buffer in buffer.baseAddress.flatMap(mkdtemp) })
         else { throw KitError(.failed, "no folder can be made in \(parent); set TMPDIR to another one") }
         return String(cString: path)
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

@@ -1,4 +1,5 @@
 import EventLoops
+import HTTPCore
 
 /// The end of a connection.
 ///
@@ -22,10 +23,7 @@ extension Connection {
     }
 
     /// Whether it serves requests.
-    var isOpen: Bool {
-        if case .open = lifetime { return true }
-        return false
-    }
+    var isOpen: Bool { if case .open = lifetime { true } else { false } }
 
     /// Serves no more.
     func close() {
@@ -37,16 +35,15 @@ extension Connection {
         let isCut = !isFlushed
         if isCut || handshake != nil { unreceived = .discarded }
         output = UnsentOutput()
-        if let handshake { service.handshakes.leave(handshake.slot) }
-        handshake = nil
-        guard case .linger = unreceived, SystemCalls.unsentBytes(descriptor) > 0 else {
+        if let handshake = handshake.take() { service.handshakes.leave(handshake.slot) }
+        guard case .linger = unreceived, SystemCalls.unsentBytes(socket.descriptor) > 0 else {
             return release(resetting: isCut)
         }
         let now = MonotonicTime.now()
         lifetime = .closing(until: now.advanced(by: machine.periods.write))
         if slot.idleSince == nil { slot.markIdle(at: now) }
         // The acknowledgement of the end, which comes after everything else, is an event.
-        transport.endWriting(descriptor)
+        socket.endWriting()
         measureSendQueue(at: now)
     }
 
@@ -74,15 +71,12 @@ extension Connection {
     private func release(resetting isCut: Bool = false) {
         if case .closed = lifetime { return }
         lifetime = .closed
-        if isCut { SystemCalls.resetAtClose(descriptor) }
-        if case .discarded = unreceived, SystemCalls.unsentBytes(descriptor) > 0 {
-            SystemCalls.resetAtClose(descriptor)
+        if isCut { SystemCalls.resetAtClose(socket.descriptor) }
+        if case .discarded = unreceived, SystemCalls.unsentBytes(socket.descriptor) > 0 {
+            SystemCalls.resetAtClose(socket.descriptor)
         }
         heldOutput.release(to: service.output)
-        if let registration { loop.unregister(registration, descriptor: descriptor) }
-        transport.close()
-        transport = .plain
-        SystemCalls.closeDescriptor(descriptor)
+        socket.close(on: loop)
         service.connections.remove(slot, isRestricted: refusal != nil)
         slotHolder.connection = nil
     }

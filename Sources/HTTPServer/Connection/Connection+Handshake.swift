@@ -1,5 +1,4 @@
 import EventLoops
-import Glibc
 import HTTPCore
 
 extension Connection {
@@ -18,10 +17,10 @@ extension Connection {
             return close()
         }
         handshake = Handshake(slot: slot, deadline: now.advanced(by: service.timeouts.handshake))
-        guard let session = TLSSession(serving: tls.context, descriptor: descriptor) else {
+        guard let session = TLSSession(serving: tls.context, descriptor: socket.descriptor) else {
             return failHandshake("there is no memory for a session")
         }
-        transport = .tls(session)
+        socket.tls = session
         continueHandshake(session)
     }
 
@@ -38,22 +37,21 @@ extension Connection {
             run(.wait)
         case .failed where session.sawPlainHTTP:
             endHandshake()
-            transport = .plain
+            socket.tls = nil
             run(.refuse(.plainHTTPOnTLS))
         case .failed(let reason):
             service.handshakeFailed(reason)
             endHandshake()
             // OpenSSL has sent an alert: closing now could destroy it on its way.
-            transport = .plain
-            shutdown(descriptor, Int32(SHUT_WR))
+            socket.tls = nil
+            socket.endWriting()
             run(machine.responseEnded(closing: true, at: .now()))
         }
     }
 
     /// The deadline of the first request begins.
     private func endHandshake() {
-        if let handshake { service.handshakes.leave(handshake.slot) }
-        handshake = nil
+        if let handshake = handshake.take() { service.handshakes.leave(handshake.slot) }
         machine = ConnectionMachine(limits: service.limits, timeouts: service.timeouts, at: .now())
     }
 

@@ -1,4 +1,5 @@
 import EventLoops
+import HTTPCore
 
 /// What the slots of a connection refer to, and what refers to the connection until it is closed.
 ///
@@ -56,7 +57,7 @@ extension Connection {
         if machine.isReading {
             // A request may have arrived meanwhile: it is the last one.
             machine.takeLastRequest()
-            mayRead = true
+            socket.mayRead = true
             run(.wait)
             guard machine.isReading else { return }
         } else if machine.isHandling, stream == nil {

@@ -1,4 +1,5 @@
 import EventLoops
+import HTTPCore
 import HTTPTypes
 
 /// A response whose content is written in pieces.
@@ -11,23 +12,23 @@ extension Connection {
             method: head.method, minorVersion: head.minorVersion,
             closes: machine.closesAfterResponse || !isFramed)
         respond(response, for: context, .streaming)
-        guard isOpen, !peerHasEnded else {
+        guard isOpen, !socket.peerHasEnded else {
             service.streams.leave()
             return close()
         }
         stream = ResponseBodyStream(produce, isFramed: isFramed, for: self, on: loop)
         // The drain came before the stream.
-        if machine.isDraining { stream?.cancel() }
+        if machine.isDraining { stream?.task.cancel() }
     }
 
     /// Sends a piece, and resumes `done` once the socket has taken it.
     func write(_ bytes: [UInt8], _ done: ResponseBodyStream.Taken) {
-        guard isOpen, !machine.isDraining, case .streaming = progress, let stream, !stream.isWaiting else {
+        guard isOpen, !machine.isDraining, case .streaming = progress, let stream, stream.waiting == nil else {
             return done.resume(returning: false)
         }
         guard !bytes.isEmpty else { return done.resume(returning: true) }
         machine.responseBegan(at: .now())
-        self.stream?.wait(done)
+        self.stream?.waiting = done
         write { ResponseSerializer.append(chunk: bytes, isFramed: stream.isFramed, to: &$0) }
     }
 
@@ -50,8 +51,7 @@ extension Connection {
     }
 
     func endStream() {
-        guard let ended = stream else { return }
-        stream = nil
+        guard let ended = stream.take() else { return }
         service.streams.leave()
         ended.end()
     }
@@ -60,7 +60,7 @@ extension Connection {
 extension HTTPError {
     static let tooManyStreams = HTTPError(
         .serviceUnavailable, code: "temporarily_unavailable",
-        message: "Too many clients are watching the status stream. Try again later.", headers: [.retryAfter: "30"])
+        message: "Too many responses are being streamed. Try again later.", headers: [.retryAfter: "30"])
 }
 
 /// A streamed response: the task that produces it, and the continuation that waits until the socket takes a piece. For
@@ -71,8 +71,10 @@ struct ResponseBodyStream {
 
     /// Whether its pieces are chunks; without them the content ends with the connection.
     let isFramed: Bool
-    private let task: Task<Void, Never>
-    private var waiting: Taken?
+    /// Produces the content, until it is cancelled.
+    let task: Task<Void, Never>
+    /// Waits while a piece is being sent: one at a time.
+    var waiting: Taken?
 
     /// Starts the producer. Each piece goes to the connection's `write`, the end to its `streamEnded`.
     init(_ produce: @escaping ResponseProducer, isFramed: Bool, for connection: Connection, on loop: EventLoop) {
@@ -96,20 +98,6 @@ struct ResponseBodyStream {
             loop.execute { [weak connection] in connection?.streamEnded(isWhole: isWhole) }
         }
     }
-
-    /// Whether a piece is being sent: one at a time.
-    var isWaiting: Bool { waiting != nil }
-
-    mutating func wait(_ done: Taken) { waiting = done }
-
-    /// The socket has taken what was written.
-    mutating func pieceWasSent() {
-        waiting?.resume(returning: true)
-        waiting = nil
-    }
-
-    /// Cancels the producer.
-    func cancel() { task.cancel() }
 
     /// Ends the stream.
     func end() {

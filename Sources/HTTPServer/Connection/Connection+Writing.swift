@@ -1,5 +1,6 @@
 import EventLoops
 import Glibc
+import HTTPCore
 
 extension Connection {
     /// Larger contents are not copied into the buffer for responses, but sent from where they are.
@@ -22,18 +23,14 @@ extension Connection {
         guard response.content.count > Connection.copiedBytes,
             ResponseSerializer.sendsContent(of: response, for: context)
         else {
-            if case .sending = state, isFlushed, loop.hasMoreWorkThisTurn {
-                var bytes: [UInt8] = []
-                ResponseSerializer.append(response, for: context, date: date, to: &bytes)
-                output.add(bytes)
-                return shared.sendLater(self)
+            guard case .sending = state, isFlushed, loop.hasMoreWorkThisTurn else {
+                return write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
             }
-            return write { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
+            keep { ResponseSerializer.append(response, for: context, date: date, to: &$0) }
+            return shared.sendLater(self)
         }
         guard isFlushed else {
-            var head: [UInt8] = []
-            ResponseSerializer.append(response, for: context, date: date, withContent: false, to: &head)
-            output.add(head)
+            keep { ResponseSerializer.append(response, for: context, date: date, withContent: false, to: &$0) }
             output.add(response.content)
             return holdOutput(at: now)
         }
@@ -46,12 +43,16 @@ extension Connection {
     /// Sends what `append` adds; keeps what the socket does not take. A small response is one system call.
     func write(_ append: (inout [UInt8]) -> Void) {
         guard isFlushed else {
-            var bytes: [UInt8] = []
-            append(&bytes)
-            output.add(bytes)
+            keep(append)
             return holdOutput(at: .now())
         }
         if send(append) { responseWasSent() } else if isOpen { holdOutput(at: .now()) }
+    }
+
+    private func keep(_ append: (inout [UInt8]) -> Void) {
+        var bytes: [UInt8] = []
+        append(&bytes)
+        output.add(bytes)
     }
 
     /// - Returns: Whether the socket has taken everything.
@@ -59,15 +60,13 @@ extension Connection {
         shared.writeBuffer.removeAll(keepingCapacity: true)
         append(&shared.writeBuffer)
         defer { if shared.writeBuffer.capacity > ServerLoop.keptWriteCapacity { shared.writeBuffer = [] } }
-        let sent = shared.writeBuffer.withUnsafeBytes { transport.send(descriptor, $0, more: more) }
-        switch sent {
-        case .bytes(let count):
-            unsent.count(count)
-            if count == shared.writeBuffer.count { return true }
-            output.add(Array(shared.writeBuffer[count...]))
-        case .wouldBlock: output.add(Array(shared.writeBuffer))
-        case .ended, .failed: close()
+        guard let sent = shared.writeBuffer.withUnsafeBytes({ socket.send($0, more: more) }) else {
+            close()
+            return false
         }
+        unsent.count(sent)
+        if sent == shared.writeBuffer.count { return true }
+        output.add(Array(shared.writeBuffer[sent...]))
         return false
     }
 
@@ -81,14 +80,7 @@ extension Connection {
 
     /// Sends more of the kept bytes.
     func send() {
-        let sent = output.send { bytes, more in
-            switch transport.send(descriptor, bytes, more: more) {
-            case .bytes(let count): return count
-            case .wouldBlock: return 0
-            case .ended, .failed: return nil
-            }
-        }
-        guard let sent else { return close() }
+        guard let sent = output.send({ socket.send($0, more: $1) }) else { return close() }
         unsent.count(sent)
         holdOutput(at: .now())
         if isOpen, isFlushed { responseWasSent() }
@@ -106,7 +98,7 @@ extension Connection {
         case .sending: progress = .sent
         case .streaming:
             machine.streamPaused()
-            stream?.pieceWasSent()
+            stream?.waiting.take()?.resume(returning: true)
         case .none, .sent: break
         }
         if unsent.isDueNow { measureSendQueue(at: .now()) }
@@ -116,7 +108,7 @@ extension Connection {
     func takeNext() -> ConnectionMachine.Action? {
         guard isOpen, case .sent = progress else { return nil }
         progress = .none
-        if closesAfterResponse { transport.endWriting(descriptor) }
+        if closesAfterResponse { socket.endWriting() }
         let now = MonotonicTime.now()
         let action = machine.responseEnded(closing: closesAfterResponse, at: now)
         if heldInput.slot != nil { holdInput(at: now) }

@@ -1,5 +1,4 @@
 import EventLoops
-import Glibc
 import HTTPCore
 import HTTPTypes
 import Primitives
@@ -24,13 +23,12 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// How many requests of one connection are served before the loop turns to other connections.
     private static let requestsPerTurn = 32
 
-    let descriptor: Int32
     /// Replaced at the end of a handshake in which the client sent a certificate.
     var client: ConnectedClient
     let loop: EventLoop
     let shared: ServerLoop
     let service: ConnectionService
-    @exclusivity(unchecked) var transport = Transport.plain
+    @exclusivity(unchecked) var socket: ByteStream
     /// Nil on a plain connection and after the handshake. Until then no request is read.
     @exclusivity(unchecked) var handshake: Handshake?
     @exclusivity(unchecked) var machine: ConnectionMachine
@@ -39,7 +37,6 @@ final class Connection: LoopMember, @unchecked Sendable {
     let slot: Slot
     /// The response to everything but probes, of a connection beyond the limits.
     private(set) var refusal: RequestError?
-    var registration: EventLoop.Registration?
     /// What the socket has not taken yet.
     @exclusivity(unchecked) var output = UnsentOutput()
     @exclusivity(unchecked) var unsent = UnsentAccounting()
@@ -49,10 +46,6 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// Whether the connection closes after the current response.
     @exclusivity(unchecked) var closesAfterResponse = false
     @exclusivity(unchecked) var stream: ResponseBodyStream?
-    /// Whether the socket may have something to read: true until a read finds less than it asked for.
-    @exclusivity(unchecked) var mayRead = true
-    /// Whether the peer has ended the input: it is read to the end even after all its bytes were.
-    @exclusivity(unchecked) private(set) var peerHasEnded = false
     @exclusivity(unchecked) private(set) var isRunning = false
     @exclusivity(unchecked) var lifetime = Lifetime.open
     /// What happens at the end to bytes that the peer has not received.
@@ -61,7 +54,7 @@ final class Connection: LoopMember, @unchecked Sendable {
     init(
         descriptor: Int32, peer: SocketAddress, loop: ServerLoop, service: ConnectionService, at now: MonotonicTime
     ) {
-        self.descriptor = descriptor
+        socket = ByteStream(descriptor)
         client = ConnectedClient(peer)
         self.loop = loop.events
         shared = loop
@@ -75,14 +68,14 @@ final class Connection: LoopMember, @unchecked Sendable {
     /// Closes a connection that got no slot, in place of ``open(refusing:)``.
     func drop() {
         slotHolder.connection = nil
-        SystemCalls.closeDescriptor(descriptor)
+        socket.close(on: loop)
     }
 
     /// Begins to serve, or refuses beyond a limit. On the loop's thread.
     func open(refusing refusal: RequestError?) {
         self.refusal = refusal
         do {
-            registration = try loop.register(self, descriptor: descriptor)
+            try socket.register(self, on: loop)
         } catch {
             return close()
         }
@@ -94,12 +87,10 @@ final class Connection: LoopMember, @unchecked Sendable {
     // MARK: Events
 
     func becameReady(peerHasEnded: Bool, at now: MonotonicTime) {
-        mayRead = true
-        self.peerHasEnded = peerHasEnded
-        if case .tls(let session) = transport {
-            session.becameReady(peerHasEnded: peerHasEnded)
+        socket.becameReady(peerHasEnded: peerHasEnded)
+        if let session = socket.tls {
             if handshake != nil { return continueHandshake(session) }
-            if session.endIsDue { transport.endWriting(descriptor) }
+            if session.endIsDue { socket.endWriting() }
         }
         if case .closing(let deadline) = lifetime { return continueClosing(until: deadline, at: now) }
         if !isFlushed {
@@ -109,7 +100,9 @@ final class Connection: LoopMember, @unchecked Sendable {
         guard isOpen else { return }
         // A peer that has ended its side counts as gone: a stream may have nothing to send for long.
         if peerHasEnded, stream != nil { return close() }
-        if machine.wantsInput { run(.wait) } else { closeIfReset() }
+        if machine.wantsInput { return run(.wait) }
+        // Nothing is read: a reset would go unnoticed, and the descriptor would outlive the connection.
+        if SystemCalls.pendingError(socket.descriptor) != 0 { close() }
     }
 
     func tick(at now: MonotonicTime) {
@@ -131,13 +124,13 @@ final class Connection: LoopMember, @unchecked Sendable {
         guard handshake == nil else { return close() }
         // A request may wait in the socket: it is served before the connection counts as idle.
         if machine.isIdle {
-            mayRead = true
+            socket.mayRead = true
             run(.wait)
         }
         guard isOpen else { return }
         // A reader that has not taken the last piece would delay the shutdown.
         if stream != nil, !isFlushed { return close() }
-        stream?.cancel()
+        stream?.task.cancel()
         run(machine.drain())
     }
 
@@ -145,13 +138,6 @@ final class Connection: LoopMember, @unchecked Sendable {
     func abandon() {
         leaveOutputToSystem()
         close()
-    }
-
-    /// Notices a reset while nothing is read, or the descriptor would outlive the connection.
-    private func closeIfReset() {
-        var error: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        if getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0, error != 0 { close() }
     }
 
     // MARK: Serving
@@ -166,7 +152,7 @@ final class Connection: LoopMember, @unchecked Sendable {
         while isOpen {
             switch action {
             case .wait:
-                guard mayRead, machine.wantsInput else { return }
+                guard socket.mayRead, machine.wantsInput else { return }
                 action = read()
                 continue
             case .sendContinue:
@@ -179,32 +165,21 @@ final class Connection: LoopMember, @unchecked Sendable {
             }
             guard let next = takeNext() else { return }
             served += 1
-            guard served < Connection.requestsPerTurn else { return runLater(next) }
+            // Other connections of the loop run first.
+            guard served < Connection.requestsPerTurn else { return loop.execute { self.run(next) } }
             action = next
         }
     }
 
-    /// Lets other connections of the loop run first.
-    private func runLater(_ action: ConnectionMachine.Action) {
-        loop.execute { self.run(action) }
-    }
-
     private func read() -> ConnectionMachine.Action {
-        switch transport.receive(descriptor, into: loop.readBuffer) {
+        switch socket.receive(into: loop.readBuffer) {
         case .bytes(let count):
-            // A short read means that the socket is empty; the poller reports new bytes.
-            mayRead = count == loop.readBuffer.count || peerHasEnded || !transport.readsAllAtOnce
-            let bytes = UnsafeRawBufferPointer(rebasing: loop.readBuffer[..<count]).bindMemory(to: UInt8.self)
             let now = MonotonicTime.now()
-            let action = machine.receive(bytes.span, at: now)
+            let action = machine.receive(loop.received(count).span, at: now)
             holdInput(at: now)
             return action
-        case .wouldBlock:
-            mayRead = false
-            return .wait
-        case .ended:
-            mayRead = false
-            return machine.inputEnded()
+        case .wouldBlock: return .wait
+        case .ended: return machine.inputEnded()
         case .failed: return .close
         }
     }
@@ -234,12 +209,9 @@ final class Connection: LoopMember, @unchecked Sendable {
 
     private func finish(_ response: consuming Response, to head: RequestHead) {
         guard isOpen else { return }
-        let hasContent = head.method != .head && ResponseSerializer.mayHaveContent(response.status)
-        let isStream = response.stream != nil && hasContent
-        if isStream, !service.streams.enter() {
+        if let produce = response.stream, head.method != .head, ResponseSerializer.mayHaveContent(response.status) {
+            if service.streams.enter() { return begin(response, produce, to: head) }
             response = service.render(.tooManyStreams, nil)
-        } else if isStream, let produce = response.stream {
-            return begin(response, produce, to: head)
         }
         let context = ResponseSerializer.Context(
             method: head.method, minorVersion: head.minorVersion,

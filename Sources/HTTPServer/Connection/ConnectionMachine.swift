@@ -85,10 +85,7 @@ package struct ConnectionMachine {
     }
 
     /// Whether the connection is between requests and holds no part of the next one.
-    package var isIdle: Bool {
-        if case .idle = phase { return unusedStart == unused.count }
-        return false
-    }
+    package var isIdle: Bool { if case .idle = phase { unusedStart == unused.count } else { false } }
 
     /// Whether it has not received all of the next request.
     var isReading: Bool {
@@ -107,10 +104,7 @@ package struct ConnectionMachine {
         }
     }
 
-    var isHandling: Bool {
-        if case .handling = phase { return true }
-        return false
-    }
+    var isHandling: Bool { if case .handling = phase { true } else { false } }
 
     /// Whether the response to the current request is the connection's last one. Except after errors, it says so.
     package var closesAfterResponse: Bool {
@@ -160,8 +154,7 @@ package struct ConnectionMachine {
     package mutating func responseEnded(closing: Bool, at now: MonotonicTime) -> Action {
         if closing {
             guard !inputHasEnded else { return close() }
-            unused = []
-            unusedStart = 0
+            dropUnused()
             phase = .lingering
             deadline = now.advanced(by: ConnectionMachine.lingerTime)
             return .wait
@@ -194,8 +187,7 @@ package struct ConnectionMachine {
     /// As ``takeLastRequest()``; what has arrived after the current request is dropped.
     mutating func dropFollowingRequests() {
         takeLastRequest()
-        unused = []
-        unusedStart = 0
+        dropUnused()
     }
 
     /// The server stops: the connection takes no further request.
@@ -206,8 +198,7 @@ package struct ConnectionMachine {
 
     package mutating func closed() {
         phase = .closed
-        unused = []
-        unusedStart = 0
+        dropUnused()
     }
 
     private mutating func close() -> Action {
@@ -219,11 +210,12 @@ package struct ConnectionMachine {
     mutating func refuse(_ error: RequestError) -> Action {
         phase = .handling
         deadline = .never
-        unused = []
-        unusedStart = 0
+        dropUnused()
         framing.keepsAlive = false
         return .refuse(error)
     }
+
+    private mutating func dropUnused() { (unused, unusedStart) = ([], 0) }
 
     private mutating func linger(_ count: Int) -> Action {
         lingered += count

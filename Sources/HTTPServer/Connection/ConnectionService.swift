@@ -17,47 +17,30 @@ final class ConnectionService: Sendable {
     let render: ErrorRenderer
     /// Refuses requests while their loop is overloaded; nil to serve all.
     let shed: LoadShedder?
-    private let handler: ImmediateHandler
+    let handler: ImmediateHandler
     private let logger: Logger
     private let counts: ServerCounts
 
+    /// - Parameter other: Of another listener of the server, which shares its limits; nil for the first one.
     init(
         configuration: ServerConfiguration, logger: Logger, render: @escaping ErrorRenderer, shed: LoadShedder?,
-        handler: @escaping ImmediateHandler
+        tls: ServerTLS? = nil, sharing other: ConnectionService? = nil, handler: @escaping ImmediateHandler
     ) {
-        connections = ConnectionLimiter(limits: configuration.limits)
-        handshakes = HandshakeLimit(
-            maximum: configuration.limits.handshakes, patience: configuration.limits.patience)
-        output = MemoryBudget(maximum: configuration.limits.unsentBytes)
-        input = MemoryBudget(maximum: configuration.limits.incompleteBytes)
-        streams = CountLimit(maximum: configuration.limits.streams)
-        probePaths = configuration.probePaths
-        counts = ServerCounts()
-        tls = nil
-        limits = configuration.limits
+        let limits = configuration.limits
+        self.limits = limits
         timeouts = configuration.timeouts
+        connections = other?.connections ?? ConnectionLimiter(limits: limits)
+        handshakes = other?.handshakes ?? HandshakeLimit(maximum: limits.handshakes, patience: limits.patience)
+        output = other?.output ?? MemoryBudget(maximum: limits.unsentBytes)
+        input = other?.input ?? MemoryBudget(maximum: limits.incompleteBytes)
+        streams = other?.streams ?? CountLimit(maximum: limits.streams)
+        probePaths = configuration.probePaths
+        counts = other?.counts ?? ServerCounts()
+        self.tls = tls
         self.render = render
         self.shed = shed
         self.handler = handler
         self.logger = logger
-    }
-
-    /// For a listener with other credentials or another handler.
-    init(_ other: ConnectionService, tls: ServerTLS?, handler: ImmediateHandler? = nil) {
-        limits = other.limits
-        timeouts = other.timeouts
-        connections = other.connections
-        handshakes = other.handshakes
-        output = other.output
-        input = other.input
-        probePaths = other.probePaths
-        streams = other.streams
-        counts = other.counts
-        render = other.render
-        shed = handler == nil ? other.shed : nil
-        logger = other.logger
-        self.tls = tls
-        self.handler = handler ?? other.handler
     }
 
     var statistics: ServerStatistics {

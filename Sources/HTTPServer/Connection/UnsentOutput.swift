@@ -1,4 +1,5 @@
 import EventLoops
+import HTTPCore
 
 /// The bytes of a connection that its socket has not taken. Content that others hold too is referenced.
 struct UnsentOutput {
@@ -85,7 +86,7 @@ extension Connection {
     @discardableResult
     func measureSendQueue(at now: MonotonicTime) -> Int {
         guard isFlushed else { return 0 }
-        let bytes = SystemCalls.unsentBytes(descriptor)
+        let bytes = SystemCalls.unsentBytes(socket.descriptor)
         unsent.update(inSystem: bytes)
         holdOutput(at: now)
         return bytes

@@ -8,24 +8,17 @@ package struct AcceptEncoding {
     private var gzip: Int?
     private var identity: Int?
     private var others: Int?
-    /// Whether there is a well-formed field.
-    private var isThere = false
 
     /// A list has fewer elements: there are not as many codings.
     private static let mostElements = 64
 
     /// Reads the field's values as one list. A malformed list, or one of more than 64 elements, counts as none.
     package init(_ values: [String]) {
-        guard !values.isEmpty else { return }
-        isThere = true
         let elements = values.flatMap {
             $0.utf8.split(
                 separator: UInt8(ascii: ","), maxSplits: Self.mostElements, omittingEmptySubsequences: true)
         }
-        guard elements.count <= Self.mostElements else {
-            isThere = false
-            return
-        }
+        guard elements.count <= Self.mostElements else { return }
         for element in elements where !element.allSatisfy(ASCII.isWhitespace) {
             guard let (coding, weight) = Self.element(element) else {
                 self = AcceptEncoding([])
@@ -50,7 +43,7 @@ package struct AcceptEncoding {
     /// Whether gzip is accepted with at least the weight of identity. A named coding wins over one that is not named.
     package var choosesGzip: Bool { takesGzip && (!takesIdentity || gzipWeight >= identity ?? 0) }
 
-    private var gzipWeight: Int { isThere ? gzip ?? others ?? 0 : 0 }
+    private var gzipWeight: Int { gzip ?? others ?? 0 }
 
     private static func element(_ text: Substring.UTF8View) -> (coding: String, weight: Int)? {
         let parts = text.split(separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)

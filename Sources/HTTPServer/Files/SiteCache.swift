@@ -20,70 +20,68 @@ struct SiteCache {
     }
 
     private struct Entry {
-        let versions: Versions
-        let content: SiteContent
-        var lastUse: UInt64
-    }
-
-    private struct Use {
-        weak var content: SiteContent?
         /// Nil if the file may have changed unseen.
         let versions: Versions?
+        weak var content: SiteContent?
+        var lastUse: UInt64
+        /// The content, while it is cached.
+        var kept: SiteContent?
     }
 
     private let maximumBytes: Int
     private let maximumCount: Int
+    /// The content of each path that was read last.
     private var entries: [String: Entry] = [:]
+    /// Of the cached contents.
     private(set) var byteCount = 0
     private var uses: UInt64 = 0
-    /// The content of each path that was read last.
-    private var inUse: [String: Use] = [:]
 
     init(maximumBytes: Int, maximumCount: Int) {
         self.maximumBytes = maximumBytes
         self.maximumCount = maximumCount
     }
 
-    var count: Int { entries.count }
+    /// The number of cached contents.
+    var count: Int { entries.values.count { $0.kept != nil } }
 
-    /// The cached content of a file, unless the file has changed.
+    /// The content of a file, if it is cached or in use, unless the file has changed.
     mutating func content(of path: String, _ versions: Versions) -> SiteContent? {
-        guard let entry = entries[path], entry.versions == versions else {
-            guard let use = inUse[path], use.versions == versions else { return nil }
-            return use.content
-        }
+        guard let entry = entries[path], entry.versions == versions else { return nil }
         uses += 1
         entries[path]?.lastUse = uses
         return entry.content
     }
 
-    /// Notes a content that was read just now.
+    /// Notes a content that was read just now, and caches it if the file cannot change unseen.
     /// - Parameter versions: Nil if the file may change unseen.
     /// - Returns: The former content of the path, if it is the same and still in use; else the new one.
-    mutating func use(_ content: SiteContent, of path: String, _ versions: Versions?) -> SiteContent {
-        if let former = inUse[path]?.content, former.hasBytes(of: content), former.modified == content.modified {
-            return former
-        }
-        if inUse.count >= 2 * maximumCount { inUse = inUse.filter { $0.value.content != nil } }
-        inUse[path] = Use(content: content, versions: versions)
+    @discardableResult
+    mutating func add(_ read: SiteContent, of path: String, _ versions: Versions?) -> SiteContent {
+        let former = entries[path]?.content
+        let isSame = former.map { $0.hasBytes(of: read) && $0.modified == read.modified } ?? false
+        let content = isSame ? former ?? read : read
+        forget(path)
+        if entries.count >= 2 * maximumCount { entries = entries.filter { $0.value.content != nil } }
+        uses += 1
+        entries[path] = Entry(versions: versions, content: content, lastUse: uses)
+        if versions != nil, content.byteCount <= maximumBytes, maximumCount > 0 { keep(content, of: path) }
         return content
     }
 
-    /// Caches a content; evicts the least recently used where there is no room.
-    mutating func keep(_ content: SiteContent, of path: String, _ versions: Versions) {
-        forget(path)
-        guard content.byteCount <= maximumBytes, maximumCount > 0 else { return }
-        while byteCount + content.byteCount > maximumBytes || entries.count >= maximumCount {
-            guard let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) else { break }
+    /// Caches a content; the least recently used ones give way where there is no room.
+    private mutating func keep(_ content: SiteContent, of path: String) {
+        while byteCount + content.byteCount > maximumBytes || count >= maximumCount {
+            let kept = entries.filter { $0.value.kept != nil }
+            guard let oldest = kept.min(by: { $0.value.lastUse < $1.value.lastUse }) else { break }
             forget(oldest.key)
         }
-        uses += 1
-        entries[path] = Entry(versions: versions, content: content, lastUse: uses)
+        entries[path]?.kept = content
         byteCount += content.byteCount
     }
 
-    mutating func forget(_ path: String) {
-        guard let entry = entries.removeValue(forKey: path) else { return }
-        byteCount -= entry.content.byteCount
+    /// Keeps the content of a path no longer than a response sends it.
+    private mutating func forget(_ path: String) {
+        byteCount -= entries[path]?.kept?.byteCount ?? 0
+        entries[path]?.kept = nil
     }
 }

@@ -23,8 +23,8 @@ package final class SiteContent: Sendable {
     let modified: Int?
 
     /// - Parameter precompressed: The content of the file's `.gz`.
-    package init(name: String, _ bytes: [UInt8], modified: Int?, precompressed: [UInt8]?) {
-        type = MediaTypes.type(ofFileNamed: name)
+    package init(path: String, _ bytes: [UInt8], modified: Int?, precompressed: [UInt8]?) {
+        type = MediaTypes.type(ofFileNamed: path.split(ascii: "/").last.map(String.init) ?? path)
         plain = Variant(bytes)
         self.modified = modified
         if let precompressed {
@@ -60,8 +60,7 @@ public final class BuiltInFiles: Sendable {
     func content(of path: String) -> SiteContent? {
         guard let read = files[path] else { return nil }
         if let kept = contents.withLock({ $0[path] }) { return kept }
-        let name = path.split(ascii: "/").last.map(String.init) ?? path
-        let content = SiteContent(name: name, read(), modified: nil, precompressed: nil)
+        let content = SiteContent(path: path, read(), modified: nil, precompressed: nil)
         contents.withLock { $0[path] = content }
         return content
     }

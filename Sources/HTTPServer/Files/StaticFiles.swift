@@ -85,9 +85,7 @@ public final class StaticFiles: Sendable {
             if let kept = cache.withLock({ $0.content(of: path, versions) }) { return kept }
             return read(path, file, coded, versions)
         } catch {
-            switch error {
-            case .missing: break
-            case .unreadable(let error):
+            if case .unreadable(let error) = error {
                 warn("a file cannot be read", ["path": "\(path)", "error": "\(error)"])
             }
             return nil
@@ -124,15 +122,10 @@ public final class StaticFiles: Sendable {
                 ])
             return nil
         }
-        let name = path.split(ascii: "/").last.map(String.init) ?? path
         let codedBytes = coded.flatMap { $0.read(limit: limits.fileBytes) }
-        let read = SiteContent(name: name, bytes, modified: file.version.modified.seconds, precompressed: codedBytes)
+        let read = SiteContent(path: path, bytes, modified: file.version.modified.seconds, precompressed: codedBytes)
         let mayChange = versions.mayChangeUnseen(at: .now())
-        return cache.withLock { cache in
-            let content = cache.use(read, of: path, mayChange ? nil : versions)
-            if !mayChange { cache.keep(content, of: path, versions) }
-            return content
-        }
+        return cache.withLock { $0.add(read, of: path, mayChange ? nil : versions) }
     }
 
     // MARK: Response
@@ -156,10 +149,8 @@ public final class StaticFiles: Sendable {
             headers[.contentEncoding] = nil
             return Response(status: .notModified, headers: headers)
         }
-        guard let range = range(of: request, variant, modified, now) else {
-            return Response(status: .ok, headers: headers, body: variant.bytes, ownedBy: content)
-        }
-        switch ByteRange.read(range, of: variant.bytes.count) {
+        let range = range(of: request, variant, modified, now)
+        switch range.map({ ByteRange.read($0, of: variant.bytes.count) }) ?? .ignored {
         case .ignored: return Response(status: .ok, headers: headers, body: variant.bytes, ownedBy: content)
         case .part(let part):
             headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(variant.bytes.count)"

@@ -59,11 +59,10 @@ package final class ConnectionLimiter: Sendable {
         if let share = share(of: peer), let address, state.byAddress[address, default: 0] >= share {
             refusal = .tooManyConnectionsOfAddress
         } else {
-            let room = state.slots.makeRoom(for: slot.network, patience: limits.patience, at: now)
+            let room = state.slots.add(slot, patience: limits.patience, at: now)
             if case .none = room {
                 refusal = .tooManyConnections
             } else {
-                state.slots.put(slot)
                 slot.address = address
                 if let address { state.byAddress[address, default: 0] += 1 }
                 state.total += 1
@@ -71,9 +70,8 @@ package final class ConnectionLimiter: Sendable {
                 return (.accept, room)
             }
         }
-        let room = state.reserve.makeRoom(for: slot.network, patience: ConnectionLimiter.probePatience, at: now)
+        let room = state.reserve.add(slot, patience: ConnectionLimiter.probePatience, at: now)
         if case .none = room { return (.drop, .none) }
-        state.reserve.put(slot)
         state.total += 1
         return (.restrict(refusal), room)
     }

@@ -92,6 +92,14 @@ package struct SlotTable {
         return .replacing(slot)
     }
 
+    /// Adds a slot if there is or can be room for it: see ``makeRoom(for:patience:at:)``.
+    mutating func add(_ slot: Slot, patience: Duration, at now: MonotonicTime) -> Room {
+        let room = makeRoom(for: slot.network, patience: patience, at: now)
+        if case .none = room { return room }
+        put(slot)
+        return room
+    }
+
     /// Removes the slot that has been idle for longest of the heaviest network; nil if there is none.
     package mutating func removeHeaviest(at now: MonotonicTime) -> Slot? {
         guard let (slot, _) = idlest(at: now, ofWeight: 1) else { return nil }
@@ -158,15 +166,9 @@ package final class HandshakeLimit: Sendable {
     /// Counts a new handshake, perhaps in place of another one.
     /// - Returns: False if there is no room.
     package func enter(_ slot: Slot, at now: MonotonicTime) -> Bool {
-        let room = table.withLock { table in
-            let room = table.makeRoom(for: slot.network, patience: patience, at: now)
-            if case .none = room { return room }
-            table.put(slot)
-            return room
-        }
+        let room = table.withLock { $0.add(slot, patience: patience, at: now) }
         if case .replacing(let other) = room { other.evict() }
-        if case .none = room { return false }
-        return true
+        return if case .none = room { false } else { true }
     }
 
     package func leave(_ slot: Slot) { table.withLock { $0.remove(slot) } }

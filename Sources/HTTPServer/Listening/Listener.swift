@@ -54,8 +54,6 @@ final class Listener: LoopMember, @unchecked Sendable {
     /// Resumes after a lack of descriptors.
     func tick(at now: MonotonicTime) { if isPaused { acceptSome() } }
 
-    func abandon() {}
-
     private func acceptSome() {
         guard isOpen else { return }
         isPaused = false
@@ -117,17 +115,10 @@ final class Listener: LoopMember, @unchecked Sendable {
 enum ListeningSocket {
     private static let backlog: Int32 = 4096
 
-    /// Options that the accepted sockets inherit.
-    struct Options {
-        let sendBufferBytes: Int
-        /// How long the system keeps bytes for a peer that acknowledges none of them, also after the socket was closed.
-        let sendTimeout: Duration
-    }
-
     /// Binds a host's first address and listens there.
     /// - Returns: A non-blocking descriptor, and the bound address.
     static func make(
-        host: String, port: UInt16, acceptsIPv4InIPv6: Bool, _ options: Options
+        host: String, port: UInt16, acceptsIPv4InIPv6: Bool, _ configuration: ServerConfiguration
     ) throws(ServerError) -> (descriptor: Int32, address: SocketAddress) {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
@@ -144,7 +135,7 @@ enum ListeningSocket {
             address.pointee.ai_socktype | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw ServerError(.cannotListen, "\(host): \(SystemError.last("socket"))") }
         do throws(SystemError) {
-            try setOptions(descriptor, options)
+            try setInheritedOptions(descriptor, configuration)
             try listen(descriptor, at: address.pointee, acceptsIPv4InIPv6: acceptsIPv4InIPv6)
             return (descriptor, try boundAddress(descriptor))
         } catch {
@@ -165,10 +156,14 @@ enum ListeningSocket {
         return SocketAddress(storage)
     }
 
-    private static func setOptions(_ descriptor: Int32, _ options: Options) throws(SystemError) {
-        let bytes = Int32(clamping: options.sendBufferBytes)
+    /// Sets options that the accepted sockets inherit.
+    private static func setInheritedOptions(
+        _ descriptor: Int32, _ configuration: ServerConfiguration
+    ) throws(SystemError) {
+        let bytes = Int32(clamping: configuration.limits.sendBufferBytes)
         try SystemCalls.setOption(descriptor, level: SOL_SOCKET, SO_SNDBUF, bytes)
-        let milliseconds = Int32(clamping: Int64(max(1, min(options.sendTimeout / .milliseconds(1), 1e9))))
+        // So long the system keeps bytes for a peer that acknowledges none of them, also after the socket was closed.
+        let milliseconds = Int32(clamping: Int64(max(1, min(configuration.timeouts.write / .milliseconds(1), 1e9))))
         try SystemCalls.setOption(descriptor, level: Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds)
     }
 

@@ -6,9 +6,9 @@ struct ChunkedBody {
     private(set) var content: [UInt8] = []
 
     init(limits: MessageLimits) {
-        var rules = ChunkedDecoder.Rules(overheadBytes: limits.headerBytes, contentBytes: limits.bodyBytes)
-        rules.trailerFields = limits.headerFields
-        decoder = ChunkedDecoder(rules)
+        decoder = ChunkedDecoder(
+            .init(
+                overheadBytes: limits.headerBytes, contentBytes: limits.bodyBytes, trailerFields: limits.headerFields))
     }
 
     var isComplete: Bool { decoder.isComplete }

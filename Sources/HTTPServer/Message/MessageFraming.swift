@@ -90,18 +90,15 @@ struct FramingFields {
 extension RequestError {
     /// Why a line is no ``FieldLine``.
     init(fieldLine line: Range<Int>, of bytes: Span<UInt8>) {
-        let nameEnd = line.first { !ASCII.isToken(bytes[$0]) }
-        guard let nameEnd else {
-            self = .fieldName
-            return
-        }
-        if bytes[nameEnd] == ASCII.colon, nameEnd > line.lowerBound {
+        let nameEnd = line.first { !ASCII.isToken(bytes[$0]) } ?? line.upperBound
+        let isWithoutName = nameEnd == line.lowerBound
+        switch nameEnd < line.upperBound ? bytes[nameEnd] : nil {
+        case ASCII.colon where !isWithoutName:
             let fault = line[(nameEnd + 1)...].first { !ASCII.isFieldValue(bytes[$0]) }
             self = fault.map { bytes[$0] } == ASCII.carriageReturn ? .bareCarriageReturn : .fieldValue
-        } else if ASCII.isWhitespace(bytes[nameEnd]) {
-            self = nameEnd == line.lowerBound ? .lineFolding : .whitespaceBeforeColon
-        } else {
-            self = bytes[nameEnd] == ASCII.carriageReturn ? .bareCarriageReturn : .fieldName
+        case ASCII.space, ASCII.tab: self = isWithoutName ? .lineFolding : .whitespaceBeforeColon
+        case ASCII.carriageReturn: self = .bareCarriageReturn
+        default: self = .fieldName
         }
     }
 }

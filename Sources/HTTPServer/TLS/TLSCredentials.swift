@@ -37,17 +37,13 @@ public struct TLSCredentials: Sendable {
 
 extension TLSContext {
     convenience init(_ credentials: TLSCredentials) throws(TLSError) {
-        var fault = COPENSSL_SOUND
-        var reason: UnsafePointer<CChar>?
         let key = Array(credentials.privateKey.exposed.utf8)
-        let made = copenssl_context_make(
-            credentials.certificateChain, credentials.certificateChain.count, key, key.count,
-            credentials.clientAuthorities, credentials.clientAuthorities.count, credentials.clients.asked, &fault,
-            &reason)
-        guard let made else {
-            throw TLSError(code: TLSError.Code(fault), detail: reason.map { String(cString: $0) } ?? "")
+        try self.init { fault, reason in
+            copenssl_context_make(
+                credentials.certificateChain, credentials.certificateChain.count, key, key.count,
+                credentials.clientAuthorities, credentials.clientAuthorities.count, credentials.clients.asked, &fault,
+                &reason)
         }
-        self.init(adopting: made)
     }
 }
 

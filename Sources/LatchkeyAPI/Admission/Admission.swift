@@ -1,6 +1,6 @@
 import HTTPTypes
 package import Primitives
-import SignIn
+package import SignIn
 package import StorageModel
 
 /// The terms on which a request was admitted.
@@ -29,7 +29,7 @@ package struct Admission: Sendable {
         guard allows(client) else { throw .clientNotAllowed }
     }
 
-    var caller: Caller {
+    package var caller: Caller {
         switch ground {
         case .key(let key, _): Caller(apiKey: String(decoding: key, as: UTF8.self))
         case .origin(let origin): Caller(origin: origin)
@@ -77,7 +77,7 @@ extension APIError {
 }
 
 /// A session token as a request has it. Most routes need only its hash, and no `Secret` of it.
-struct PresentedToken: Sendable, Redacted {
+package struct PresentedToken: Sendable, Redacted {
     /// UTF-8, in the place where it was received.
     let bytes: ArraySlice<UInt8>
 
@@ -85,5 +85,5 @@ struct PresentedToken: Sendable, Redacted {
 
     init(_ secret: Secret) { bytes = Array(secret.exposed.utf8)[...] }
 
-    var secret: Secret { Secret(String(decoding: bytes, as: UTF8.self)) }
+    package var secret: Secret { Secret(String(decoding: bytes, as: UTF8.self)) }
 }

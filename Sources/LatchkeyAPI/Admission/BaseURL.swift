@@ -26,7 +26,7 @@ package final class BaseURL: Sendable {
     var host: String? { url.flatMap { EndpointURL($0, policy: .allowLoopbackHTTP)?.host } }
 
     /// The path of ``url``, below which a proxy serves this server; empty for the root.
-    var path: String {
+    package var path: String {
         guard let url, let scheme = url.firstRange(of: "://"), let slash = url[scheme.upperBound...].firstIndex(of: "/")
         else { return "" }
         return String(url[slash...])

@@ -1,6 +1,6 @@
-import HTTPServer
+package import HTTPServer
 import HTTPTypes
-import Primitives
+package import Primitives
 import SignIn
 
 /// The cookies of a browser: its identity during a sign-in, its registration in progress, and the two tokens of its
@@ -8,7 +8,7 @@ import SignIn
 ///
 /// Under https all have the `__Host-` prefix (RFC 6265bis section 4.1.3.2), so that no other host, and no page over
 /// plain http, can set them. Under plain http, which is for loopback only, browsers refuse the prefix.
-struct BrowserCookies: Sendable {
+package struct BrowserCookies: Sendable {
     let isSecure: Bool
 
     private var prefix: String { isSecure ? "__Host-" : "" }
@@ -19,10 +19,10 @@ struct BrowserCookies: Sendable {
 
     func browser(of request: Request) -> Secret? { value(browserName, of: request) }
 
-    func session(of request: Request) -> Secret? { value(sessionName, of: request) }
+    package func session(of request: Request) -> Secret? { value(sessionName, of: request) }
 
     /// The refresh token, which outlives the session token.
-    func refresh(of request: Request) -> Secret? { value(refreshName, parts: 1...2, of: request) }
+    package func refresh(of request: Request) -> Secret? { value(refreshName, parts: 1...2, of: request) }
 
     /// Whether a browser sends a session, valid or not.
     func hasSession(_ request: Request) -> Bool { session(of: request) != nil || refresh(of: request) != nil }

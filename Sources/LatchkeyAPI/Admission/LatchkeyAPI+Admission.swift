@@ -1,8 +1,8 @@
 package import HTTPServer
 import HTTPTypes
 package import Primitives
-import SignIn
-import StorageModel
+package import SignIn
+package import StorageModel
 
 /// The access rules of routes: wrappers around the handlers of ``makeRouter()``.
 extension LatchkeyAPI {
@@ -110,7 +110,7 @@ extension LatchkeyAPI {
 
     /// As ``signedIn(_:)``, for routes that end a session. A browser's cookies go to `page` unchecked, because the
     /// session token in them may have expired before.
-    func signedIn(orPage page: @escaping PagedRoute, _ route: @escaping SignedInRoute) -> ImmediateHandler {
+    package func signedIn(orPage page: @escaping PagedRoute, _ route: @escaping SignedInRoute) -> ImmediateHandler {
         let signedIn = signedIn(route)
         return { request in
             self.isPage(request) ? .task { try await page(self, request) } : try signedIn(request)
@@ -143,6 +143,20 @@ extension LatchkeyAPI {
         let isNamed = request.headers.count(of: .apiKey) > 0 || crossOrigin.grant(of: request) != nil
         return isNamed ? try await admit(request) : nil
     }
+
+    /// For whom a call counts in the store: pages without a key share an origin, so that each address counts.
+    package func caller(of request: Request, _ admission: Admission) -> Caller {
+        guard case .origin = admission.ground, let address = rates.proxies.client(of: request) else {
+            return admission.caller
+        }
+        return Caller(address: address.network)
+    }
+
+    /// How many requests may be sent to ask one user; counted in the store.
+    package var promptsPerUser: SharedAllowance? { rates.promptsPerUser }
+
+    /// How many requests one caller may send in vain to ask users of providers; counted in the store.
+    package var promptsPerCaller: SharedAllowance? { rates.promptsPerCaller }
 
     /// What a caller may use of the providers.
     func terms(of request: Request, _ admission: Admission?) -> CallerTerms {
@@ -195,5 +209,5 @@ extension LatchkeyAPI {
         return PresentedToken(token)
     }
 
-    var cookies: BrowserCookies { BrowserCookies(isSecure: baseURL.url?.hasPrefix("https://") ?? true) }
+    package var cookies: BrowserCookies { BrowserCookies(isSecure: baseURL.url?.hasPrefix("https://") ?? true) }
 }

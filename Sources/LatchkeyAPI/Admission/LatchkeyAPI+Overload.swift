@@ -26,7 +26,6 @@ extension LatchkeyAPI {
         (.post, "/auth/{provider}/attempts", .beginning), (.get, "/auth/{provider}/start", .beginning),
         (.post, "/auth/{provider}/start", .beginning),
         (.get, "/auth/{provider}/initiate-login", .beginning), (.post, "/auth/{provider}/initiate-login", .beginning),
-        (.post, "/auth/zenkey-async-signin", .beginning), (.post, "/auth/{provider}/backchannel", .beginning),
         (.get, "/users/me", .always), (.post, "/auth/introspect", .always),
         (.get, "/healthz", .always), (.get, "/readyz", .always), (.get, "/metrics", .always),
     ]
@@ -41,8 +40,8 @@ extension LatchkeyAPI {
 
     package func loadShedder(observedBy observe: RequestObserver? = nil) -> LoadShedder {
         let router = makeRouter()
-        let starts = features.flatMap { type(of: $0).startPaths }.map {
-            (HTTPRequest.Method.get, $0, OverloadPriority.beginning)
+        let starts = features.flatMap { type(of: $0).startPaths }.flatMap { path in
+            [HTTPRequest.Method.get, .post].map { ($0, path, OverloadPriority.beginning) }
         }
         let rows = Self.overloadPriorities + starts
         let priorities = router.patterns.map { pattern in rows.filter { $0.pattern == pattern } }

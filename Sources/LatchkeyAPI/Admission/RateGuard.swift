@@ -70,10 +70,7 @@ final class RateGuard: Sendable {
 
     var proxies: TrustedProxies { current.proxies }
 
-    /// How many requests may be sent to ask one user; counted in the store.
     var promptsPerUser: SharedAllowance? { current.promptsPerUser }
-
-    /// How many requests one caller may send in vain to ask users of providers; counted in the store.
     var promptsPerCaller: SharedAllowance? { current.promptsPerCaller }
 
     /// Counts a request in progress; false at the limit.

@@ -1,26 +1,26 @@
 package import OpenIDConnect
 import Primitives
-import SignIn
+package import SignIn
 
 extension FieldReader {
-    mutating func correlationID() -> CorrelationID? {
+    package mutating func correlationID() -> CorrelationID? {
         value(
             "correlation_id", ["correlationId"], limit: 128,
             demand: "must be visible ASCII characters without quotation marks and backslashes", CorrelationID.init)
     }
 
-    mutating func clientID(required: Bool = false) -> ClientID? {
+    package mutating func clientID(required: Bool = false) -> ClientID? {
         value(
             "client_id", ["clientId"], limit: 255, required: required, demand: "must be ASCII characters", ClientID.init
         )
     }
 
-    mutating func redirectURI(required: Bool = true) -> String? {
+    package mutating func redirectURI(required: Bool = true) -> String? {
         visibleText("redirect_uri", ["redirectURI", "redirectUri"], limit: 2048, required: required)
     }
 
     /// The client of a sign-in; without the field, the only client of the provider.
-    mutating func clientID(at server: AuthorizationServer) -> ClientID? {
+    package mutating func clientID(at server: AuthorizationServer) -> ClientID? {
         let before = problems.count
         if let named = clientID() { return named }
         guard problems.count == before else { return nil }
@@ -52,7 +52,7 @@ extension FieldReader {
     }
 
     /// The network: from `mccmnc`, or from `mcc` and `mnc`.
-    mutating func network() -> MCCMNC? {
+    package mutating func network() -> MCCMNC? {
         let before = problems.count
         let whole = digits("mccmnc", 5...6)
         let country = digits("mcc", 3...3)
@@ -94,7 +94,7 @@ extension FieldReader {
 
     /// OpenID Connect Core section 3.1.2.1: `none` excludes other values.
     /// - Parameter known: The values that the kind of sign-in has.
-    mutating func prompt(_ known: [Prompt]) -> [Prompt] {
+    package mutating func prompt(_ known: [Prompt]) -> [Prompt] {
         let words = words("prompt", limit: 64)
         guard let prompt = Prompt.values(words), prompt.allSatisfy(known.contains) else {
             refuse("prompt", "must be words of \(known.map(\.rawValue).joined(separator: ", ")); none excludes others")
@@ -104,7 +104,7 @@ extension FieldReader {
     }
 
     /// At most 280 characters, of up to four bytes each.
-    mutating func context(required: Bool = false) -> String? {
+    package mutating func context(required: Bool = false) -> String? {
         guard let text = text("context", limit: 280 * 4, required: required) else { return nil }
         return text.unicodeScalars.count <= 280 ? text : refused("context", "is longer than 280 characters")
     }

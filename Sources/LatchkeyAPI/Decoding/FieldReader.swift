@@ -8,18 +8,18 @@ package struct FieldReader {
     private let fields: BodyFields
     package private(set) var problems: [String] = []
     /// The aliases under which fields were sent, by the fields' first names.
-    private(set) var sentNames: [String: String] = [:]
+    package private(set) var sentNames: [String: String] = [:]
 
     package init(_ fields: BodyFields) { self.fields = fields }
 
     /// Whether the body is a form, where `+` is a space.
-    var isForm: Bool { if case .form = fields { true } else { false } }
+    package var isForm: Bool { if case .form = fields { true } else { false } }
 
-    mutating func refuse(_ name: String, _ problem: String) { problems.append("\(name) \(problem)") }
+    package mutating func refuse(_ name: String, _ problem: String) { problems.append("\(name) \(problem)") }
 
     /// As ``refuse(_:_:)``, for a reader of a value.
     /// - Returns: Nil, in place of the value.
-    mutating func refused<Value>(_ name: String, _ problem: String) -> Value? {
+    package mutating func refused<Value>(_ name: String, _ problem: String) -> Value? {
         refuse(name, problem)
         return nil
     }
@@ -38,7 +38,7 @@ package struct FieldReader {
 
     /// The name under which a field that was read was sent, the one that the client knows; its first name if it was not
     /// sent.
-    func sentName(_ name: String) -> String { sentNames[name] ?? name }
+    package func sentName(_ name: String) -> String { sentNames[name] ?? name }
 
     /// The value of a field under any of its names; nil also if two names have different values, which is a problem.
     private mutating func value(_ name: String, _ aliases: [String], required: Bool) -> JSONValue? {
@@ -62,11 +62,13 @@ package struct FieldReader {
         guard text.utf8.count <= limit else {
             return refused(sentName(name), "is longer than \(limit) bytes")
         }
+        // PostgreSQL cannot store one.
+        guard !text.utf8.contains(0) else { return refused(sentName(name), "has a NUL character") }
         return text
     }
 
     /// The result of `make`; `demand` is the problem if it is nil.
-    mutating func value<Value>(
+    package mutating func value<Value>(
         _ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false, demand: String,
         _ make: (String) -> Value?
     ) -> Value? {
@@ -85,7 +87,9 @@ package struct FieldReader {
     }
 
     /// Words separated by spaces, or in JSON also an array of them.
-    mutating func words(_ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false) -> [String] {
+    package mutating func words(_ name: String, _ aliases: [String] = [], limit: Int, required: Bool = false)
+        -> [String]
+    {
         guard let value = value(name, aliases, required: required) else { return [] }
         let texts = value.array.map { $0.map(\.string) } ?? [value.string]
         let known = texts.compactMap(\.self)
@@ -122,7 +126,7 @@ package struct FieldReader {
     }
 
     /// A whole number of seconds, which JSON may give as a number or as a text.
-    mutating func seconds(_ name: String, _ aliases: [String] = [], upTo limit: Int64) -> Int64? {
+    package mutating func seconds(_ name: String, _ aliases: [String] = [], upTo limit: Int64) -> Int64? {
         guard let value = value(name, aliases, required: false) else { return nil }
         let isDigits = value.string?.isDecimal ?? true
         guard isDigits, let number = value.integer ?? value.string.flatMap({ Int64($0) }), (0...limit).contains(number)
@@ -133,7 +137,7 @@ package struct FieldReader {
     /// The value of a field, also null or empty.
     func raw(_ name: String) -> JSONValue? { fields.raw(name) }
 
-    func has(_ name: String) -> Bool { fields[name] != nil }
+    package func has(_ name: String) -> Bool { fields[name] != nil }
 }
 
 extension JSONValue {

@@ -6,7 +6,7 @@ extension Request {
     package var provider: String { parameters["provider"] ?? "" }
 
     /// Whether the client is a script rather than a browser navigation.
-    var prefersJSON: Bool {
+    package var prefersJSON: Bool {
         guard let accepted = headers[.accept] else { return false }
         return accepted.hasPrefix("application/json") || accepted.hasPrefix("application/problem+json")
     }
@@ -28,7 +28,7 @@ extension Request {
     /// The token of `Authorization: Bearer …` (RFC 6750 section 2.1); tokens in queries and bodies are not read.
     /// - Throws: 401 for a missing or repeated field, another scheme, more than 512 characters, or characters not in
     ///   RFC 7235's token68.
-    func bearerToken() throws(APIError) -> PresentedToken {
+    package func bearerToken() throws(APIError) -> PresentedToken {
         guard let field = headers.bytes(of: .authorization) else {
             throw headers.count(of: .authorization) == 0 ? .sessionMissing : .sessionInvalid
         }

@@ -2,7 +2,7 @@
 package enum APIExample {
     package static let token = "q1Zb7vXo2KfJ0sWm4RtYc8UeHd3LgNpA5iTxCk9wQzE"
     static let refreshToken = "M8sTz0aVj5LqWc2XfRb7YhKd1NpGoE4uIi6xCt3QwZk"
-    static let handle = "H4nDl3-0f-the-serv3r-itself-2b8Qm5xYtRc7WzKp"
+    package static let handle = "H4nDl3-0f-the-serv3r-itself-2b8Qm5xYtRc7WzKp"
     static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     static let code = "SplxlOBeZQQYbYS6WxSbIA"
     static let nonce = "n-0S6_WzA2Mj"
@@ -12,7 +12,7 @@ package enum APIExample {
     static let tokens = tokenResponse("")
 
     /// A token response: `more` are further members, each with a comma before it.
-    static func tokenResponse(_ more: String) -> String {
+    package static func tokenResponse(_ more: String) -> String {
         """
         {"token": "\(token)", "access_token": "\(token)", "refresh_token": "\(refreshToken)", "token_type": "bearer", \
         "expires": 3600, "expires_in": 3600, "new_user": false, "correlation_id": "\(correlationID)"\(more)}

@@ -71,8 +71,8 @@ package struct APIOperation: Sendable {
     }
 
     let method: HTTPRequest.Method
-    let path: String
-    let id: String
+    package let path: String
+    package let id: String
     let summary: String
     let description: String
     let tag: Tag
@@ -102,7 +102,7 @@ package struct APIOperation: Sendable {
     }
 
     /// The same operation at another path, whose parameters are the same or fewer unless `added`.
-    func also(at path: String, _ id: String, added: [Parameter] = [], _ note: String) -> APIOperation {
+    package func also(at path: String, _ id: String, added: [Parameter] = [], _ note: String) -> APIOperation {
         APIOperation(
             method, path, id, tag, access, summary, description + " " + note,
             parameters: parameters.filter { $0.location != "path" || path.contains("{\($0.name)}") } + added,
@@ -111,7 +111,7 @@ package struct APIOperation: Sendable {
 }
 
 extension APIOperation.Parameter {
-    static func path(_ name: String, _ schema: APISchema) -> Self {
+    package static func path(_ name: String, _ schema: APISchema) -> Self {
         Self(name: name, location: "path", isRequired: true, schema: schema)
     }
 
@@ -135,6 +135,8 @@ extension APIOperation.Response {
             headers: ["Cache-Control"] + headers)
     }
 
+    package static func noContent(_ description: String) -> Self { Self(status: .noContent, description: description) }
+
     package static let done = json("Done.", .named("Empty"), example: "{}")
     static let doneAndCookie = json("Done.", .named("Empty"), example: "{}", headers: ["Set-Cookie"])
 
@@ -145,14 +147,14 @@ extension APIOperation.Response {
     }
 
     /// 303 for a browser.
-    static func redirect(setsCookie: Bool = true) -> Self {
+    package static func redirect(setsCookie: Bool = true) -> Self {
         Self(
             status: .seeOther, description: "The browser continues there.",
             headers: ["Location", "Cache-Control"] + (setsCookie ? ["Set-Cookie"] : []))
     }
 
     /// The location of a redirect, for scripts.
-    static func location(_ more: KeyValuePairs<String, APISchema> = [:], example: String) -> Self {
+    package static func location(_ more: KeyValuePairs<String, APISchema> = [:], example: String) -> Self {
         json(
             "The location, for `Accept: application/json`.",
             .object("Where to send the browser.", ["location": .text("A URL.")], APISchema.fields(more)),

@@ -2,7 +2,7 @@ import HTTPTypes
 import SignIn
 
 extension APIOperation {
-    /// Further ways to sign in, and the providers' resources.
+    /// Further ways to sign in.
     static let ofLinking: [APIOperation] = [
         APIOperation(
             .post, "/users/me/identities", "linkIdentity", .account, .session, "Add a way to sign in",
@@ -40,29 +40,6 @@ extension APIOperation {
             responses: [.redirect(), startLocation],
             refusals: [
                 .providerUnknown, .carrierError, signInTooOld, .carrierTimeout, .providersOwnCode, .otherClientAtSignIn,
-            ]),
-        APIOperation(
-            .get, "/auth/{provider}/resources/{name}", "showResource", .account, .session,
-            "Show a provider's resource of the user",
-            "Fetched with the provider's stored tokens, which are renewed as needed.",
-            parameters: [
-                .provider,
-                .path("name", .text("One of the provider's `resources` in the configuration.", example: "zak")),
-            ],
-            responses: [
-                .json(
-                    "The provider's JSON, unchanged.",
-                    .anyOf(
-                        "An object or an array.",
-                        [
-                            .object("In the provider's own form.", [], isOpen: true),
-                            .list("In the provider's own form.", of: .anyOf("Any value.", [.anything])),
-                        ]), example: #"{"token": "eyJ6bV9za20iOiJ6bV9vMm0ifQ"}"#)
-            ],
-            refusals: [
-                .providerUnknown, .carrierError, .carrierTimeout,
-                APIRefusal(SignInError.grantMissing),
-                APIRefusal(SignInError.grantRevoked),
             ]),
     ]
 

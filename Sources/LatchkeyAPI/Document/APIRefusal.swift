@@ -74,11 +74,11 @@ extension APIRefusal {
     static let unsupportedMediaType = APIRefusal(APIError.unsupportedMediaType)
 
     package static let providerUnknown = APIRefusal(.unknownProvider(among: ["zenkey"]), as: "provider_unknown")
-    static let otherClient = APIRefusal(APIError.clientNotAllowed)
+    package static let otherClient = APIRefusal(APIError.clientNotAllowed)
     static let otherClientAtSignIn = APIRefusal(SignInError.clientNotAllowed, as: "unauthorized_client_at_sign_in")
-    static let mustRegister = mustRegister(Compatibility())
+    package static let mustRegister = mustRegister(Compatibility())
     /// With `compat.android`.
-    static let unlinkedUser: APIRefusal = {
+    package static let unlinkedUser: APIRefusal = {
         var compatibility = Compatibility()
         compatibility.android = true
         return mustRegister(compatibility)
@@ -105,12 +105,12 @@ extension APIRefusal {
     static let ofOperators: [APIRefusal] = [
         operatorUnknown, APIRefusal(SignInError.notOnMobileNetwork), APIRefusal(.simSwapped(withinHours: 72)),
     ]
-    static let providersOwnCode = APIRefusal(
+    package static let providersOwnCode = APIRefusal(
         OIDCError(.carrierRefused, carrierError: "user_unsupported", reason: ""), as: "code_of_the_carrier",
         isProvidersOwn: true)
-    static let carrierTimeout = APIRefusal(OIDCError(.timedOut, reason: ""))
+    package static let carrierTimeout = APIRefusal(OIDCError(.timedOut, reason: ""))
     static let crossSite = APIRefusal(APIError.crossSiteRequest, as: "cross_site_request")
-    static let carrierError = APIRefusal(OIDCError.idTokenMissing)
+    package static let carrierError = APIRefusal(OIDCError.idTokenMissing)
 
     package static let ofAdministratorPages = [
         pathUnknown, APIRefusal(APIError.invalidAPIKey),
@@ -119,16 +119,12 @@ extension APIRefusal {
 
     static func ofAccess(_ access: APIOperation.Access, _ method: HTTPRequest.Method) -> [APIRefusal] {
         switch access {
-        case .open, .browser: []
+        case .open, .browser, .notification: []
         case .key, .service: [APIRefusal(APIError.invalidAPIKey)]
         case .keyOrPage, .refresh: [APIRefusal(APIError.invalidAPIKey), crossSite]
         case .session, .browserSession:
             [APIRefusal(APIError.invalidAPIKey), APIRefusal(APIError.sessionInvalid), otherClient]
                 + (method == .get ? [] : [crossSite])
-        case .notification:
-            [
-                APIRefusal(SignInError.notificationTokenUnknown, as: "notification_token_unknown")
-            ]
         }
     }
 }

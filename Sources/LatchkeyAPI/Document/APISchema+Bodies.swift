@@ -14,13 +14,6 @@ extension APISchema {
             fields(["provider": text("An `id` of `GET /auth/providers`.", example: "zenkey")])
                 + signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + networkFields),
         "LinkStart": linkStart, "AppStart": appStart,
-        "SignOut": object(
-            "Where the logout ends.",
-            [
-                "post_logout_redirect_uri": visible(
-                    "One of the client's redirect URIs. Also `redirect_uri`.", upTo: 2048,
-                    example: "https://web.example/signed-out")
-            ]), "BackchannelLogout": object("A logout.", ["logout_token": visible("A JWT.", upTo: 16_384)]),
         "Registration": object(
             "What the user entered. Fields that are left out are taken from the provider.",
             [
@@ -69,22 +62,6 @@ extension APISchema {
         "ProfileEdit": object(
             "A field that is left out stays; null or an empty text clears it.",
             profileFields("phone_number", also: "phone").map(\.orNull)),
-        "BackchannelAuthentication": object(
-            "The user to ask, and the purpose.", backchannelFields + networkFields,
-            oneGroupOf: [["mccmnc"], ["mcc", "mnc"]]),
-        "ProviderBackchannelAuthentication": object(
-            "The user to ask: exactly one of the hints.", providerBackchannelFields,
-            oneGroupOf: [["login_hint"], ["login_hint_token"], ["id_token_hint"]]),
-        "BackchannelNotification": object(
-            "The outcome of a backchannel authentication: `id_token`, or `error`.",
-            fields(
-                ["auth_req_id": visible("The provider's own id.", upTo: 512, example: "carrier-request-1")],
-                optional: [
-                    "state": text("The `state` of the request."),
-                    "error": text("Why the sign-in failed.", example: "access_denied"),
-                    "id_token": visible("The ID token.", upTo: 32_768),
-                    "access_token": visible("For userinfo.", upTo: 8192),
-                ]), oneGroupOf: [["id_token"], ["error"]]),
         "LoginInitiation": object("A third party's request to sign in.", loginInitiationFields),
         "AuthorizationResponse": object(
             "What the provider sends with the browser.",
@@ -125,7 +102,7 @@ extension APISchema {
         "mnc": text("The network's part of `mccmnc`.", pattern: "^[0-9]{2,3}$", example: "410"),
     ])
 
-    private static let clientID = text(
+    package static let clientID = text(
         "The app, as the providers know it. Also `clientId`.", pattern: "^[ -~]+$", lengths: 1...255,
         example: "ccid-example")
 
@@ -133,7 +110,7 @@ extension APISchema {
         "The verifier of the challenge in the authorization request, or in the start (RFC 7636). Also `codeVerifier`.",
         pattern: "^[A-Za-z0-9._~-]+$", lengths: 43...128, example: APIExample.verifier)
 
-    private static let acrValues = words(
+    package static let acrValues = words(
         "The requested levels of assurance; the ID token's `acr` must be one of them. Also `acrValues`.", upTo: 255,
         example: "a1 a3")
 
@@ -141,10 +118,10 @@ extension APISchema {
         "How long ago the user may have authenticated at the provider, in seconds, up to 31536000. The ID token must "
             + "have an `auth_time` that is as recent. Also `maxAge`.", from: 0, example: 300)
 
-    private static let context = text(
+    package static let context = text(
         "The text shown to the user: at most 280 characters. The ID token must repeat it.")
 
-    private static func redirectURI(_ description: String) -> APISchema {
+    package static func redirectURI(_ description: String) -> APISchema {
         visible(description + " Also `redirectURI`, `redirectUri`.", upTo: 2048, example: "com.example.app://callback")
     }
 
@@ -239,37 +216,4 @@ extension APISchema {
             "postal_code": text("The postal code.", example: "90210"),
         ])
     }
-
-    private static let providerBackchannelFields = fields(optional: [
-        "client_id": clientID,
-        "login_hint": text(
-            "What the provider knows the user by, such as an email address. Also `loginHint`.",
-            example: "jane@example.com"),
-        "login_hint_token": visible("A token about the user, of the provider's own form.", upTo: 8192),
-        "id_token_hint": visible("An ID token that the provider issued for the user.", upTo: 16_384),
-        "scope": words("`openid` and further scopes; by default the client's.", upTo: 1024, example: "openid email"),
-        "binding_message": text(
-            "What the user compares on both devices: at most 64 letters, digits, signs and single spaces.",
-            example: "W4SCT"),
-        "requested_expiry": span("How long the request shall be valid, at most 3600", example: 120),
-        "user_code": visible("The user's secret against unwanted prompts.", upTo: 128),
-        "acr_values": acrValues, "correlation_id": correlationID,
-    ])
-
-    private static let backchannelFields = fields(
-        [
-            "client_id": clientID,
-            "login_hint": visible(
-                "The user's phone number with `+` and country code, or the provider's subject. Also `loginHint`.",
-                upTo: 255,
-                example: "+12025550123"),
-            "scope": words("`openid` and further scopes.", upTo: 1024, example: "openid email"),
-            "redirect_uri": redirectURI("One of the client's."),
-        ],
-        optional: [
-            "acr_values": acrValues, "context": context,
-            "prompt": words("`none`, or `login` and `consent`.", upTo: 64, example: "login"),
-            "options": text("Passed on to the provider.", pattern: "^[ -~]*$", lengths: 0...255),
-            "correlation_id": correlationID,
-        ])
 }

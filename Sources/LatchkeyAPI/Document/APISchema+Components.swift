@@ -16,9 +16,6 @@ extension APISchema {
         "PageSession": object(
             "A session whose tokens are in cookies, where no script can read them.", sessionFields),
         "TokenResponse": object("A Latchkey session; nothing in it is the provider's.", tokenFields + sessionFields),
-        "BackchannelTokenResponse": object(
-            "A Latchkey session, and the handle of the backchannel authentication that it ends.",
-            tokenFields + sessionFields + fields(["auth_req_id": backchannelHandle])),
         "RegistrationNeeded": object(
             "The provider vouches for the user, who is not registered here: continue with `POST /users`.",
             errorFields(
@@ -107,19 +104,6 @@ extension APISchema {
         "KeySet": object(
             "A JSON Web Key Set (RFC 7517 section 5).",
             ["keys": list("The keys of receipts and of clients.", of: publicKey)]),
-        "BackchannelAuthenticationStarted": object(
-            "The user is being asked.",
-            [
-                "auth_req_id": backchannelHandle, "expires_in": span("Time left for the user", example: 300),
-                "correlation_id": correlationID,
-            ],
-            optional: [
-                "interval": span(
-                    "The time after which a poll can bring something new, where the provider is asked by polls",
-                    example: 5)
-            ]),
-        "BackchannelAuthenticationWaiting": object(
-            "The user has not answered yet: poll again after a second or more.", ["auth_req_id": backchannelHandle]),
     ]
 
     package static let correlationID = text(
@@ -183,14 +167,14 @@ extension APISchema {
             return Field(name: member.rawValue, schema: text(words), isRequired: false)
         })
 
-    private static let tokenFields = fields([
+    package static let tokenFields = fields([
         "token": text("Opaque: its form may change. Keep it secret.", example: APIExample.token),
         "refresh_token": text("For one `POST /auth/token`.", example: APIExample.refreshToken),
         "access_token": text("The same as `token`.", example: APIExample.token),
         "token_type": always(.string("bearer"), "Send the token as `Authorization: Bearer`."),
     ])
 
-    private static let sessionFields = fields([
+    package static let sessionFields = fields([
         "expires": span("Lifetime of the session token", example: 3600),
         "expires_in": span("The same as `expires`", example: 3600),
         "new_user": flag("Whether this sign-in created the user."), "correlation_id": correlationID,
@@ -264,7 +248,4 @@ extension APISchema {
     private static let keyUse = text("For signatures, or for encryption.", choices: ["sig", "enc"])
 
     private static let keyID = text("As in the header of what the key signs, or what is encrypted for it.")
-
-    private static let backchannelHandle = text(
-        "The server's handle; valid for this API key only.", example: APIExample.handle)
 }

@@ -52,7 +52,7 @@ extension APISchema {
         integer(description + ", in seconds", from: 0, example: example)
     }
 
-    static let anything = APISchema(members: [("description", .string("Any JSON value"))])
+    package static let anything = APISchema(members: [("description", .string("Any JSON value"))])
 
     package static func flag(_ description: String) -> APISchema {
         APISchema(members: [("type", .string("boolean")), ("description", .string(description))])
@@ -62,14 +62,14 @@ extension APISchema {
         APISchema(members: [("const", value), ("description", .string(description))])
     }
 
-    static func list(_ description: String, of element: APISchema) -> APISchema {
+    package static func list(_ description: String, of element: APISchema) -> APISchema {
         APISchema(members: [
             ("type", .string("array")), ("description", .string(description)), ("items", element.json),
         ])
     }
 
     /// Words separated by spaces, or in JSON also an array of them.
-    static func words(_ description: String, upTo longest: Int, example: String) -> APISchema {
+    package static func words(_ description: String, upTo longest: Int, example: String) -> APISchema {
         let word = text("One of them", pattern: "^[!-~]+$")
         return APISchema(members: [
             ("description", .string(description + " In JSON it may also be an array of the words.")),
@@ -100,7 +100,7 @@ extension APISchema {
     }
 
     /// - Parameter alternatives: Groups of names, of which one must be present beside the required fields.
-    static func object(
+    package static func object(
         _ description: String, _ fields: [Field], oneGroupOf alternatives: [[String]] = [], isOpen: Bool = false
     ) -> APISchema {
         let required = fields.filter(\.isRequired).map(\.name)
@@ -113,7 +113,7 @@ extension APISchema {
         ])
     }
 
-    static func anyOf(_ description: String, _ schemas: [APISchema]) -> APISchema {
+    package static func anyOf(_ description: String, _ schemas: [APISchema]) -> APISchema {
         APISchema(members: [("description", .string(description)), ("anyOf", .array(schemas.map(\.json)))])
     }
 

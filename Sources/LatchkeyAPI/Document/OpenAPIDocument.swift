@@ -115,6 +115,6 @@ package struct OpenAPIDocument: Sendable {
 extension APIOperation {
     /// The operations without those of features.
     static let ofCore: [APIOperation] =
-        ofSignIn + ofSessions + ofLogout + ofAccount + ofPhoneVerification + ofLinking + ofRedirects + ofBackchannel
-        + ofPublishedKeys + ofOperation
+        ofSignIn + ofSessions + ofAccount + ofPhoneVerification + ofLinking + ofRedirects + ofPublishedKeys
+        + ofOperation
 }

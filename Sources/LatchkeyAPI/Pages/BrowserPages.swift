@@ -1,11 +1,11 @@
-import HTTPServer
-import HTTPTypes
+package import HTTPServer
+package import HTTPTypes
 import OpenIDConnect
 import Primitives
 import SignIn
 
 /// Pages for a person in a browser.
-enum BrowserPages {
+package enum BrowserPages {
     private static let headers: HTTPFields = [
         .contentType: "text/html; charset=utf-8",
         .cacheControl: "no-store",
@@ -16,7 +16,7 @@ enum BrowserPages {
     ]
 
     /// Where a page's forms may go.
-    enum Forms: String {
+    package enum Forms: String {
         case none = "; form-action 'none'"
         case thisSite = "; form-action 'self'"
         case anywhere = ""
@@ -47,12 +47,7 @@ enum BrowserPages {
             """)
     }
 
-    /// For a return from a provider's logout with an unknown `state`.
-    static func signedOut(below path: String) -> Response {
-        page(.ok, below: path, title: "You are signed out", "<p>You may close this window.</p>")
-    }
-
-    static func page(
+    package static func page(
         _ status: HTTPResponse.Status, below path: String, title: String, _ main: String, forms: Forms = .none
     ) -> Response {
         let html = """

@@ -65,12 +65,6 @@ extension LatchkeyAPI {
             operatorTokenIn: fields, provider: provider, useCases.signIn,
             terms: terms(of: request, caller.admission).of(caller.holder.user.id))
     }
-
-    /// The provider's JSON as it is; nothing else of its answer.
-    func showResource(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        let name = request.parameters["name"] ?? ""
-        return .json(.ok, try await useCases.resources(name, of: request.provider, for: caller.holder))
-    }
 }
 
 extension LinkIdentity.Linked {

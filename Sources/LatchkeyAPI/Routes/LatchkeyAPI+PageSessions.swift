@@ -1,4 +1,4 @@
-import HTTPServer
+package import HTTPServer
 import HTTPTypes
 import Primitives
 import SignIn
@@ -39,7 +39,7 @@ extension LatchkeyAPI {
     ///
     /// Scripts cannot set either field, so another site's page cannot use a session cookie to change something. A
     /// browser that sends neither is too old, and is refused.
-    func checkSameOrigin(_ request: Request) throws(APIError) {
+    package func checkSameOrigin(_ request: Request) throws(APIError) {
         if let site = request.headers[.secFetchSite] {
             guard site == "same-origin" else { throw .crossSiteRequest }
         } else {
@@ -68,7 +68,7 @@ extension LatchkeyAPI {
     }
 
     /// Ends the session of a page, whose session token may have expired before.
-    func signOutPage(_ request: Request) async throws -> Response {
+    package func signOutPage(_ request: Request) async throws -> Response {
         try checkSameOrigin(request)
         do throws(SignInError) {
             if let token = cookies.session(of: request) { try await useCases.sessions.signOut(token) }
@@ -90,7 +90,7 @@ extension LatchkeyAPI {
     }
 
     /// Also clears the cookies of the browser's session, and of its registration in progress.
-    func withoutSession(_ response: Response, _ request: Request) -> Response {
+    package func withoutSession(_ response: Response, _ request: Request) -> Response {
         var response = response
         if cookies.hasSession(request) { response.headers.append(contentsOf: cookies.clearSession) }
         response.headers.append(contentsOf: cookies.clearRegistration(of: request))

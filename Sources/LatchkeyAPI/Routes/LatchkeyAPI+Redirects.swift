@@ -185,7 +185,7 @@ extension LatchkeyAPI {
         }
     }
 
-    func publicURL() throws(APIError) -> String {
+    package func publicURL() throws(APIError) -> String {
         guard let url = baseURL.url else {
             throw APIError(
                 .notFound, "not_found", .configurationError,
@@ -201,7 +201,7 @@ extension APIError {
         "There is no such client_type. Use one of: "
             + ClientType.allCases.map(\.rawValue).joined(separator: ", ") + ".")
 
-    static let notAForm = APIError.malformed(
+    package static let notAForm = APIError.malformed(
         "The body is not a form. Send application/x-www-form-urlencoded.")
 
     fileprivate static let startNeedsBrowser = APIError.malformed(

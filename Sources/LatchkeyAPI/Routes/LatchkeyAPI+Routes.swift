@@ -10,10 +10,8 @@ extension LatchkeyAPI {
         if let files { router.files = { try await self.showFile($0, of: files) } }
         addSignInRoutes(to: &router)
         addRedirectRoutes(to: &router)
-        addLogoutRoutes(to: &router)
         addAccountRoutes(to: &router)
         addSessionRoutes(to: &router)
-        addBackchannelAuthenticationRoutes(to: &router)
         addOperationRoutes(to: &router)
         for feature in features { feature.addRoutes(to: &router, of: self) }
         return router
@@ -55,15 +53,6 @@ extension LatchkeyAPI {
         router.post(path, paged { try await $0.finishRedirectByForm($1) })
     }
 
-    private func addLogoutRoutes(to router: inout Router) {
-        // A provider has no API key: its token authenticates it.
-        router.post("/auth/{provider}/backchannel-logout") { try await self.receiveLogout($0) }
-        router.post(
-            "/auth/{provider}/logout",
-            signedIn(orPage: { try await $0.signOutPageAtProvider($1) }) { try await $0.signOutAtProvider($1, $2) })
-        router.get("/auth/{provider}/logged-out") { try await self.returnFromLogout($0) }
-    }
-
     private func addAccountRoutes(to router: inout Router) {
         router.get("/users/me", signedIn(immediate: { api, _, caller in .value(api.showUser(caller)) }))
         router.patch("/users/me", changing { try await $0.editUser($1, $2) })
@@ -76,7 +65,6 @@ extension LatchkeyAPI {
         router.post(
             "/users/me/phone/verifications/{id}/confirmation",
             changing { try await $0.confirmPhoneVerification($1, $2) })
-        router.get("/auth/{provider}/resources/{name}", changing { try await $0.showResource($1, $2) })
     }
 
     private func addSessionRoutes(to router: inout Router) {
@@ -87,27 +75,6 @@ extension LatchkeyAPI {
         // Not limited as changes: the thief of a session could use up the quota, and could then not be thrown out.
         router.delete("/users/me/sessions", signedIn { try await $0.revokeOtherSessions($1, $2) })
         router.delete("/users/me/sessions/{id}", signedIn { try await $0.revokeSession($1, $2) })
-    }
-
-    private func addBackchannelAuthenticationRoutes(to router: inout Router) {
-        // The former is ZenKey's name for the latter with its provider.
-        addBackchannelAuthenticationRoutes("/auth/zenkey-async-signin", to: &router) { _ in "zenkey" }
-        addBackchannelAuthenticationRoutes("/auth/{provider}/backchannel", to: &router, at: \.provider)
-    }
-
-    private func addBackchannelAuthenticationRoutes(
-        _ path: String, to router: inout Router, at provider: @escaping @Sendable (Request) -> String
-    ) {
-        router.post(
-            path, admitting(.entering) { try await $0.startBackchannelAuthentication($1, $2, at: provider($1)) })
-        // For providers, which have no API key.
-        router.post(path + "/notification") { try await self.receiveNotification($0, at: provider($0)) }
-        let handle = path + "/{auth_req_id}"
-        router.get(handle, admitting(.keyed) { try await $0.pollBackchannelAuthentication($1, $2, at: provider($1)) })
-        router.post(
-            handle, admitting(.entering) { try await $0.retryBackchannelAuthentication($1, $2, at: provider($1)) })
-        router.delete(
-            handle, admitting(.keyed) { try await $0.cancelBackchannelAuthentication($1, $2, at: provider($1)) })
     }
 
     private func addOperationRoutes(to router: inout Router) {

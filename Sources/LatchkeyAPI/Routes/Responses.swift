@@ -30,7 +30,7 @@ extension Response {
     package static let emptyObject = json(.ok, Array("{}".utf8))
 
     /// 303, which turns a POST into a GET, and sends no referrer.
-    static func redirect(to location: String) -> Response {
+    package static func redirect(to location: String) -> Response {
         Response(
             status: .seeOther,
             headers: [.location: location, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
@@ -40,9 +40,8 @@ extension Response {
 extension SignedIn {
     /// The token response; without tokens for a page, whose tokens are in cookies. `token` and `expires` are for the
     /// example apps, `access_token` and `expires_in` with the same values for OAuth clients (RFC 6749 section 5.1).
-    /// - Parameter authRequestID: The handle of the backchannel authentication that ends with it.
     package func response(
-        _ status: HTTPResponse.Status, withTokens: Bool = true, authRequestID: Secret? = nil,
+        _ status: HTTPResponse.Status, withTokens: Bool = true,
         _ more: (inout JSONObjectWriter, SignedIn) -> Void = { _, _ in }
     ) -> Response {
         .json(status, capacity: 384) { json in
@@ -56,7 +55,6 @@ extension SignedIn {
             json.add("expires_in", tokens.expiresIn)
             json.add("new_user", isNew)
             json.add("correlation_id", correlationID.text)
-            json.add("auth_req_id", ifPresent: authRequestID?.exposed)
             more(&json, self)
         }
     }
@@ -187,8 +185,6 @@ extension RegistrationOffer {
 
 /// Where responses follow the published example API rather than docs/.
 public struct Compatibility: Sendable, Hashable {
-    /// The outcome of a backchannel authentication gets 302 (without `Location`) instead of 200.
-    public var async302 = false
     /// Responses are as the published Android example expects them: `unlinked_user` for an unknown user, and a profile
     /// whose attributes are objects with a `value`.
     public var android = false

@@ -1,6 +1,5 @@
 internal import OpenIDConnect
 internal import SignIn
-internal import StorageModel
 
 /// Checks a configuration as a whole, after its values were read one by one.
 struct ConfigurationCheck {
@@ -67,12 +66,8 @@ struct ConfigurationCheck {
                 "the issuer of \(network.text) is on a host that zenkey.trusted_issuers does not list",
                 "add its host there")
         }
-        let limits = configuration.backchannelAuthentication
-        if limits.pendingPerCaller > limits.pendingPerCarrier / 2 {
-            refuse(
-                "backchannel_authentication.pending_per_caller",
-                "is more than half of pending_per_carrier, so that two callers could keep out all others",
-                "make it smaller, or backchannel_authentication.pending_per_carrier larger")
+        for (key, reason, remedy) in configuration.features.values.flatMap(\.contradictions) {
+            refuse(key, reason, remedy)
         }
         refuseSharedPorts()
         refuseBadScopes()

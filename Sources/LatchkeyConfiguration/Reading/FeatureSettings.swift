@@ -13,11 +13,18 @@ public protocol FeatureSettings: Sendable {
 
     /// The keys, such as `greeting.name`.
     static var settings: [Setting<Self>] { get }
+
+    /// Values that are valid each by itself and contradict each other: the key that is to blame, what is wrong with it,
+    /// and what to do.
+    var contradictions: [(key: String, reason: String, remedy: String)] { get }
 }
 
 extension FeatureSettings {
     /// No keys: the program sets the values.
     public static var settings: [Setting<Self>] { [] }
+
+    /// None.
+    public var contradictions: [(key: String, reason: String, remedy: String)] { [] }
 
     static var inConfiguration: [Setting<Configuration>] { settings.map(\.inConfiguration) }
 }

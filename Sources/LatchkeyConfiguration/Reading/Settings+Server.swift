@@ -2,7 +2,6 @@ internal import HTTPServer
 internal import LatchkeyAPI
 internal import OpenIDConnect
 internal import SignIn
-internal import StorageModel
 
 /// The keys of connections, received and made, of what is measured, and of operation.
 extension Settings {
@@ -170,10 +169,6 @@ extension Settings {
     ]
 
     static let operation: [Setting<Configuration>] = [
-        Setting(
-            "compat.async302", .flag(), \.compatibility.async302,
-            "Answers the outcome of a backchannel authentication with 302 instead of 200, as the published example "
-                + "does."),
         Setting(
             "compat.android", .flag(), \.compatibility.android,
             "Answers as the published Android example expects: the error of an unknown user is unlinked_user, and the "

@@ -2,7 +2,6 @@ internal import HTTPServer
 internal import LatchkeyAPI
 internal import OpenIDConnect
 internal import SignIn
-internal import StorageModel
 
 /// The keys of the configuration in the order in which they are read and shown: those of the core, then those of
 /// features, which follow the core's keys of the same group if there are any. Here and in the two extensions is the
@@ -120,18 +119,5 @@ public struct Settings: Sendable {
             "redirects.max_pending", .integer(100...10_000_000), \.maximumPendingStarts,
             "The most sign-ins by redirect in progress that this process has started. One more drops the oldest one of "
                 + "the subnet with the most, which must be started again."),
-        Setting(
-            "backchannel_authentication.pending_per_user", .integer(1...100),
-            \.backchannelAuthentication.pendingPerUser,
-            "The most backchannel requests pending for one user; one caller may have half of them, rounded up."),
-        Setting(
-            "backchannel_authentication.pending_per_caller", .integer(1...1_000_000),
-            \.backchannelAuthentication.pendingPerCaller,
-            "The most pending at one provider for one API key, or one address without a key: at most half of "
-                + "pending_per_carrier."),
-        Setting(
-            "backchannel_authentication.pending_per_carrier", .integer(2...1_000_000),
-            \.backchannelAuthentication.pendingPerCarrier,
-            "The most pending at one provider."),
     ]
 }

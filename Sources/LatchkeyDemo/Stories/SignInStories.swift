@@ -21,9 +21,7 @@ final class SignInStories: Sendable {
     init(clock: WallClock) { self.clock = clock }
 
     func note(_ request: OutboundRequest, _ result: Result<OutboundResponse, OutboundError>, took nanoseconds: UInt64) {
-        change(request.correlationID) {
-            $0.add(SignInStory.Call(request: request, result: result, nanoseconds: nanoseconds))
-        }
+        change(request.correlationID) { $0.add(SignInStory.call(request, result, took: nanoseconds)) }
     }
 
     func note(_ explanation: IDTokenExplanation, of correlationID: CorrelationID?) {

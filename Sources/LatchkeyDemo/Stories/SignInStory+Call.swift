@@ -2,15 +2,18 @@ import HTTPServer
 import OpenIDConnect
 import Primitives
 
-extension SignInStory.Call {
-    /// The call without its secrets: of a value that is not listed in ``shown``, only the length.
-    var json: JSONValue {
-        let (address, query) = Self.split(request.url.text)
+extension SignInStory {
+    /// One request to a provider, and its response, without secrets: of a value that is not listed in ``shown``, only
+    /// the length.
+    static func call(
+        _ request: OutboundRequest, _ result: Result<OutboundResponse, OutboundError>, took nanoseconds: UInt64
+    ) -> JSONValue {
+        let (address, query) = split(request.url.text)
         var members: [(name: String, value: JSONValue?)] = [
             ("method", .string(request.method.rawValue)), ("url", .string(address)),
             ("step", (request.destination?.step).map { .string("\($0)") }),
-            ("ms", SignInStory.milliseconds(nanoseconds)),
-            ("sent", .array(Self.headers(request) + Self.form(query) + body)),
+            ("ms", milliseconds(nanoseconds)),
+            ("sent", .array(headers(request) + form(query) + content(request.body))),
         ]
         switch result {
         case .success(let response):
@@ -49,9 +52,8 @@ extension SignInStory.Call {
         }
     }
 
-    private var body: [JSONValue] {
-        if let first = request.body.first, first == UInt8(ascii: "{") { return Self.members(of: request.body) }
-        return Self.form(String(decoding: request.body, as: UTF8.self))
+    private static func content(_ body: [UInt8]) -> [JSONValue] {
+        body.first == UInt8(ascii: "{") ? members(of: body) : form(String(decoding: body, as: UTF8.self))
     }
 
     private static func form(_ text: String) -> [JSONValue] {

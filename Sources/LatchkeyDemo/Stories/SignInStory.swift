@@ -4,13 +4,6 @@ import SignIn
 
 /// What happened between this server and a provider because of one sign-in.
 struct SignInStory: Sendable {
-    /// One request to a provider, and its response.
-    struct Call: Sendable {
-        let request: OutboundRequest
-        let result: Result<OutboundResponse, OutboundError>
-        let nanoseconds: UInt64
-    }
-
     /// The most calls that are kept: the first ones.
     static let maximumCalls = 24
 
@@ -30,8 +23,8 @@ struct SignInStory: Sendable {
         at = moment
     }
 
-    mutating func add(_ call: Call) {
-        if calls.count < Self.maximumCalls { calls.append(call.json) }
+    mutating func add(_ call: JSONValue) {
+        if calls.count < Self.maximumCalls { calls.append(call) }
     }
 }
 

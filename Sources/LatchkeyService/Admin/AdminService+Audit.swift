@@ -64,15 +64,6 @@ extension AdminService {
     }
 }
 
-/// What administrators cause.
-extension AuditEvent.Kind {
-    static let apiKeyCreated = AuditEvent.Kind("api_key.created")
-    static let apiKeyRevoked = AuditEvent.Kind("api_key.revoked")
-    static let allSessionsRevoked = AuditEvent.Kind("session.all_revoked")
-    /// The stored tokens and claims are encrypted with another key.
-    static let vaultRotated = AuditEvent.Kind("vault.rotated")
-}
-
 extension RecordedAuditEvent {
     fileprivate var textLine: String {
         var words = [UTCTime.text(event.time), "#\(serial)", event.kind.name]

@@ -24,19 +24,6 @@ package struct AdminService: Sendable {
         self.clock = clock
     }
 
-    /// What a command prints: its lines, or one JSON object that `members` writes. A command that only tells what it
-    /// would do says so.
-    func report(
-        _ lines: [String], as format: LineFormat, applies: Bool = true,
-        _ members: (inout JSONObjectWriter) -> Void
-    ) -> [String] {
-        guard format == .json else { return lines + (applies ? [] : Self.dryRun) }
-        var json = JSONObjectWriter()
-        members(&json)
-        json.add("applied", applies)
-        return [String(decoding: json.finish(), as: UTF8.self)]
-    }
-
     /// An event of the audit log that the administrator causes now.
     package func event(
         _ kind: AuditEvent.Kind, of user: Int64? = nil, _ details: (inout JSONObjectWriter) -> Void
@@ -44,6 +31,13 @@ package struct AdminService: Sendable {
         AuditEvent(
             at: clock.now(), kind, user: user.map(UserID.init), by: .operating(Self.operatorName),
             details: AuditDetails(details))
+    }
+
+    /// The user of the operating system who runs the command.
+    package static var operatorName: String {
+        let name = ProcessInfo.processInfo.environment["SUDO_USER"] ?? ProcessInfo.processInfo.userName
+        let plain = name.unicodeScalars.prefix(64).filter { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }
+        return plain.isEmpty ? "unknown" : String(String.UnicodeScalarView(plain))
     }
 
     package func close() async { try? await store.close() }
@@ -60,14 +54,6 @@ package struct AdminService: Sendable {
 }
 
 extension AdminService {
-    /// At most `limit` lines, and one more that says so if there are more.
-    static func whole(_ lines: [String], limit: Int, as format: LineFormat) -> [String] {
-        guard lines.count > limit else { return lines }
-        return lines.prefix(limit) + [
-            format == .json ? #"{"more":true}"# : "… and more; the first \(limit) are shown"
-        ]
-    }
-
     /// How commands print their lines: for people, or for programs as one JSON object on each line.
     package enum LineFormat: Sendable { case text, json }
 }

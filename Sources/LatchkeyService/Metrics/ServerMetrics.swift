@@ -116,7 +116,7 @@ enum ServerMetrics {
         ]
     }
 
-    static func metrics(of redirects: RedirectSignIn, _ backchannel: BackchannelAuthentication) -> [any Metric] {
+    static func metrics(of redirects: RedirectSignIn) -> [any Metric] {
         [
             SampledMetric(
                 "latchkey_redirect_starts_pending", .gauge,
@@ -129,20 +129,6 @@ enum ServerMetrics {
             ) {
                 let now = redirects.pendingStarts.statistics
                 return [("refused", now.refused), ("displaced", now.displaced)]
-            },
-            counts(
-                "latchkey_backchannel_requests_total",
-                "Backchannel authentication requests, sent to providers or refused because of a limit.",
-                .init(
-                    "outcome",
-                    "`accepted`, the provider prompts the user; `refused` by the provider; `failed`, not sent or "
-                        + "without a usable response; `user_limit`, the user has enough pending requests or prompts; "
-                        + "`caller_limit` and `carrier_limit`, too many requests of the caller or at the provider")
-            ) {
-                let counts = backchannel.prompts.present
-                return PromptOutcome.allCases.compactMap { outcome in
-                    counts[outcome].map { (outcome.rawValue, $0) }
-                }
             },
         ]
     }

@@ -202,7 +202,7 @@ public final class RelyingParty: Sendable {
         return configuration.requiresIDTokens ? .required : .optional
     }
 
-    /// Sends a token request, once.
+    /// Sends a token request, once. `send` is in `RelyingParty+DPoP.swift`, also for requests without a proof.
     /// - Parameter key: As in ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
     func post(
         _ grant: TokenRequest.Grant, _ client: ClientCredentials, boundTo key: DPoPKey?, _ provider: ProviderMetadata,

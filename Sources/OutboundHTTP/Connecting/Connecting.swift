@@ -57,22 +57,16 @@ enum Connecting {
     }
 
     /// Whether a connection that was begun is established.
-    enum Progress { case pending, established, failed(SystemError) }
-
-    static func progress(_ descriptor: Int32) -> Progress {
-        var error: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 else {
-            return .failed(.last("getsockopt"))
-        }
-        guard error == 0 else { return .failed(SystemError(call: "connect", number: error)) }
+    static func isEstablished(_ descriptor: Int32) throws(SystemError) -> Bool {
+        let error = SystemCalls.pendingError(descriptor)
+        guard error == 0 else { throw SystemError(call: "connect", number: error) }
         var peer = sockaddr_storage()
-        length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let result = withUnsafeMutableBytes(of: &peer) { bytes in
             bytes.baseAddress.map { getpeername(descriptor, $0.assumingMemoryBound(to: sockaddr.self), &length) } ?? -1
         }
-        guard result != 0 else { return .established }
-        return errno == ENOTCONN ? .pending : .failed(.last("getpeername"))
+        guard result == 0 || errno == ENOTCONN else { throw .last("getpeername") }
+        return result == 0
     }
 
     /// Whether an idle connection is open and has nothing to read.
@@ -87,14 +81,10 @@ extension SystemError {
     /// The system's text alone, such as `connection refused`.
     var text: String { String(cString: strerror(number)).lowercased() }
 
-    /// Whether this machine lacked descriptors, memory, threads or ports. That says nothing about the server.
-    var isShortage: Bool {
-        [EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, EAGAIN, EADDRNOTAVAIL].contains(number)
-    }
-
-    /// As ``isShortage``, for a connection to an address. To IPv6, `EADDRNOTAVAIL` also means that this machine has no
-    /// IPv6, as in many containers.
+    /// Whether this machine lacked descriptors, memory, threads or ports. That says nothing about the server. To IPv6,
+    /// `EADDRNOTAVAIL` also means that this machine has no IPv6, as in many containers.
     func isShortage(connectingTo address: IPAddress) -> Bool {
-        isShortage && (number != EADDRNOTAVAIL || address.isIPv4)
+        [EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, EAGAIN].contains(number)
+            || number == EADDRNOTAVAIL && address.isIPv4
     }
 }

@@ -1,4 +1,5 @@
 import EventLoops
+import HTTPCore
 import OpenIDConnect
 import Primitives
 
@@ -7,32 +8,18 @@ import Primitives
 ///
 /// Sendable without the compiler's check: used on its pool's loop only.
 final class Connector: @unchecked Sendable {
-    /// One address that is being connected to.
-    private final class Attempt: LoopMember {
-        let descriptor: Int32
-        var registration: EventLoop.Registration?
-        private let connector: Connector
-
-        init(descriptor: Int32, connector: Connector) {
-            self.descriptor = descriptor
-            self.connector = connector
-        }
-
-        func becameReady(peerHasEnded: Bool, at now: MonotonicTime) { connector.becameReady(self, at: now) }
-        func abandon() { connector.pool.close() }
-    }
-
     /// How long one address is waited for before the next one is tried, too.
     private static let patience = Duration.milliseconds(250)
 
     let exchange: Exchange
     /// The end of the connect timeout.
     let establishDeadline: MonotonicTime
-    private let pool: ConnectionPool
+    let pool: ConnectionPool
     private let host: String
     private let port: UInt16
     private var addresses: ArraySlice<IPAddress> = []
-    private var attempts: [Attempt] = []
+    /// The addresses that are being connected to.
+    private var attempts: [OutboundConnection] = []
     private var nextAttempt = MonotonicTime.never
     /// Why the address that was tried last did not accept.
     private var failure: SystemError?
@@ -89,13 +76,12 @@ final class Connector: @unchecked Sendable {
         if attempts.isEmpty { failWithoutConnection() }
     }
 
-    private func attempt(_ address: IPAddress) throws(SystemError) -> Attempt {
-        let descriptor = try Connecting.begin(address, port: port)
-        let attempt = Attempt(descriptor: descriptor, connector: self)
+    private func attempt(_ address: IPAddress) throws(SystemError) -> OutboundConnection {
+        let attempt = OutboundConnection(descriptor: try Connecting.begin(address, port: port), connector: self)
         do throws(SystemError) {
-            attempt.registration = try pool.loop.register(attempt, descriptor: descriptor)
+            try attempt.socket.register(attempt, on: pool.loop)
         } catch {
-            SystemCalls.closeDescriptor(descriptor)
+            attempt.close()
             throw error
         }
         return attempt
@@ -118,29 +104,25 @@ final class Connector: @unchecked Sendable {
         return exchange.request.url.scheme == .https || address.scope == .loopback
     }
 
-    private func becameReady(_ attempt: Attempt, at now: MonotonicTime) {
+    func becameReady(_ attempt: OutboundConnection, at now: MonotonicTime) {
         guard !isOver else { return }
-        switch Connecting.progress(attempt.descriptor) {
-        case .pending: return
-        case .failed(let error):
+        do throws(SystemError) {
+            guard try Connecting.isEstablished(attempt.socket.descriptor) else { return }
+            attempts.removeAll { $0 === attempt }
+            end()
+            pool.connected(attempt, for: self)
+        } catch {
             failure = error
-            discard(attempt)
+            attempt.close()
             attempts.removeAll { $0 === attempt }
             tryNext(at: now)
-        case .established:
-            attempts.removeAll { $0 === attempt }
-            unregister(attempt)
-            end()
-            pool.connected(attempt.descriptor, for: self, at: now)
         }
     }
 
     func timePassed(at now: MonotonicTime) {
         guard !isOver else { return }
-        if now >= exchange.deadline { return fail(exchange.timeoutError("without a connection")) }
-        if now >= establishDeadline {
-            let limit = pool.shared.configuration.connectTimeout
-            return fail(.unreachable, "timed out after \(limit.text), without a connection")
+        if now >= min(exchange.deadline, establishDeadline) {
+            return fail(exchange.connectTimeoutError("without a connection", at: now))
         }
         if now >= nextAttempt { tryNext(at: now) }
     }
@@ -156,19 +138,7 @@ final class Connector: @unchecked Sendable {
     /// Closes what is being connected. The pool finishes the exchange.
     func end() {
         isOver = true
-        for attempt in attempts { discard(attempt) }
+        for attempt in attempts { attempt.close() }
         attempts = []
-    }
-
-    private func unregister(_ attempt: Attempt) {
-        if let registration = attempt.registration {
-            pool.loop.unregister(registration, descriptor: attempt.descriptor)
-        }
-        attempt.registration = nil
-    }
-
-    private func discard(_ attempt: Attempt) {
-        unregister(attempt)
-        SystemCalls.closeDescriptor(attempt.descriptor)
     }
 }

@@ -1,12 +1,10 @@
-import CLatchkeySystem
 package import EventLoops
 import Glibc
 import HTTPCore
 package import Primitives
 import Synchronization
 
-/// Resolves host names on separate threads, because `getaddrinfo` blocks. Dispatch's shared queues start with a
-/// thread for each processor and add one a second: a few look-ups that hang would delay all others.
+/// Resolves host names on workers, because `getaddrinfo` blocks.
 ///
 /// There is at most one look-up for a name at a time, and a limited number for all. Addresses are kept for a short
 /// time; the address policy is checked for each connection, whatever is kept.
@@ -14,17 +12,6 @@ package final class Resolver: Sendable {
     /// Looks up a name; may block. Empty if there is no address; an error if this machine lacks something.
     package typealias LookUp = @Sendable (String) throws(SystemError) -> [IPAddress]
     package typealias Outcome = Result<[IPAddress], SystemError>
-
-    /// What a thread begins with.
-    private final class Start: Sendable {
-        let resolver: Resolver
-        let name: String
-
-        init(_ resolver: Resolver, _ name: String) {
-            self.resolver = resolver
-            self.name = name
-        }
-    }
 
     private struct Kept {
         let addresses: [IPAddress]
@@ -57,71 +44,48 @@ package final class Resolver: Sendable {
         of host: String, at now: MonotonicTime, then: @escaping @Sendable (Outcome) -> Void
     ) -> [IPAddress]? {
         if let address = IPAddress(host) { return [address] }
-        let (known, next) = state.withLock { state -> ([IPAddress]?, String?) in
-            if let kept = state.kept[host], kept.until > now { return (kept.addresses, nil) }
+        let (known, needsWorker) = state.withLock { state -> ([IPAddress]?, Bool) in
+            if let kept = state.kept[host], kept.until > now { return (kept.addresses, false) }
             let isFirst = state.awaited[host] == nil
             state.awaited[host, default: []].append(then)
-            guard isFirst else { return (nil, nil) }
+            guard isFirst else { return (nil, false) }
             state.queue.append(host)
-            return (nil, Self.takeNext(&state))
+            guard state.running < Self.maximumRunning else { return (nil, false) }
+            state.running += 1
+            return (nil, true)
         }
-        if let next { start(next) }
+        if needsWorker { Worker.start("resolver") { self.run() } }
         return known
     }
 
     /// Drops a name's addresses, because no connection to them succeeded.
     package func forget(_ name: String) { state.withLock { _ = $0.kept.removeValue(forKey: name) } }
 
-    private static func takeNext(_ state: inout State) -> String? {
-        guard state.running < maximumRunning, !state.queue.isEmpty else { return nil }
-        state.running += 1
-        return state.queue.removeFirst()
+    /// Looks names up until none waits; the worker is counted already.
+    private func run() {
+        while let name = takeNext() { finish(name, Outcome { () throws(SystemError) in try lookUp(name) }) }
     }
 
-    private func start(_ first: String) {
-        var next: String? = first
-        while let name = next {
-            guard let error = startThread(name) else { return }
-            next = finish(name, .failure(error))
+    /// The name that has waited for longest; nil if there is none, and then the worker ends.
+    private func takeNext() -> String? {
+        state.withLock { state in
+            guard state.queue.isEmpty else { return state.queue.removeFirst() }
+            state.running -= 1
+            return nil
         }
     }
 
-    /// Starts a thread that looks this name up, and then those that wait.
-    private func startThread(_ name: String) -> SystemError? {
-        let context = Unmanaged.passRetained(Start(self, name))
-        let number = csystem_start_thread(
-            "resolver",
-            { context in
-                guard let context else { return }
-                let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-                start.resolver.run(start.name)
-            }, context.toOpaque())
-        guard number != 0 else { return nil }
-        context.release()
-        return SystemError(call: "pthread_create", number: number)
-    }
-
-    private func run(_ first: String) {
-        var next: String? = first
-        while let name = next {
-            next = finish(name, Outcome { () throws(SystemError) in try lookUp(name) })
-        }
-    }
-
-    /// - Returns: The name to look up next.
-    private func finish(_ name: String, _ outcome: Outcome) -> String? {
+    private func finish(_ name: String, _ outcome: Outcome) {
         let outcome = outcome.map { Array($0.prefix(Self.maximumAddresses)) }
         let until = MonotonicTime.now().advanced(by: Self.keptFor)
-        let (waiting, next) = state.withLock { state in
-            state.running -= 1
+        let waiting = state.withLock { state in
             if case .success(let addresses) = outcome, !addresses.isEmpty {
                 if state.kept.count >= Self.maximumKept { state.kept.removeAll() }
                 state.kept[name] = Kept(addresses: addresses, until: until)
             }
-            return (state.awaited.removeValue(forKey: name) ?? [], Self.takeNext(&state))
+            return state.awaited.removeValue(forKey: name) ?? []
         }
         for then in waiting { then(outcome) }
-        return next
     }
 
     /// `getaddrinfo`, whose order is that of RFC 6724, with the families in turn (RFC 8305 section 4). `localhost` is

@@ -16,6 +16,8 @@ final class Exchange: @unchecked Sendable {
     /// What its connection presents, if the server asks; nil for nothing.
     let certificate: TLSClientCertificate?
     let deadline: MonotonicTime
+    /// The one that has taken it.
+    var pool: ConnectionPool?
     /// Whether a byte of the request may have been sent.
     var wasSent = false
     private var continuation: UnsafeContinuation<Outcome, Never>?
@@ -41,10 +43,17 @@ final class Exchange: @unchecked Sendable {
         return error(.timedOut, "timed out after \(timeout.text), \(state)")
     }
 
+    /// The error at the end of the connect timeout, or at the ``deadline`` if that has come.
+    func connectTimeoutError(_ state: StaticString, at now: MonotonicTime) -> OutboundError {
+        guard deadline > now, let limit = pool?.shared.configuration.connectTimeout else { return timeoutError(state) }
+        return error(.unreachable, "timed out after \(limit.text), \(state)")
+    }
+
+    func fail(_ code: OutboundError.Code, _ reason: String) { finish(.failure(error(code, reason))) }
+
     /// Resumes the caller. Later calls do nothing.
     func finish(_ outcome: Outcome) {
-        continuation?.resume(returning: outcome)
-        continuation = nil
+        continuation.take()?.resume(returning: outcome)
     }
 }
 

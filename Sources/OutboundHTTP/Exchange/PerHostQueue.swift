@@ -5,8 +5,6 @@ import Synchronization
 ///
 /// A value without clock or network. A host without exchanges takes no memory.
 package struct PerHostQueue<Host: Hashable, Waiting> {
-    package enum Admission { case start, wait, overloaded }
-
     private struct Queue {
         var active: Int
         /// In the order of arrival.
@@ -15,30 +13,25 @@ package struct PerHostQueue<Host: Hashable, Waiting> {
 
     private var queues: [Host: Queue] = [:]
     private let maximumActive: Int
-    private let maximumWaiting: Int
 
-    package init(maximumActive: Int, maximumWaiting: Int) {
-        self.maximumActive = max(1, maximumActive)
-        self.maximumWaiting = max(0, maximumWaiting)
-    }
+    package init(maximumActive: Int) { self.maximumActive = max(1, maximumActive) }
 
     package var waiting: [Waiting] { queues.values.flatMap(\.waiting) }
 
     package var hostCount: Int { queues.count }
 
-    /// Decides on an arrival. After `start` it is active until ``leave(_:)``; after `wait` it is in the queue.
-    package mutating func admit(_ arrival: Waiting, at host: Host) -> Admission {
+    /// Whether an arrival starts. Then it is active until ``leave(_:)``; otherwise it is in the queue.
+    package mutating func starts(_ arrival: Waiting, at host: Host) -> Bool {
         guard let index = queues.index(forKey: host) else {
             queues[host] = Queue(active: 1)
-            return .start
+            return true
         }
         if queues.values[index].active < maximumActive {
             queues.values[index].active += 1
-            return .start
+            return true
         }
-        guard queues.values[index].waiting.count < maximumWaiting else { return .overloaded }
         queues.values[index].waiting.append(arrival)
-        return .wait
+        return false
     }
 
     /// Ends one active exchange. The longest waiting one is returned, and is active in its place.
@@ -62,13 +55,7 @@ package struct PerHostQueue<Host: Hashable, Waiting> {
 
 /// What all loops know of hosts: the limits of exchanges, and when a kept connection got no response.
 final class HostLimits: Sendable {
-    /// An exchange that waits, and the pool that starts it.
-    struct Waiting: Sendable {
-        let exchange: Exchange
-        let pool: ConnectionPool
-    }
-
-    private let queues: Mutex<PerHostQueue<HostKey, Waiting>>
+    let queues: Mutex<PerHostQueue<HostKey, Exchange>>
     /// Idle connections of all pools.
     private let kept = Atomic(0)
     private let silences = Mutex<[HostKey: MonotonicTime]>([:])
@@ -77,25 +64,16 @@ final class HostLimits: Sendable {
 
     init(_ configuration: OutboundHTTPConfiguration) {
         keptTime = .seconds(max(1, configuration.keptConnectionSeconds))
-        queues = Mutex(
-            PerHostQueue(
-                maximumActive: configuration.perHostConnections, maximumWaiting: configuration.perHostWaiting))
+        queues = Mutex(PerHostQueue(maximumActive: configuration.perHostConnections))
     }
-
-    func admit(_ exchange: Exchange, of pool: ConnectionPool) -> PerHostQueue<HostKey, Waiting>.Admission {
-        queues.withLock { $0.admit(Waiting(exchange: exchange, pool: pool), at: exchange.host) }
-    }
-
-    /// Ends one active exchange. The longest waiting one is returned, and is active in its place.
-    func leave(_ host: HostKey) -> Waiting? { queues.withLock { $0.leave(host) } }
 
     /// Removes the waiting exchanges of a pool whose deadlines have come.
     /// - Returns: Them, and the earliest deadline of the others.
     func removeWaiting(of pool: ConnectionPool, until now: MonotonicTime) -> ([Exchange], next: MonotonicTime) {
         queues.withLock { queues in
-            let removed = queues.removeWaiting { $0.pool === pool && $0.exchange.deadline <= now }
-            let left = queues.waiting.filter { $0.pool === pool }.map(\.exchange.deadline)
-            return (removed.map(\.exchange), left.min() ?? .never)
+            let removed = queues.removeWaiting { $0.pool === pool && $0.deadline <= now }
+            let left = queues.waiting.filter { $0.pool === pool }.map(\.deadline)
+            return (removed, left.min() ?? .never)
         }
     }
 

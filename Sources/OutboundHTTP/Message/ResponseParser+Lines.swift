@@ -30,68 +30,49 @@ extension ResponseParser {
         if ASCII.isWhitespace(line[0]) { return try receiveFolded(line) }
         guard let field = FieldLine(line, at: 0..<line.count) else { throw .field }
         let (name, value) = (field.name, field.value)
-        lastField = .other
-        // The length excludes most names, so that few are compared. The first of several equal fields counts.
+        lastField = .framing
+        // The length excludes most names, so that few are compared.
         switch name.count {
-        case 4 where line.equals(name, "date"):
-            guard head.date == nil else { return }
-            head.date = line.text(value)
-            lastField = .date
-        case 10 where line.equals(name, "connection"):
-            head.connection.add(value, in: line)
-            lastField = .framing
-        case 10 where line.equals(name, "dpop-nonce"):
-            // Several are kept, so that they are not taken for one.
-            let text = line.text(value)
-            head.dpopNonce = head.dpopNonce.map { "\($0), \(text)" } ?? text
-            lastField = .dpopNonce
-        case 11 where line.equals(name, "retry-after"):
-            guard head.retryAfter == nil else { return }
-            head.retryAfter = line.text(value)
-            lastField = .retryAfter
-        case 12 where line.equals(name, "content-type"):
-            guard head.contentType == nil else { return }
-            head.contentType = line.text(value)
-            lastField = .contentType
-        case 13 where line.equals(name, "cache-control"):
-            // Lines of one list-valued field are one list (RFC 9110 section 5.3).
-            let text = line.text(value)
-            head.cacheControl = head.cacheControl.map { "\($0), \(text)" } ?? text
-            lastField = .cacheControl
+        case 10 where line.equals(name, "connection"): head.connection.add(value, in: line)
         case 14 where line.equals(name, "content-length"):
             // One that overflows is longer than anything that can be accepted.
             guard let length = line.decimal(value)?.number, head.contentLength == nil || head.contentLength == length
             else { throw .contentLength }
             head.contentLength = length
-            lastField = .framing
-        case 16 where line.equals(name, "content-encoding"):
-            try receiveContentEncoding(line, value)
-            lastField = .framing
-        case 16 where line.equals(name, "www-authenticate"):
-            let text = line.text(value)
-            head.wwwAuthenticate = head.wwwAuthenticate.map { "\($0), \(text)" } ?? text
-            lastField = .wwwAuthenticate
+        case 16 where line.equals(name, "content-encoding"): try receiveContentEncoding(line, value)
         case 17 where line.equals(name, "transfer-encoding"):
             guard line.equals(value, "chunked"), !head.isChunked else { throw .transferEncoding }
             head.isChunked = true
-            lastField = .framing
-        default: break
+        default: lastField = keep(field, of: line)
         }
+    }
+
+    /// The fields whose texts are used. Of several equal ones the first counts; those of a list are all kept, so that
+    /// they are one list (RFC 9110 section 5.3), or are not taken for one.
+    private static let kept: [(name: StaticString, text: ResponseHead.Text, isList: Bool)] = [
+        ("content-type", \.contentType, false), ("cache-control", \.cacheControl, true), ("date", \.date, false),
+        ("retry-after", \.retryAfter, false), ("dpop-nonce", \.dpopNonce, true),
+        ("www-authenticate", \.wwwAuthenticate, true),
+    ]
+
+    private mutating func keep(_ field: FieldLine, of line: Span<UInt8>) -> LastField {
+        for (name, text, isList) in Self.kept where line.equals(field.name, name) {
+            let former = head[keyPath: text]
+            guard isList || former == nil else { break }
+            let value = line.text(field.value)
+            head[keyPath: text] = former.map { "\($0), \(value)" } ?? value
+            return .kept(text)
+        }
+        return .other
     }
 
     /// A line that continues the value of the last field, as if it were on the same line (RFC 9112 section 5.2).
     private mutating func receiveFolded(_ line: Span<UInt8>) throws(ResponseError) {
         for index in 0..<line.count where !ASCII.isFieldValue(line[index]) { throw .field }
-        let text = line.text(line.trimmed(0..<line.count))
         switch lastField {
         case .none, .framing: throw .folding
         case .other: break
-        case .contentType: head.contentType?.append(" " + text)
-        case .cacheControl: head.cacheControl?.append(" " + text)
-        case .retryAfter: head.retryAfter?.append(" " + text)
-        case .date: head.date?.append(" " + text)
-        case .dpopNonce: head.dpopNonce?.append(" " + text)
-        case .wwwAuthenticate: head.wwwAuthenticate?.append(" " + text)
+        case .kept(let text): head[keyPath: text]?.append(" " + line.text(line.trimmed(0..<line.count)))
         }
     }
 

@@ -24,9 +24,7 @@ package struct ResponseParser {
     }
 
     /// The field whose value a folded line continues.
-    enum LastField {
-        case none, contentType, cacheControl, retryAfter, date, dpopNonce, wwwAuthenticate, other, framing
-    }
+    enum LastField { case none, framing, kept(ResponseHead.Text), other }
 
     /// The announced length may be false: no more than this is reserved for it.
     private static let reservedBytes = 64 * 1024
@@ -107,12 +105,9 @@ package struct ResponseParser {
         if partial.isEmpty {
             try receiveLine(bytes.extracting(start..<lineFeed))
         } else {
-            var line: [UInt8] = []
-            swap(&line, &partial)
-            bytes.extracting(start..<lineFeed).withUnsafeBufferPointer { line.append(contentsOf: $0) }
+            let line = bytes.extracting(start..<lineFeed).withUnsafeBufferPointer { partial + $0 }
+            partial = []
             try receiveLine(line.span)
-            line.removeAll(keepingCapacity: true)
-            partial = line
         }
         return lineFeed + 1
     }
@@ -152,7 +147,10 @@ package struct ResponseParser {
         }
         if head.isChunked {
             guard head.minorVersion == 1 else { throw .transferEncoding }
-            chunks = ChunkedDecoder(chunkRules)
+            // Extensions and trailers share the limit of the head.
+            let overheadBytes = Self.maximumHeadBytes - headBytes
+            chunks = ChunkedDecoder(
+                .init(overheadBytes: overheadBytes, contentBytes: maximumBodyBytes, isStrict: false))
             state = .chunks
         } else if let length = head.contentLength {
             guard length <= maximumBodyBytes else { throw .bodyTooLarge }
@@ -165,15 +163,6 @@ package struct ResponseParser {
         guard head.isGzip else { return }
         guard let inflater = Inflater() else { throw .gzip }
         self.inflater = inflater
-    }
-
-    /// Extensions and trailers share the limit of the head.
-    private var chunkRules: ChunkedDecoder.Rules {
-        var rules = ChunkedDecoder.Rules(
-            overheadBytes: Self.maximumHeadBytes - headBytes, contentBytes: maximumBodyBytes)
-        rules.checksExtensions = false
-        rules.allowsBareLineFeeds = true
-        return rules
     }
 
     private mutating func receiveChunks(_ bytes: Span<UInt8>, from start: Int) throws(ResponseError) -> Int {
@@ -219,6 +208,8 @@ package struct ResponseParser {
 
 /// The status and the header fields of a response that the client uses.
 package struct ResponseHead: Sendable, Hashable {
+    typealias Text = any WritableKeyPath<ResponseHead, String?> & Sendable
+
     package var status = 0
     /// 0 or 1.
     package var minorVersion = 1

@@ -57,19 +57,18 @@ extension TLSContext {
         trusting caBundle: String?, and additional: String?,
         system: OutboundHTTPConfiguration.SystemAuthorities?
     ) throws(OutboundHTTPStartError) {
-        var fault = COPENSSL_SOUND
-        var reason: UnsafePointer<CChar>?
-        guard
-            let made = copenssl_client_context_make(
-                caBundle, additional, system?.directory, system?.bundle, &fault, &reason)
-        else {
-            let text = reason.map { ": " + String(cString: $0) } ?? ""
-            guard fault == COPENSSL_AUTHORITIES_UNREADABLE else {
+        do throws(TLSError) {
+            try self.init { fault, reason in
+                copenssl_client_context_make(
+                    caBundle, additional, system?.directory, system?.bundle, &fault, &reason)
+            }
+        } catch {
+            let text = error.detail.isEmpty ? "" : ": " + error.detail
+            guard error.code == .authoritiesUnreadable else {
                 throw OutboundHTTPStartError(.library, "OpenSSL did not make a context\(text)")
             }
             let paths = [caBundle, additional].compactMap(\.self).joined(separator: ", ")
             throw OutboundHTTPStartError(.caBundle, paths + text)
         }
-        self.init(adopting: made)
     }
 }

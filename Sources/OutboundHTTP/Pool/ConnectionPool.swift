@@ -1,15 +1,18 @@
 import EventLoops
 import OpenIDConnect
+import Synchronization
 
 /// The connections of a client on one loop, and the exchanges under way on them.
 ///
 /// Sendable without the compiler's check: everything but its constants is used on its loop's thread only.
-final class ConnectionPool: @unchecked Sendable {
+final class ConnectionPool: LoopMember, @unchecked Sendable {
     let loop: EventLoop
     let shared: ClientContext
     /// For requests on their way to a socket.
     var writeBuffer: [UInt8] = []
-    private var timer: DeadlineTimer?
+    private var registration: EventLoop.Registration?
+    /// The earliest deadline, or an earlier time.
+    private var due = MonotonicTime.never
     private var connections: [OutboundConnection] = []
     private var connectors: [Connector] = []
     /// Exchanges that start at the end of the loop's turn.
@@ -24,29 +27,24 @@ final class ConnectionPool: @unchecked Sendable {
     private var isClosed = false
 
     /// On the loop's thread.
-    init(loop: EventLoop, shared: ClientContext) throws(SystemError) {
+    init(loop: EventLoop, shared: ClientContext) {
         self.loop = loop
         self.shared = shared
-        timer = try DeadlineTimer(for: self)
+        registration = loop.register(self)
     }
 
     // MARK: Exchanges
 
     /// Takes an exchange: it starts, waits or fails.
     func admit(_ exchange: Exchange) {
-        guard !isClosed else { return exchange.finish(.failure(exchange.error(.shutDown, Self.shutDown))) }
+        guard !isClosed else { return exchange.fail(.shutDown, Self.shutDown) }
         guard exchange.deadline > .now() else { return exchange.finish(.failure(Self.tooLate(exchange))) }
         guard RequestWriter.isLegal(exchange.request.headers) else {
-            return exchange.finish(
-                .failure(exchange.error(.malformed, "a header field of the request is not valid")))
+            return exchange.fail(.malformed, "a header field of the request is not valid")
         }
-        switch shared.limits.admit(exchange, of: self) {
-        case .start: startLater(exchange)
-        case .wait: arm(exchange.deadline)
-        case .overloaded:
-            exchange.finish(
-                .failure(exchange.error(.overloaded, "too many requests are waiting for this host")))
-        }
+        exchange.pool = self
+        let starts = shared.limits.queues.withLock { $0.starts(exchange, at: exchange.host) }
+        if starts { startLater(exchange) } else { arm(exchange.deadline) }
     }
 
     /// Starts an exchange that the limits have admitted, once the loop has served the other events of its turn.
@@ -61,13 +59,10 @@ final class ConnectionPool: @unchecked Sendable {
     }
 
     private func startWaiting() {
-        var exchanges: [Exchange] = []
-        swap(&exchanges, &starting)
+        let exchanges = starting
+        // One that fails at once lets another start.
+        starting = []
         for exchange in exchanges { start(exchange) }
-        // The next turn needs no new memory, unless one has failed at once and let another start.
-        guard starting.isEmpty else { return }
-        exchanges.removeAll(keepingCapacity: true)
-        starting = exchanges
     }
 
     /// Starts an exchange that the limits have admitted.
@@ -107,12 +102,8 @@ final class ConnectionPool: @unchecked Sendable {
         isReleasing = true
         defer { isReleasing = false }
         while let host = released.popLast() {
-            guard let next = shared.limits.leave(host) else { continue }
-            if next.pool === self {
-                startLater(next.exchange)
-            } else {
-                next.pool.loop.execute { next.pool.startLater(next.exchange) }
-            }
+            guard let next = shared.limits.queues.withLock({ $0.leave(host) }), let pool = next.pool else { continue }
+            if pool === self { startLater(next) } else { pool.loop.execute { pool.startLater(next) } }
         }
     }
 
@@ -122,9 +113,8 @@ final class ConnectionPool: @unchecked Sendable {
 
     // MARK: Connections
 
-    func connected(_ descriptor: Int32, for connector: Connector, at now: MonotonicTime) {
+    func connected(_ connection: OutboundConnection, for connector: Connector) {
         connectors.removeAll { $0 === connector }
-        let connection = OutboundConnection(descriptor: descriptor, host: connector.exchange.host, pool: self)
         connections.append(connection)
         connection.establish(for: connector.exchange, until: connector.establishDeadline)
     }
@@ -153,7 +143,7 @@ final class ConnectionPool: @unchecked Sendable {
         let silence = shared.limits.silence(of: host)
         while let connection = idle.values[index].popLast() {
             shared.limits.release()
-            connection.leaveIdle()
+            connection.stage = .exchanging
             let isTrusted = silence.map { silence in connection.keptAt.map { $0 > silence } ?? true } ?? true
             if isTrusted, connection.deadline > now, connection.isReusable() { return connection }
             connection.close()
@@ -169,29 +159,35 @@ final class ConnectionPool: @unchecked Sendable {
 
     // MARK: Time
 
-    /// Has ``timePassed(at:)`` called at this time, or before.
-    func arm(_ time: MonotonicTime) { timer?.set(to: time) }
+    /// Has deadlines checked at this time. It is moved to an earlier time only: an exchange that ends in time costs
+    /// nothing.
+    func arm(_ time: MonotonicTime) {
+        due = min(due, time)
+        loop.tick(by: due)
+    }
 
-    func timePassed(at now: MonotonicTime) {
+    func tick(at now: MonotonicTime) {
+        guard now >= due else { return loop.tick(by: due) }
+        due = .never
         for connector in connectors where connector.deadline <= now { connector.timePassed(at: now) }
         for connection in connections where connection.deadline <= now { connection.timePassed(at: now) }
         if idle.values.contains(where: \.isEmpty) { idle = idle.filter { !$0.value.isEmpty } }
         let (expired, next) = shared.limits.removeWaiting(of: self, until: now)
         for exchange in expired { exchange.finish(.failure(Self.tooLate(exchange))) }
-        var earliest = next
-        for connector in connectors { earliest = min(earliest, connector.deadline) }
-        for connection in connections { earliest = min(earliest, connection.deadline) }
-        if earliest < .never { arm(earliest) }
+        arm(next)
+        for connector in connectors { arm(connector.deadline) }
+        for connection in connections { arm(connection.deadline) }
     }
 
     // MARK: End
+
+    func abandon() { close() }
 
     /// Fails all exchanges, and all later ones; closes all connections.
     func close() {
         guard !isClosed else { return }
         isClosed = true
-        timer?.close()
-        timer = nil
+        if let registration { loop.unregister(registration, descriptor: nil) }
         let (waiting, _) = shared.limits.removeWaiting(of: self, until: .never)
         var active: [Exchange] = []
         for connector in connectors {
@@ -200,12 +196,12 @@ final class ConnectionPool: @unchecked Sendable {
         }
         connectors = []
         for connection in connections {
-            if let exchange = connection.takeExchange() { active.append(exchange) }
+            if let exchange = connection.exchange.take() { active.append(exchange) }
             connection.close()
         }
-        for exchange in waiting { exchange.finish(.failure(exchange.error(.shutDown, Self.shutDown))) }
+        for exchange in waiting { exchange.fail(.shutDown, Self.shutDown) }
         for exchange in active { finish(exchange, .failure(exchange.error(.shutDown, Self.shutDown))) }
     }
 
-    private static let shutDown = "the client was shut down"
+    static let shutDown = "the client was shut down"
 }

@@ -5,28 +5,23 @@ import OpenIDConnect
 // What comes before the first exchange: the tunnel through a proxy and the TLS handshake.
 extension OutboundConnection {
     func establish(for exchange: Exchange, until establishDeadline: MonotonicTime) {
+        stage = .tunnelling
+        connector = nil
         self.exchange = exchange
         deadline = min(establishDeadline, exchange.deadline)
-        do {
-            registration = try pool.loop.register(self, descriptor: descriptor)
-        } catch {
-            return fail(.overloaded, "the system has no room for another connection")
-        }
         guard host.isEncrypted else { return established() }
         guard pool.shared.proxy != nil else { return beginHandshake() }
         parser = ResponseParser(bodyBytes: 0, isOfConnect: true)
         let isOpen = write { pool.shared.writer.appendConnect(to: exchange.request.url, &$0) }
-        if !isOpen { fail(.unreachable, "the proxy closed the connection") }
+        if isOpen { readTunnel() } else { fail(.unreachable, "the proxy closed the connection") }
     }
 
     func readTunnel() {
         while case .tunnelling = stage {
-            switch receive() {
+            switch socket.receive(into: pool.loop.readBuffer) {
             case .bytes(let count):
-                let bytes = UnsafeRawBufferPointer(rebasing: pool.loop.readBuffer[..<count])
-                    .bindMemory(to: UInt8.self)
                 do throws(ResponseError) {
-                    let taken = try parser.receive(bytes.span)
+                    let taken = try parser.receive(pool.loop.received(count).span)
                     let status = parser.head.status
                     guard status < 300 else {
                         return fail(.unreachable, "the proxy answers with status \(status)")
@@ -52,15 +47,17 @@ extension OutboundConnection {
         } catch {
             return fail(.tls, "the client certificate cannot be used: \(error)")
         }
-        guard let session = TLSSession(context, descriptor: descriptor, to: host.name) else {
+        guard let session = TLSSession(context, descriptor: socket.descriptor, to: host.name) else {
             return fail(.overloaded, "there is no memory for a TLS session")
         }
-        tls = session
+        // The poller does not report an end again that it has reported before there was a session.
+        session.becameReady(peerHasEnded: socket.peerHasEnded)
+        socket.tls = session
         continueHandshake()
     }
 
     func continueHandshake() {
-        guard let tls else { return }
+        guard let tls = socket.tls else { return }
         switch tls.handshake() {
         case .waiting: return
         case .failed(let reason): fail(.tls, "TLS handshake: " + (tls.certificateFault ?? reason))
@@ -71,13 +68,14 @@ extension OutboundConnection {
     }
 
     private func established() {
-        guard let exchange = takeExchange() else { return close() }
+        guard let exchange = exchange.take() else { return close() }
         guard exchange.deadline > .now() else {
             close()
             return pool.finish(exchange, .failure(exchange.timeoutError("without a connection")))
         }
         begin(exchange)
-        // TLS has already read what came with the end of the handshake, and the poller does not report it again.
-        if tls != nil { readResponse() }
+        // The poller does not report again what came before: TLS has read it with the end of the handshake, or a server
+        // has sent it at once.
+        readResponse()
     }
 }

@@ -3,37 +3,37 @@ import HTTPCore
 import OpenIDConnect
 import Primitives
 
-/// A connection to a host: its tunnel through a proxy and its TLS handshake, then one exchange after the other.
+/// A connection to a host: the attempt to connect, its tunnel through a proxy and its TLS handshake, then one exchange
+/// after the other.
 ///
 /// Sendable without the compiler's check: used on its pool's loop only.
 final class OutboundConnection: LoopMember, @unchecked Sendable {
-    enum Stage { case tunnelling, handshaking, idle, exchanging, closed }
+    enum Stage { case connecting, tunnelling, handshaking, idle, exchanging, closed }
 
-    let descriptor: Int32
     let host: HostKey
     let pool: ConnectionPool
-    var stage = Stage.tunnelling
+    var socket: ByteStream
+    var stage = Stage.connecting
+    /// What tries this address and others; nil once one of them is connected.
+    var connector: Connector?
     /// Of the exchange, of the connect timeout, or of idleness.
     var deadline = MonotonicTime.never
     /// When it was last kept for reuse; nil before its first exchange has ended.
     private(set) var keptAt: MonotonicTime?
     var exchange: Exchange?
-    var tls: TLSSession?
     var parser = ResponseParser(bodyBytes: 0)
     /// For the first response, if the client inspects certificates.
     var certificateExpiry: Timestamp?
-    var registration: EventLoop.Registration?
     /// Bytes that the socket has not taken yet, from `outputStart` on.
     private var output: [UInt8] = []
     private var outputStart = 0
-    /// Whether the socket may have something to read: true until a read finds less than it asked for.
-    private var mayRead = true
-    private var peerHasEnded = false
 
-    init(descriptor: Int32, host: HostKey, pool: ConnectionPool) {
-        self.descriptor = descriptor
-        self.host = host
-        self.pool = pool
+    /// - Parameter descriptor: Of a socket that the connector has begun to connect.
+    init(descriptor: Int32, connector: Connector) {
+        socket = ByteStream(descriptor)
+        host = connector.exchange.host
+        pool = connector.pool
+        self.connector = connector
     }
 
     // MARK: Exchanges
@@ -44,24 +44,22 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
         deadline = exchange.deadline
         let request = exchange.request
         parser = ResponseParser(bodyBytes: max(0, request.maximumBodyBytes))
-        let isForProxy = pool.shared.proxy != nil && tls == nil
+        let isForProxy = pool.shared.proxy != nil && socket.tls == nil
         exchange.wasSent = true
         if write({ pool.shared.writer.append(request, to: isForProxy ? .proxy : .server, &$0) }) { return }
         // What the peer has sent before its end is still read.
-        mayRead = true
+        socket.mayRead = true
         readResponse()
         if self.exchange === exchange { fail(.incomplete) }
     }
 
     func readResponse() {
-        while case .exchanging = stage, mayRead {
-            switch receive() {
+        while case .exchanging = stage, socket.mayRead {
+            switch socket.receive(into: pool.loop.readBuffer) {
             case .bytes(let count):
-                let bytes = UnsafeRawBufferPointer(rebasing: pool.loop.readBuffer[..<count])
-                    .bindMemory(to: UInt8.self)
                 let taken: Int
                 do throws(ResponseError) {
-                    taken = try parser.receive(bytes.span)
+                    taken = try parser.receive(pool.loop.received(count).span)
                 } catch {
                     return fail(error)
                 }
@@ -76,7 +74,7 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
                 return complete(isAlone: false)
             case .failed:
                 // In TLS 1.3 a server refuses the client's certificate after the handshake.
-                guard host.certificate != nil, !parser.hasBegun, let reason = tls?.failure else {
+                guard host.certificate != nil, !parser.hasBegun, let reason = socket.tls?.failure else {
                     return fail(.incomplete)
                 }
                 return fail(.tls, "TLS: " + reason)
@@ -86,14 +84,14 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
 
     /// - Parameter isAlone: Whether nothing has followed the response.
     private func complete(isAlone: Bool) {
-        guard let exchange = takeExchange() else { return }
+        guard let exchange = exchange.take() else { return }
         let head = parser.head
         let response = OutboundResponse(
             status: head.status, contentType: head.contentType, cacheControl: head.cacheControl,
             retryAfter: head.retryAfter, date: head.date, dpopNonce: head.dpopNonce,
             wwwAuthenticate: head.wwwAuthenticate, body: parser.body, certificateExpiry: certificateExpiry)
         certificateExpiry = nil
-        let isReusable = isAlone && parser.allowsReuse && output.isEmpty && !peerHasEnded
+        let isReusable = isAlone && parser.allowsReuse && output.isEmpty && !socket.peerHasEnded
         parser = ResponseParser(bodyBytes: 0)
         if isReusable {
             stage = .idle
@@ -116,39 +114,30 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     func fail(_ code: OutboundError.Code, _ reason: String) { fail { $0.error(code, reason) } }
 
     private func fail(_ error: (Exchange) -> OutboundError) {
-        let exchange = takeExchange()
+        let exchange = exchange.take()
         close()
         if let exchange { pool.finish(exchange, .failure(error(exchange))) }
     }
 
-    func takeExchange() -> Exchange? {
-        defer { exchange = nil }
-        return exchange
-    }
-
     // MARK: Idleness
-
-    /// The pool takes the connection for an exchange.
-    func leaveIdle() { stage = .exchanging }
 
     /// Whether an idle connection is open and has nothing to read. What arrives without a request, or the peer's end,
     /// makes it useless. Asked before each reuse: the poller may not have reported it yet.
     func isReusable() -> Bool {
-        guard !peerHasEnded else { return false }
-        guard let tls else { return Connecting.isReusable(descriptor) }
+        guard !socket.peerHasEnded else { return false }
+        guard let tls = socket.tls else { return Connecting.isReusable(socket.descriptor) }
         // TLS has its own messages, such as session tickets.
         tls.becameReady(peerHasEnded: false)
-        if case .wouldBlock = receive() { return true }
+        if case .wouldBlock = socket.receive(into: pool.loop.readBuffer) { return true }
         return false
     }
 
     // MARK: Events
 
     func becameReady(peerHasEnded: Bool, at now: MonotonicTime) {
-        mayRead = true
-        if peerHasEnded { self.peerHasEnded = true }
-        tls?.becameReady(peerHasEnded: peerHasEnded)
+        socket.becameReady(peerHasEnded: peerHasEnded)
         switch stage {
+        case .connecting: connector?.becameReady(self, at: now)
         case .tunnelling:
             flush()
             readTunnel()
@@ -164,58 +153,29 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     func timePassed(at now: MonotonicTime) {
         switch stage {
         case .idle, .closed: close()
+        // The connector has the deadline.
+        case .connecting: break
         case .exchanging:
             let hasBegun = parser.hasBegun
             // Others that were kept are likely dead for the same reason. Each would cost a sign-in.
             if !hasBegun, keptAt != nil { pool.shared.limits.noteStale(of: host, at: now) }
             fail { $0.timeoutError(hasBegun ? "before the response was complete" : "without an answer") }
-        case .tunnelling: timePassed("before the proxy made a tunnel", at: now)
-        case .handshaking: timePassed("in the TLS handshake", at: now)
+        case .tunnelling: fail { $0.connectTimeoutError("before the proxy made a tunnel", at: now) }
+        case .handshaking: fail { $0.connectTimeoutError("in the TLS handshake", at: now) }
         }
     }
-
-    private func timePassed(_ state: StaticString, at now: MonotonicTime) {
-        let limit = pool.shared.configuration.connectTimeout
-        fail { exchange in
-            exchange.deadline <= now
-                ? exchange.timeoutError(state)
-                : exchange.error(.unreachable, "timed out after \(limit.text), \(state)")
-        }
-    }
-
-    func abandon() { pool.close() }
 
     func close() {
         guard stage != .closed else { return }
         let wasIdle = stage == .idle
         stage = .closed
         Self.erase(&output)
-        if let registration { pool.loop.unregister(registration, descriptor: descriptor) }
-        tls?.end()
-        tls = nil
-        SystemCalls.closeDescriptor(descriptor)
+        connector = nil
+        socket.close(on: pool.loop)
         pool.remove(self, wasIdle: wasIdle)
     }
 
-    // MARK: Input and output
-
-    func receive() -> Transfer {
-        let buffer = pool.loop.readBuffer
-        guard let tls else {
-            let received = SystemCalls.receive(descriptor, into: buffer)
-            switch received {
-            // A short read means that the socket is empty; the poller reports new bytes.
-            case .bytes(let count): mayRead = count == buffer.count || peerHasEnded
-            case .wouldBlock, .ended, .failed: mayRead = false
-            }
-            return received
-        }
-        // A record of TLS has at most 16 KiB, and another may follow.
-        let received = tls.receive(into: buffer)
-        if case .bytes = received { return received }
-        mayRead = false
-        return received
-    }
+    // MARK: Output
 
     /// Sends what `append` adds; keeps what the socket does not take. A small request is one system call.
     /// - Returns: False if nothing can be sent any more.
@@ -223,32 +183,20 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     func write(_ append: (inout [UInt8]) -> Void) -> Bool {
         append(&pool.writeBuffer)
         defer { Self.erase(&pool.writeBuffer) }
-        switch pool.writeBuffer.withUnsafeBytes({ send($0) }) {
-        case .bytes(let count) where count == pool.writeBuffer.count: return true
-        case .bytes(let count): output = Array(pool.writeBuffer[count...])
-        case .wouldBlock: output = pool.writeBuffer
-        case .ended, .failed: return false
-        }
+        guard let sent = pool.writeBuffer.withUnsafeBytes({ socket.send($0) }) else { return false }
+        if sent < pool.writeBuffer.count { output = Array(pool.writeBuffer[sent...]) }
         return true
     }
 
     private func flush() {
         while outputStart < output.count {
-            let sent = output.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
-            switch sent {
-            case .bytes(let count): outputStart += count
-            case .wouldBlock: return
-            // What the peer has sent before is still read.
-            case .ended, .failed: outputStart = output.count
-            }
+            let sent = output.withUnsafeBytes { socket.send(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
+            if sent == 0 { return }
+            // If nothing can be sent any more, what the peer has sent before is still read.
+            outputStart = sent.map { outputStart + $0 } ?? output.count
         }
         Self.erase(&output)
         outputStart = 0
-    }
-
-    private func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
-        guard let tls else { return SystemCalls.send(descriptor, bytes) }
-        return tls.send(bytes)
     }
 
     /// A buffer that has grown larger is released.

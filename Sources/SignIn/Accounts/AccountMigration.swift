@@ -1,7 +1,7 @@
-import Logging
-import OpenIDConnect
+package import Logging
+package import OpenIDConnect
 import Primitives
-import StorageModel
+package import StorageModel
 
 /// Account migration: a user who is unknown under one carrier may have an account under a former carrier, which vouches
 /// for that with a port token (the guides' section “Account Migration”).
@@ -11,7 +11,7 @@ extension IdentityStore {
     /// An invalid port token is logged and otherwise ignored. A former carrier is asked for its keys only if the token
     /// names a stored identity.
     /// - Parameter ignored: Called with each port token that moves no account.
-    func formerIdentities(
+    package func formerIdentities(
         of verified: VerifiedSignIn, for clientID: ClientID, _ relyingParty: RelyingParty,
         ignored: (IgnoredPortToken) -> Void
     ) async throws(SignInError) -> [PortedIdentity] {
@@ -52,7 +52,7 @@ extension IdentityStore {
     }
 
     /// An identity that an account was moved away from can neither sign in nor register.
-    func refuseIfMoved(_ identity: Identity) async throws(SignInError) {
+    package func refuseIfMoved(_ identity: Identity) async throws(SignInError) {
         if case .moved = try await status(of: identity) { throw .identityMoved }
     }
 
@@ -63,7 +63,7 @@ extension IdentityStore {
 }
 
 /// A port token that moves no account, and why, for the log: without a subject.
-struct IgnoredPortToken: Sendable {
+package struct IgnoredPortToken: Sendable {
     let reason: String
     let issuer: String?
     let level: Logger.Level
@@ -77,7 +77,7 @@ extension IgnoredPortToken {
 
 extension Logger {
     /// - Parameter metadata: The sign-in's metadata.
-    func write(_ ignored: IgnoredPortToken, _ metadata: Logger.Metadata) {
+    package func write(_ ignored: IgnoredPortToken, _ metadata: Logger.Metadata) {
         var metadata = metadata
         metadata["reason"] = "\(ignored.reason)"
         if let issuer = ignored.issuer { metadata["issuer"] = "\(issuer)" }

@@ -7,7 +7,7 @@ package struct NonceIssuer: UseCase {
     let environment: Environment
     /// In seconds.
     let lifetime: Int64
-    let store: any NonceStore
+    let store: any OneTimeRecordStore
 
     /// What an app puts into its authorization request.
     package struct Issued: Sendable {
@@ -25,21 +25,25 @@ package struct NonceIssuer: UseCase {
         let target = try providers.find(withoutOperators: provider)
         try caller.check(mayUseOneOf: target.server.clients.values)
         let nonce = random.token()
-        let record = IssuedNonceRecord(
-            nonce: TokenHash(sha256Of: nonce), provider: provider, expiresAt: clock.now().advanced(bySeconds: lifetime))
-        try await mappingStoreErrors(await store.addIssuedNonce(record))
+        let record = OneTimeRecord(
+            handle: TokenHash(sha256Of: nonce), purpose: Self.purpose(provider), content: [],
+            expiresAt: clock.now().advanced(bySeconds: lifetime))
+        _ = try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: []))
         return Issued(nonce: Secret(nonce), state: Secret(random.token(bytes: 16)), expiresIn: lifetime)
     }
+
+    /// The text is stored, and other versions of the server read it: it never changes.
+    fileprivate static func purpose(_ provider: String) -> String { "nonce for \(provider)" }
 }
 
-extension NonceStore {
+extension OneTimeRecordStore {
     /// Spends the nonce that ``NonceIssuer`` issued for a sign-in.
     /// - Throws: `invalid_request` if it was not issued, was used or has expired; `temporarily_unavailable`.
     package func takeIssuedNonce(of request: SignInRequest, at now: Timestamp) async throws(SignInError) {
         guard let nonce = request.nonce else { throw .nonceMissing }
         let hash = TokenHash(sha256Of: nonce.exposed)
-        let wasTaken = try await mappingStoreErrors(
-            await takeIssuedNonce(nonce: hash, provider: request.provider.text, at: now))
-        guard wasTaken else { throw .nonceNotIssued }
+        let taken = try await mappingStoreErrors(
+            await takeOneTimeRecord(hash, purpose: NonceIssuer.purpose(request.provider.text), at: now))
+        guard taken != nil else { throw .nonceNotIssued }
     }
 }

@@ -5,9 +5,9 @@ package import StorageModel
 /// What every sign-in ends with once a provider has vouched for the user: by code, by redirects or on the backchannel.
 ///
 /// The use case begins the session, stores it in its own commit, and ends the sign-in with what the store says.
-struct SignInCompletion: UseCase {
+package struct SignInCompletion: UseCase {
     /// A session that is not stored yet.
-    struct Started {
+    package struct Started {
         let issued: IssuedSession
         let ticket: SessionCache.Ticket
     }
@@ -17,20 +17,20 @@ struct SignInCompletion: UseCase {
     let rules: RegistrationRules
     /// How long the offer of a registration is valid, in seconds.
     let offerLifetime: Int64
-    let store: any RegistrationStore & IdentityStore
+    package let store: any RegistrationStore & IdentityStore
     let vault: TokenVault
-    let claimsVault: ClaimsVault
+    package let claimsVault: ClaimsVault
     let oneTimeStore: EncryptedOneTimeStore
 
     /// Whether a user who is unknown must register.
-    var mustRegister: Bool { rules.mode == .required }
+    package var mustRegister: Bool { rules.mode == .required }
 
     /// - Parameters:
     ///   - provider: Whose tokens are stored.
     ///   - scopes: What the sign-in asked for.
     ///   - complete: Completes the record.
     /// - Returns: The session, and the record that stores it.
-    func begin(
+    package func begin(
         _ verified: VerifiedSignIn, of provider: String, for clientID: String, on device: String? = nil,
         asking scopes: @autoclosure () -> [String], _ correlationID: CorrelationID,
         complete: (inout SignInRecord) -> Void
@@ -58,7 +58,7 @@ struct SignInCompletion: UseCase {
     /// - Parameters:
     ///   - signedIn: The user as stored with the session.
     ///   - isRepeated: Whether the same sign-in ended before.
-    func end(
+    package func end(
         _ started: Started, by signedIn: SignedInUser, _ correlationID: CorrelationID, isRepeated: Bool = false
     ) -> SignedIn {
         // The user's other sessions are read again, with the changed profile.
@@ -76,7 +76,7 @@ struct SignInCompletion: UseCase {
     ///   read, so the handle needs the verifier then.
     /// Not inlined: its variables would have their place in the memory of every sign-in.
     @inline(never)
-    func offer(
+    package func offer(
         _ user: VerifiedSignIn, of provider: String, for clientID: String, _ correlationID: CorrelationID,
         codeChallenge: String? = nil
     ) async throws(SignInError) -> RegistrationOffer {
@@ -107,12 +107,12 @@ struct SignInCompletion: UseCase {
 /// The user that a provider vouches for, and the attributes it gives.
 ///
 /// A class, so that the idempotency table holds it in one word.
-final class VerifiedSignIn: Sendable {
-    let identity: Identity
+package final class VerifiedSignIn: Sendable {
+    package let identity: Identity
     /// The port tokens in the ID token, not yet verified.
-    let portTokens: [Secret]
+    package let portTokens: [Secret]
     /// The user's attributes; nil if none were asked for.
-    let userInfo: UserInfo?
+    package let userInfo: UserInfo?
     /// The provider's tokens; nil unless they are stored.
     let tokens: ProviderTokens?
     /// The provider's own session (`sid`), if the ID token names one.
@@ -126,7 +126,7 @@ final class VerifiedSignIn: Sendable {
     let operatorTokenUse: OneTimeRecord?
 
     /// A user with what the provider tells.
-    init(
+    package init(
         _ identity: Identity, _ userInfo: UserInfo?, portTokens: [Secret] = [], tokens: ProviderTokens? = nil,
         providerSession: ProviderSessionHash? = nil, idToken: IDTokenHint? = nil, provenPhoneNumber: String? = nil,
         operatorTokenUse: OneTimeRecord? = nil
@@ -147,21 +147,20 @@ final class VerifiedSignIn: Sendable {
     }
 
     /// - Parameter hint: The ID token in compact form, if it is kept.
-    convenience init(
+    package convenience init(
         _ idToken: VerifiedIDToken, _ userInfo: UserInfo?, _ tokens: ProviderTokens?, hint: IDTokenHint? = nil
     ) {
         self.init(
             Identity(issuer: idToken.issuer, subject: idToken.subject), userInfo, portTokens: idToken.portTokens,
             tokens: tokens,
-            providerSession: idToken.sessionID.map {
-                ProviderSessionHash(ProviderSession(issuer: idToken.issuer, id: $0))
-            }, idToken: hint)
+            providerSession: idToken.sessionID.map { ProviderSessionHash(issuer: idToken.issuer, id: $0) },
+            idToken: hint)
     }
 }
 
 extension UserInfo {
     /// Which of the attributes the provider verified.
-    var verified: VerifiedFlags { VerifiedFlags(email: emailVerified, phoneNumber: phoneNumberVerified) }
+    package var verified: VerifiedFlags { VerifiedFlags(email: emailVerified, phoneNumber: phoneNumberVerified) }
 }
 
 /// The outcome of a sign-in that was not refused.

@@ -87,7 +87,7 @@ package final class SignInRequest: Sendable {
 
 /// What a sign-in asks of the provider: for which claims, and how the user shall be authenticated (OpenID Connect Core
 /// section 3.1.2.1).
-package struct AuthenticationDemand: Sendable {
+package struct AuthenticationDemand: Sendable, Hashable {
     /// The longest `max_age`, in seconds: one year.
     package static let longestMaximumAge: Int64 = 31_536_000
 
@@ -131,7 +131,7 @@ extension AuthenticationDemand {
     }
 
     /// The scopes and what else an ID token confirms.
-    var failureMembers: [FailedOperation.Member] {
+    package var failureMembers: [FailedOperation.Member] {
         [
             ("scopes", .words(scopes)), ("acr_values", acrValues.isEmpty ? nil : .words(acrValues)),
             ("context", context.map { .secret(Secret($0)) }),

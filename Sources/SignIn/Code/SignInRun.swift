@@ -1,6 +1,6 @@
 import Logging
 package import OpenIDConnect
-import Primitives
+package import Primitives
 
 /// One run of a request with a code or an operator token: its client and provider, its steps at the provider, and its
 /// log line. Each step throws the API's error.
@@ -9,7 +9,7 @@ import Primitives
 package final class SignInRun: UserVerification {
     package let request: SignInRequest
     package let correlationID: CorrelationID
-    let client: SignInConfiguration.Client
+    package let client: SignInConfiguration.Client
     let target: SignInTarget
     let pause: PollPauses
     let clock: WallClock
@@ -45,7 +45,7 @@ package final class SignInRun: UserVerification {
         self.log.providerIsKnown = true
     }
 
-    var relyingParty: RelyingParty { target.relyingParty }
+    package var relyingParty: RelyingParty { target.relyingParty }
     package var demand: AuthenticationDemand { request.demand }
 
     package func begin(_ step: SignInReport.Step) { log.times.begin(step) }
@@ -138,7 +138,7 @@ package final class SignInRun: UserVerification {
 }
 
 /// What asks a provider who its user is: a run with a code, or a backchannel authentication.
-protocol UserVerification {
+package protocol UserVerification {
     var client: SignInConfiguration.Client { get }
     var relyingParty: RelyingParty { get }
     var correlationID: CorrelationID { get }
@@ -153,13 +153,13 @@ extension UserVerification {
     var scopes: [String] { demand.scopes + client.rules.scopes }
 
     /// Whether the user's attributes are asked for.
-    var wantsAttributes: Bool {
+    package var wantsAttributes: Bool {
         demand.scopes.contains { $0 != "openid" } || client.rules.scopes.contains { $0 != "openid" }
     }
 
     /// What the ID token must say.
     /// - Parameter maximumAge: As for ``SignInRun/validate(_:from:maximumAge:)``.
-    func expectation(nonce: Secret?, accessToken: Secret?, maximumAge: Int64? = nil) -> IDTokenExpectation {
+    package func expectation(nonce: Secret?, accessToken: Secret?, maximumAge: Int64? = nil) -> IDTokenExpectation {
         var expectation = IDTokenExpectation(
             clientID: client.id, nonce: nonce?.exposed, acrValues: demand.acrValues,
             maximumAuthenticationAge: maximumAge ?? demand.maximumAge, context: demand.context, accessToken: accessToken
@@ -169,7 +169,7 @@ extension UserVerification {
         return expectation
     }
 
-    func validate(
+    package func validate(
         _ idToken: Secret, _ expectation: IDTokenExpectation, from provider: ProviderMetadata
     ) async throws(OIDCError) -> VerifiedIDToken {
         begin(.validate)
@@ -180,7 +180,7 @@ extension UserVerification {
 
     /// Fetches the user's attributes. They were asked for, so that a failure fails the sign-in.
     /// - Parameter key: The key that the access token is bound to; nil for a Bearer token.
-    func fetchAttributes(
+    package func fetchAttributes(
         about idToken: VerifiedIDToken, with accessToken: Secret, _ key: DPoPKey?, from provider: ProviderMetadata
     ) async throws(OIDCError) -> UserInfo {
         begin(.userinfo)

@@ -12,7 +12,7 @@ import StorageModel
 /// ```
 package struct SignInWithCode: UseCase {
     let environment: Environment
-    let store: any SignInStore & NonceStore
+    let store: any SignInStore & OneTimeRecordStore
     let idempotency: Idempotency
     let completion: SignInCompletion
     let oneTimeStore: EncryptedOneTimeStore

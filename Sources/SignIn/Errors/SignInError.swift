@@ -104,7 +104,7 @@ package struct SignInError: Error, Sendable, Hashable {
         set { contents.value.attributeProblems = newValue }
     }
     /// The check of the ID token that failed, if one did.
-    package internal(set) var check: IDTokenCheck? {
+    package var check: IDTokenCheck? {
         get { contents.value.check }
         set { contents.value.check = newValue }
     }
@@ -142,7 +142,7 @@ package struct SignInError: Error, Sendable, Hashable {
     /// The `error` of a response.
     package var codeText: String { providerCode ?? code.rawValue }
 
-    static func invalidRequest(_ description: String) -> SignInError {
+    package static func invalidRequest(_ description: String) -> SignInError {
         SignInError(.invalidRequest, .invalidRequest, description)
     }
 
@@ -153,7 +153,7 @@ package struct SignInError: Error, Sendable, Hashable {
         SignInError(.invalidRequest, .invalidRequest, problem, field: field)
     }
 
-    static func invalidGrant(_ description: String) -> SignInError {
+    package static func invalidGrant(_ description: String) -> SignInError {
         SignInError(.refusedByProvider, .requestDenied, description, providerCode: "invalid_grant")
     }
 
@@ -164,7 +164,7 @@ package struct SignInError: Error, Sendable, Hashable {
         return error
     }
 
-    static func carrierError(
+    package static func carrierError(
         _ description: String, _ type: ErrorType = .serverError, fault: Fault = .provider
     ) -> SignInError {
         SignInError(.carrierError, type, description, fault: fault)
@@ -179,7 +179,7 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 
     /// This error, with another one as its cause for the log.
-    func explained(by other: some CausingError) -> SignInError {
+    package func explained(by other: some CausingError) -> SignInError {
         var error = self
         error.check = other.check
         error.cause = other.reason
@@ -198,7 +198,7 @@ package struct SignInError: Error, Sendable, Hashable {
 
     /// This error, for the client that made the request.
     /// - Parameter sentNames: The names under which the client sent fields, by their names in RFC 6749.
-    func with(_ correlationID: CorrelationID, _ sentNames: [String: String] = [:]) -> SignInError {
+    package func with(_ correlationID: CorrelationID, _ sentNames: [String: String] = [:]) -> SignInError {
         var error = self
         error.correlationID = correlationID
         if let field, let sent = sentNames[field] { error.contents.value.field = sent }
@@ -207,7 +207,7 @@ package struct SignInError: Error, Sendable, Hashable {
 }
 
 /// An error that can be another one's cause: what the log says of it.
-protocol CausingError: Error {
+package protocol CausingError: Error {
     /// The check of the ID token that failed, if one did.
     var check: IDTokenCheck? { get }
     /// What exactly was wrong.
@@ -221,7 +221,7 @@ protocol CausingError: Error {
 extension OIDCError: CausingError {}
 
 extension SignInError: CausingError {
-    var reason: String { cause ?? description }
+    package var reason: String { cause ?? description }
 }
 
 /// The kinds of error that ZenKey's app kits distinguish, by which an app decides what to show (the iOS guide, section
@@ -253,7 +253,7 @@ package enum ErrorType: String, Sendable, Hashable, CaseIterable {
     }
 
     /// The kind of a provider's error code, as the app kits map it.
-    init(carrierError code: String) { self = ProviderErrorTable.row(of: code).type }
+    package init(carrierError code: String) { self = ProviderErrorTable.row(of: code).type }
 }
 
 /// The text of an error for the person who uses the app: short, and without technical terms.

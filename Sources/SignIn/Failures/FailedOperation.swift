@@ -65,16 +65,49 @@ package struct FailedOperation {
     /// What was requested, besides the members above.
     package let requested: [Member]
     /// The check of a token that is not an ID token, if it failed one.
-    package var check: String?
+    package let check: String?
     /// Configured texts that are shown, besides those of the client and the provider's metadata.
-    package var known: [String] = []
+    package let known: [String]
     /// Who caused the failure.
-    package var origin = Origin.known
+    package var origin: Origin
     /// Members of ``requested`` that cost much to make. Called only if they are recorded.
-    package var costly: () -> [Member] = { [] }
+    package let costly: () -> [Member]
+
+    package init(
+        flow: Flow, correlationID: String, provider: String, client: SignInConfiguration.Client?,
+        relyingParty: RelyingParty?, network: MCCMNC?, times: StepTimes, requested: [Member], check: String? = nil,
+        known: [String] = [], origin: Origin = .known, costly: @escaping () -> [Member] = { [] }
+    ) {
+        self.flow = flow
+        self.correlationID = correlationID
+        self.provider = provider
+        self.client = client
+        self.relyingParty = relyingParty
+        self.network = network
+        self.times = times
+        self.requested = requested
+        self.check = check
+        self.known = known
+        self.origin = origin
+        self.costly = costly
+    }
 }
 
 extension FailedOperation {
+    /// What a caller sent who proved nothing.
+    /// - Parameters:
+    ///   - requestID: Stands for the correlation id, which is not known.
+    ///   - server: The provider that it names; nil if there is none.
+    package init(
+        ofUnknownCaller flow: Flow, requestID: String, at provider: String, _ server: AuthorizationServer?,
+        requested: [Member], check: String? = nil, costly: @escaping () -> [Member] = { [] }
+    ) {
+        self.init(
+            flow: flow, correlationID: requestID, provider: provider, client: nil, relyingParty: server?.relyingParty,
+            network: nil, times: StepTimes(), requested: requested, check: check,
+            known: server?.clients.keys.map(\.text) ?? [], origin: .unauthenticated, costly: costly)
+    }
+
     /// A run, or what is made of one.
     private init(_ flow: FailedOperation.Flow, _ run: SignInRun, _ more: [Member] = []) {
         let request = run.request
@@ -131,7 +164,7 @@ extension FailedOperation {
 extension FailedOperation.Value {
     /// An unverified token, and the result of each check.
     /// - Parameter failed: The check that the token was refused by.
-    static func token<Check>(
+    package static func token<Check>(
         _ text: Secret, maximumBytes: Int, _ explanation: TokenExplanation<Check>?, failed: Check?
     ) -> Self {
         let checks = explanation?.steps.map { step in

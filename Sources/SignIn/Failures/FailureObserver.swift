@@ -13,7 +13,7 @@ extension [FailureObserver] {
     ///   - sentNames: As in ``SignInError/with(_:_:)``.
     ///   - failed: Called with the failure, whether or not there is an observer. Returns what the operation was about;
     ///     nil for a failure that no observer gets.
-    func recording<Value>(
+    package func recording<Value>(
         as correlationID: CorrelationID? = nil, _ sentNames: [String: String] = [:],
         _ operation: () async throws(SignInError) -> Value, failed: (SignInError) -> FailedOperation?
     ) async throws(SignInError) -> Value {
@@ -31,7 +31,7 @@ extension [FailureObserver] {
     }
 
     /// Calls the observers with a failure that ends its operation with a value. The operation is a recorded one.
-    func note(_ operation: @autoclosure () -> FailedOperation?, _ error: SignInError) async {
+    package func note(_ operation: @autoclosure () -> FailedOperation?, _ error: SignInError) async {
         guard !isEmpty, let record = ProtocolRecord.current, let operation = operation() else { return }
         await tell(operation, error, record)
     }

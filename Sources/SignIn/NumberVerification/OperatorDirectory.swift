@@ -160,7 +160,7 @@ struct OperatorDirectory: UseCase {
         if let subnet = caller.subnet {
             uses.append(AllowanceUse(of: "operator lookup by \(subnet.high) \(subnet.low)", Self.callerAllowance))
         }
-        let wait = try await mappingStoreErrors(await store.countPhoneVerification(for: uses, at: clock.now()))
+        let wait = try await mappingStoreErrors(await store.count(uses, at: clock.now()))
         if let wait { throw .tooManyLookups(wait) }
     }
 }

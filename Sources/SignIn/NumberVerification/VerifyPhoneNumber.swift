@@ -169,9 +169,9 @@ extension VerifyPhoneNumber {
         let now = clock.now()
         let ofUser = AllowanceUse(of: "phone verification of user \(user.number)", Self.allowance)
         var wait = try await mappingStoreErrors(
-            await store.phoneVerificationWait(for: uses(of: number, by: user), at: now))
+            await store.wait(for: uses(of: number, by: user), at: now))
         if wait == nil {
-            wait = try await mappingStoreErrors(await store.countPhoneVerification(for: [ofUser], at: now))
+            wait = try await mappingStoreErrors(await store.count([ofUser], at: now))
         }
         if let wait { throw .tooManyVerifications(wait) }
     }
@@ -181,7 +181,7 @@ extension VerifyPhoneNumber {
     func count(_ subject: PendingPhoneVerification) async throws(SignInError) {
         let uses = uses(of: subject.phoneNumber.flatMap(MSISDN.init), by: subject.user)
         guard !uses.isEmpty else { return }
-        let wait = try await mappingStoreErrors(await store.countPhoneVerification(for: uses, at: clock.now()))
+        let wait = try await mappingStoreErrors(await store.count(uses, at: clock.now()))
         if let wait { throw .tooManyVerifications(wait) }
     }
 

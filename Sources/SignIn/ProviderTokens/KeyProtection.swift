@@ -93,20 +93,20 @@ extension EncryptionKey: Redacted {}
 extension SymmetricKey {
     /// A key that a secret text stands for, apart for each purpose (HKDF-SHA-256, RFC 5869), which does not reveal the
     /// text.
-    init(derivedFrom text: String, for purpose: String) {
+    package init(derivedFrom text: String, for purpose: String) {
         self = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(text.utf8)), info: Array(purpose.utf8), outputByteCount: 32)
     }
 
     /// Encrypts content under a new nonce.
     /// - Parameter context: What the content is bound to: it opens only with the same context.
-    func seal(_ content: [UInt8], boundTo context: [UInt8] = []) throws -> [UInt8] {
+    package func seal(_ content: [UInt8], boundTo context: [UInt8] = []) throws -> [UInt8] {
         let box = try AES.GCM.seal(content, using: self, authenticating: context)
         return Array(box.nonce) + box.ciphertext + box.tag
     }
 
     /// The content, or nil if it was sealed with another key or context, or was changed.
-    func open(_ sealed: [UInt8], boundTo context: [UInt8] = []) -> [UInt8]? {
+    package func open(_ sealed: [UInt8], boundTo context: [UInt8] = []) -> [UInt8]? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed),
             let content = try? AES.GCM.open(box, using: self, authenticating: context)
         else { return nil }

@@ -1,35 +1,34 @@
-import OpenIDConnect
-import Primitives
+package import OpenIDConnect
+package import Primitives
 import StorageModel
-import Synchronization
 
 /// The tokens that a provider issued for a user, with which its resources are fetched.
-struct ProviderTokens: Sendable, Hashable {
-    var accessToken: Secret
+package struct ProviderTokens: Sendable, Hashable {
+    package var accessToken: Secret
     /// The key that the access token is bound to (RFC 9449); nil for a Bearer token, and for tokens that an earlier
     /// version stored.
-    var accessTokenKey: DPoPKey?
+    package var accessTokenKey: DPoPKey?
     /// Nil if the provider issued none.
-    var refreshToken: Secret?
+    package var refreshToken: Secret?
     /// The key that the refresh token may be bound to. It is another one than the access token's if the refresh
     /// token is of an earlier sign-in.
-    var refreshTokenKey: DPoPKey?
+    package var refreshTokenKey: DPoPKey?
     /// When the access token expires, if the provider said so.
     var expiresAt: Timestamp?
     /// From when the access token is not sent any more, because it could expire on the way; nil if it does not expire.
-    var refreshAt: Timestamp?
+    package var refreshAt: Timestamp?
     /// The granted scopes, if the provider named them.
     var scope: String?
     /// The claims of the sign-in's ID token that those of refreshes are compared with; nil if they are not known: from
     /// a provider without ID tokens, and for tokens that an earlier version stored.
-    var original: OriginalIDToken.Claims?
+    package var original: OriginalIDToken.Claims?
     /// The ID token that came with these tokens, if it could not be validated yet.
-    var unverified: UnverifiedIDToken?
+    package var unverified: UnverifiedIDToken?
 
     /// An ID token of a refresh whose validation waits for the provider's keys.
-    struct UnverifiedIDToken: Sendable, Hashable {
-        var token: Secret
-        var receivedAt: Timestamp
+    package struct UnverifiedIDToken: Sendable, Hashable {
+        package var token: Secret
+        package var receivedAt: Timestamp
     }
 
     /// For how many seconds before its end an access token is not sent, if it lives two minutes or more.
@@ -38,7 +37,7 @@ struct ProviderTokens: Sendable, Hashable {
     private static let longestLife: Int64 = 315_360_000
 
     /// - Parameter idToken: The ID token of the same response, if the provider has ID tokens.
-    init(_ response: TokenResponse, _ idToken: VerifiedIDToken? = nil, at now: Timestamp) {
+    package init(_ response: TokenResponse, _ idToken: VerifiedIDToken? = nil, at now: Timestamp) {
         original = idToken?.claimsForRefresh
         accessToken = response.accessToken
         accessTokenKey = response.accessTokenKey
@@ -54,7 +53,7 @@ struct ProviderTokens: Sendable, Hashable {
 
     /// The tokens after a refresh. What the response leaves out stays (RFC 6749 section 6), and the authentication is
     /// still the sign-in's.
-    func renewed(by response: RefreshResponse, at now: Timestamp) -> ProviderTokens {
+    package func renewed(by response: RefreshResponse, at now: Timestamp) -> ProviderTokens {
         var tokens = ProviderTokens(response.tokens, at: now)
         if response.unverified != nil, let idToken = response.tokens.idToken {
             tokens.unverified = UnverifiedIDToken(token: idToken, receivedAt: now)
@@ -75,14 +74,6 @@ struct ProviderTokens: Sendable, Hashable {
         tokens.refreshTokenKey = earlier.refreshTokenKey
         tokens.original = earlier.original
         return tokens
-    }
-
-    /// Whether the access token cannot be sent as it is: it must be refreshed, or its ID token validated.
-    /// - Parameter refused: An access token that the provider refused.
-    func areStale(at now: Timestamp, refused: Secret?) -> Bool {
-        if unverified != nil { return true }
-        if let refused, refused == accessToken { return true }
-        return refreshAt.map { $0 <= now } ?? false
     }
 }
 
@@ -142,75 +133,5 @@ extension OriginalIDToken.Claims {
         if let authTime { json.add("auth_time", authTime.secondsSinceEpoch) }
         json.add("nonce", ifPresent: nonce)
         json.add("azp", ifPresent: authorizedParty)
-    }
-}
-
-/// The refreshes of provider tokens in this process, one at a time for each row; and new tokens that could not be
-/// stored.
-final class TokenRefreshes: Sendable {
-    /// How many rows' tokens are kept while the store does not work. The oldest give way, because a row may be deleted
-    /// before its tokens are needed again.
-    static let capacity = 1000
-
-    /// Names this process in leases.
-    let holder: String
-    /// The first pause before a try to store what could not be stored.
-    private let pause: Duration
-    private let refreshes = SingleFlight<Int64, Result<ProviderTokens, SignInError>>()
-    /// New tokens for a row of this version: the provider issued them, and the store did not take them.
-    private let unsaved = Mutex(BoundedCache<Int64, Unsaved>(capacity: capacity))
-
-    private struct Unsaved {
-        let version: Int64
-        let sealed: SealedTokens
-    }
-
-    init(random: RandomSource, pause: Duration = .milliseconds(250)) {
-        holder = random.token(bytes: 16)
-        self.pause = pause
-    }
-
-    /// Does `work` for a row, or waits for the work under way. It goes on after its callers have gone: the refresh
-    /// token that was sent may be spent, so the response must be stored.
-    func share(
-        _ serial: Int64, _ work: @escaping @Sendable () async -> Result<ProviderTokens, SignInError>
-    ) async throws(SignInError) -> ProviderTokens {
-        try await refreshes.value(for: serial, work).get()
-    }
-
-    /// Keeps tokens that could not be stored, and stores them when the store works again. No other process has them,
-    /// and one that takes the lease would send the refresh token again.
-    func keepUnsaved(_ sealed: SealedTokens, _ serial: Int64, version: Int64, in store: any ProviderTokenStore) {
-        unsaved.withLock { $0.put(Unsaved(version: version, sealed: sealed), for: serial) }
-        Task {
-            var pause = pause
-            while holdsUnsaved(serial, version: version) {
-                try? await Task.sleep(for: pause)
-                pause = min(pause * 2, .seconds(2))
-                do throws(StorageError) {
-                    _ = try await saveUnsaved(serial, version: version, in: store)
-                } catch {
-                    if error.code == .closed { return }
-                }
-            }
-        }
-    }
-
-    /// Whether tokens are kept for a row of this version.
-    func holdsUnsaved(_ serial: Int64, version: Int64) -> Bool {
-        unsaved.withLock { $0[serial]?.version == version }
-    }
-
-    /// Stores what is kept for a row of this version. False if nothing is kept. If the row has changed since, what is
-    /// kept is dropped.
-    func saveUnsaved(
-        _ serial: Int64, version: Int64, in store: any ProviderTokenStore
-    ) async throws(StorageError) -> Bool {
-        guard let kept = unsaved.withLock({ $0[serial] }), kept.version == version else { return false }
-        _ = try await store.replaceProviderTokens(serial, version: version, with: kept.sealed)
-        unsaved.withLock { unsaved in
-            if unsaved[serial]?.version == version { unsaved.remove(serial) }
-        }
-        return true
     }
 }

@@ -27,14 +27,14 @@ package struct TokenVault: Sendable {
     /// Whether the key with this id is configured.
     package func holds(_ keyID: String) -> Bool { keys.contains { $0.id == keyID } }
 
-    func seal(_ tokens: ProviderTokens, at binding: TokenBinding) throws(VaultError) -> SealedTokens {
+    package func seal(_ tokens: ProviderTokens, at binding: TokenBinding) throws(VaultError) -> SealedTokens {
         var json = JSONObjectWriter(capacity: 512)
         tokens.write(to: &json)
         // Tokens that can be refreshed have no expiry.
         return try seal(json.finish(), at: binding, expiresAt: tokens.refreshToken == nil ? tokens.expiresAt : nil)
     }
 
-    func open(_ record: ProviderTokenRecord) throws(VaultError) -> ProviderTokens {
+    package func open(_ record: ProviderTokenRecord) throws(VaultError) -> ProviderTokens {
         let content = try content(of: record)
         guard let json = (try? JSONValue(parsing: content))?.object, let tokens = ProviderTokens(json) else {
             throw .unreadable
@@ -87,7 +87,7 @@ extension TokenVault {
     /// - Parameter session: The tokens of the user's new session.
     func waiting(under handle: Secret, for clientID: String, with session: SessionTokens) -> WaitingProviderTokens {
         let (handle, open) = EncryptedOneTimeStore.opening(.waitingTokens, under: handle)
-        return WaitingProviderTokens(handle: handle, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.rawValue) {
+        return WaitingProviderTokens(handle: handle, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.text) {
             content in
             guard let waiting = open(content).flatMap({ WaitingTokens($0) }) else { return nil }
             return WaitingProviderTokens.Content(

@@ -86,7 +86,7 @@ extension Provider {
     }
 
     /// The rules of an OpenID provider; nil for other kinds.
-    var openID: ServerRules? {
+    package var openID: ServerRules? {
         guard case .openID(let server) = kind else { return nil }
         return server.rules
     }
@@ -110,5 +110,5 @@ extension Provider {
     }
 
     /// The clients of all operators, or of the provider.
-    var allClients: [SignInConfiguration.Client] { servers.flatMap(\.clients.values) }
+    package var allClients: [SignInConfiguration.Client] { servers.flatMap(\.clients.values) }
 }

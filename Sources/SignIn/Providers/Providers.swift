@@ -38,7 +38,7 @@ package struct Providers: Sendable {
 
     /// Whom a reference names.
     /// - Throws: `not_found` if there is no such provider or operator.
-    func find(_ reference: ProviderReference) throws(SignInError) -> SignInTarget {
+    package func find(_ reference: ProviderReference) throws(SignInError) -> SignInTarget {
         guard let target = self[reference] else { throw .unknownProvider(in: self) }
         return target
     }

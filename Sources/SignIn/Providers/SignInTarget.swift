@@ -1,11 +1,11 @@
-import OpenIDConnect
+package import OpenIDConnect
 import Primitives
 
 /// Whom a sign-in is with: a provider, or one of its mobile operators.
 ///
 /// A class, because it is large: each function that waits would have copies of it in its frame.
 package final class SignInTarget: Sendable {
-    let provider: Provider
+    package let provider: Provider
     /// Nil for a provider without operators.
     let mobileOperator: MobileOperator?
     /// The provider's own one, or the operator's.
@@ -30,7 +30,7 @@ package final class SignInTarget: Sendable {
         ProviderReference(provider: provider.name, operatorName: mobileOperator?.settings.name)
     }
 
-    var relyingParty: RelyingParty { server.relyingParty }
+    package var relyingParty: RelyingParty { server.relyingParty }
 
     /// Whether the network of a user decides which carrier it is.
     package var usesNetworkDiscovery: Bool { provider.carriers != nil }
@@ -39,7 +39,7 @@ package final class SignInTarget: Sendable {
     var hasIDTokens: Bool { provider.kindName != .oauth2 }
 
     /// The metadata of the carrier of a network, or of the one provider.
-    func discover(
+    package func discover(
         _ network: MCCMNC?, for clientID: ClientID, _ correlationID: CorrelationID
     ) async throws(SignInError) -> ProviderMetadata {
         try await mappingProviderErrors(

@@ -2,32 +2,34 @@ import Crypto
 import FoundationEssentials
 package import OpenIDConnect
 package import Primitives
-import StorageModel
+package import StorageModel
 
 /// Keeps values that are read once, by a random handle: AES-GCM under a key derived from the handle.
 ///
 /// The store has the handle's hash and the encrypted value, so that a stolen database reveals no value.
-struct EncryptedOneTimeStore: Sendable {
-    /// The texts are stored, and other versions of the server read them: they never change.
-    enum Purpose: String, Sendable {
+package struct EncryptedOneTimeStore: Sendable {
+    package struct Purpose: Sendable {
         /// A redirect sign-in under way; the handle is the `state`.
-        case pendingRedirect = "redirect attempt"
+        static let pendingRedirect = Purpose("redirect attempt")
         /// The tokens of an app's new session; the handle is its `session_id`.
-        case oneTimeSessionCode = "session handover"
+        static let oneTimeSessionCode = Purpose("session handover")
         /// A provider's tokens, until their user registers; the handle is the `state_key`.
-        case waitingTokens = "waiting tokens"
-        /// The destination of a browser that comes back from a provider's logout; the handle is the `state`.
-        case signOut = "sign-out"
+        static let waitingTokens = Purpose("waiting tokens")
         /// A code that a redirect sign-in brought, stored to be recognised and never taken.
-        case answeredCode = "answered code"
+        static let answeredCode = Purpose("answered code")
         /// The cookie of a browser in which a user registers, stored to be recognised and never taken.
-        case registeringBrowser = "registering browser"
+        static let registeringBrowser = Purpose("registering browser")
+
+        let text: String
+
+        /// - Parameter text: Is stored, and other versions of the server read it: it never changes.
+        package init(_ text: String) { self.text = text }
     }
 
     let store: any OneTimeRecordStore
     let clock: WallClock
 
-    func keep(
+    package func keep(
         _ content: [UInt8], for purpose: Purpose, under handle: Secret, seconds: Int64,
         insteadOf evicted: [TokenHash] = []
     ) async throws(SignInError) {
@@ -47,7 +49,7 @@ struct EncryptedOneTimeStore: Sendable {
     /// - Parameter content: None for the record of an operation that may happen once.
     func record(_ hash: TokenHash, for purpose: Purpose, seconds: Int64, content: [UInt8] = []) -> OneTimeRecord {
         let end = clock.now().advanced(bySeconds: seconds)
-        return OneTimeRecord(handle: hash, purpose: purpose.rawValue, content: content, expiresAt: end)
+        return OneTimeRecord(handle: hash, purpose: purpose.text, content: content, expiresAt: end)
     }
 
     /// Which handles have a record that is neither taken nor expired.
@@ -57,11 +59,11 @@ struct EncryptedOneTimeStore: Sendable {
     }
 
     /// Reads a value, once; nil if the handle is unknown, used or expired, or has another purpose.
-    func take(_ purpose: Purpose, under handle: Secret) async throws(SignInError) -> [UInt8]? {
+    package func take(_ purpose: Purpose, under handle: Secret) async throws(SignInError) -> [UInt8]? {
         let hash = TokenHash(sha256Of: handle.exposed)
         let now = clock.now()
         let sealed = try await mappingStoreErrors(
-            await store.takeOneTimeRecord(hash, purpose: purpose.rawValue, at: now))
+            await store.takeOneTimeRecord(hash, purpose: purpose.text, at: now))
         return sealed.flatMap { Self.key(purpose, handle).open($0) }
     }
 
@@ -71,7 +73,7 @@ struct EncryptedOneTimeStore: Sendable {
     ) { (TokenHash(sha256Of: handle.exposed), { key(purpose, handle).open($0) }) }
 
     private static func key(_ purpose: Purpose, _ handle: Secret) -> SymmetricKey {
-        SymmetricKey(derivedFrom: handle.exposed, for: purpose.rawValue)
+        SymmetricKey(derivedFrom: handle.exposed, for: purpose.text)
     }
 }
 

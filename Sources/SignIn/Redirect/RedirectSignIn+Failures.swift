@@ -94,13 +94,10 @@ extension RedirectSignIn {
         at provider: String, _ browser: Secret?, _ response: @autoclosure @escaping () -> [FailedOperation.Member],
         _ check: AuthorizationResponseCheck?, _ requestID: String
     ) -> FailedOperation {
-        let server = providers[provider]?.server
-        return FailedOperation(
-            flow: .redirect, correlationID: requestID, provider: provider, client: nil,
-            relyingParty: server?.relyingParty, network: nil, times: StepTimes(),
-            requested: [("has_browser_cookie", .flag(browser != nil))],
-            check: check?.rawValue, known: server?.clients.keys.map(\.text) ?? [],
-            origin: .unauthenticated, costly: { [("authorization_response", .members(response()))] })
+        FailedOperation(
+            ofUnknownCaller: .redirect, requestID: requestID, at: provider, providers[provider]?.server,
+            requested: [("has_browser_cookie", .flag(browser != nil))], check: check?.rawValue,
+            costly: { [("authorization_response", .members(response()))] })
     }
 }
 

@@ -92,7 +92,7 @@ package enum AppRedirectURI {
     }
 
     /// The URI with more query parameters.
-    static func appending(_ items: [(name: String, value: String)], to uri: String) -> String {
+    package static func appending(_ items: [(name: String, value: String)], to uri: String) -> String {
         let separator = uri.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         return uri + separator + String(decoding: PercentEncoding.form(items), as: UTF8.self)
     }
@@ -143,7 +143,7 @@ package enum AppRedirectURI {
 extension SignInConfiguration.Client {
     /// Whether the app may have named a redirect URI to the provider: a registered one, byte for byte; any, if none is
     /// registered. This server sends no browser there.
-    func mayHaveNamed(_ redirectURI: String) -> Bool {
+    package func mayHaveNamed(_ redirectURI: String) -> Bool {
         rules.redirectURIs.isEmpty || rules.redirectURIs.contains(where: redirectURI.hasSameBytes(as:))
     }
 

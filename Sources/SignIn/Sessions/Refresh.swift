@@ -100,11 +100,9 @@ package struct Refresh: UseCase {
         let salt = SuccessorTokens.salt(at: now, random)
         let successor = SuccessorTokens(of: shown, salt: salt)
         var rotation = RefreshTokenRotation(
-            presented: presented,
-            successor: .init(
-                tokenHash: TokenHash(ofSessionToken: successor.token),
-                refreshTokenHash: TokenHash(ofSessionToken: successor.refreshToken), expiresAt: ends.access,
-                refreshExpiresAt: ends.refresh), last: LastRotation(salt: salt, caller: request.caller.hash),
+            of: presented, tokenHash: TokenHash(ofSessionToken: successor.token),
+            refreshTokenHash: TokenHash(ofSessionToken: successor.refreshToken), expiresAt: ends.access,
+            refreshExpiresAt: ends.refresh, last: LastRotation(salt: salt, caller: request.caller.hash),
             graceEndsAt: now.advanced(bySeconds: lifetimes.refreshGrace))
         if sessions.clientsWithIDTokens.contains(found.session.clientID) {
             rotation.idTokenKey = SealedIDToken.sessionKey(for: successor.token, of: shown)
@@ -114,7 +112,7 @@ package struct Refresh: UseCase {
         let isDone = try await mappingStoreErrors(await store.rotate(rotation))
         guard isDone else { return nil }
         sessions.counts.note { $0.refreshed += 1 }
-        sessions.remember(found, expiringAt: ends.access, under: rotation.successor.tokenHash, ticket)
+        sessions.remember(found, expiringAt: ends.access, under: rotation.tokenHash, ticket)
         return successor.tokens(expiringAt: ends, now: now)
     }
 

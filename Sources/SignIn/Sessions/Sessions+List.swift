@@ -85,7 +85,8 @@ extension Sessions {
     package func countChange(
         of user: UserID, within allowance: SharedAllowance
     ) async throws(SignInError) -> Int64? {
-        try await mappingStoreErrors(await store.countChange(of: user, within: allowance, at: clock.now()))
+        let use = AllowanceUse(of: "account change of user \(user.number)", allowance)
+        return try await mappingStoreErrors(await store.count([use], at: clock.now()))
     }
 
     /// Changes the user's profile and returns the user as stored.

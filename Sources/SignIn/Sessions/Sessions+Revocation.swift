@@ -30,7 +30,7 @@ extension Sessions {
         }
     }
 
-    private func refreshTokenState(_ token: Secret) async throws(SignInError) -> RefreshTokenState {
+    package func refreshTokenState(_ token: Secret) async throws(SignInError) -> RefreshTokenState {
         guard let token = PresentedRefreshToken(token) else { return .unknown }
         return try await state(of: token)
     }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The sessions of signed-in users: authentication, sign-out, and erasing the account.
 package struct Sessions: Sendable {
-    let store: any SessionStore & RefreshTokenStore & UserStore & IdentityStore
+    let store: any SessionStore & RefreshTokenStore & UserStore & IdentityStore & AllowanceStore
     let cache: SessionCache
     let lastSeen: LastSeenTracker
     let idempotency: Idempotency
@@ -114,6 +114,13 @@ package struct Sessions: Sendable {
         idempotency.endRetries(of: user)
     }
 
+    /// Providers have ended sessions.
+    /// - Parameter ended: How many, by user.
+    package func noteEnded(byProvider ended: [UserID: Int]) {
+        for user in ended.keys { forget(user) }
+        counts.note { $0.endedByProvider += UInt64(clamping: ended.values.reduce(0, +)) }
+    }
+
     /// Creates a session without storing it.
     func issue(for clientID: String, on device: String? = nil) -> IssuedSession {
         IssuedSession(
@@ -187,9 +194,9 @@ package struct SessionStatistics: Sendable, Hashable {
 package final class Counts<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
 
-    init(_ value: Value) { self.value = Mutex(value) }
+    package init(_ value: Value) { self.value = Mutex(value) }
 
-    func note(_ change: (inout Value) -> Void) { value.withLock { change(&$0) } }
+    package func note(_ change: (inout Value) -> Void) { value.withLock { change(&$0) } }
 
     /// Since the process started.
     package var present: Value { value.withLock { $0 } }

@@ -7,8 +7,6 @@ extension AuditEvent.Kind {
     /// administrator.
     package static let sessionRevoked = AuditEvent.Kind("session.revoked")
     static let userEdited = AuditEvent.Kind("user.edited")
-    /// A provider's stored tokens of a user could not be refreshed any more, and were deleted.
-    static let providerGrantEnded = AuditEvent.Kind("provider_grant.ended")
     static let identityUnlinked = AuditEvent.Kind("identity.unlinked")
     static let otherSessionsRevoked = AuditEvent.Kind("session.others_revoked")
     /// A key that signs receipts and seals of the audit log was stored.

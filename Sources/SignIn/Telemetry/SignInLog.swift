@@ -126,7 +126,7 @@ struct SignInLog {
 
 extension SignInReport.Kind {
     /// The message of the log line.
-    var event: String {
+    package var event: String {
         switch self {
         case .signIn: "sign-in"
         case .link: "link"
@@ -139,7 +139,7 @@ extension SignInReport.Kind {
 extension SignInError {
     /// Adds what a log line of a refusal says about its cause. Of a provider there are only the host, the status and a
     /// code of at most 64 letters, digits, `_`, `.` and `-`, with a letter.
-    func write(to metadata: inout Logger.Metadata, failedAt step: SignInReport.Step?) {
+    package func write(to metadata: inout Logger.Metadata, failedAt step: SignInReport.Step?) {
         metadata["outcome"] = "\(codeText)"
         metadata["error_type"] = "\(errorType.rawValue)"
         if let step { metadata["failed_step"] = "\(step.rawValue)" }
@@ -223,7 +223,7 @@ package struct SignInReport: Sendable {
 }
 
 extension SignInReport {
-    init(
+    package init(
         _ kind: Kind, _ correlationID: CorrelationID?, provider: String?, network: MCCMNC?, _ outcome: Outcome,
         _ error: SignInError?, _ times: StepTimes, _ nanoseconds: UInt64
     ) {
@@ -264,11 +264,11 @@ extension SignInReport {
             }
         }
 
-        init(_ error: SignInError) {
+        package init(_ error: SignInError) {
             self = ["access_denied", "request_denied"].contains(error.codeText) ? .denied : .refused(error.code)
         }
 
-        init(_ outcome: SignInOutcome) {
+        package init(_ outcome: SignInOutcome) {
             self =
                 switch outcome {
                 case .signedIn(let signedIn): signedIn.isNew && !signedIn.isRepeated ? .signedUp : .signedIn
@@ -291,8 +291,10 @@ package struct StepTimes: Sendable {
     /// Each step once, in the order in which they first ended.
     package private(set) var steps: [SignInReport.StepTime] = []
 
+    package init() {}
+
     /// Starts a step, and ends the step before.
-    mutating func begin(_ step: SignInReport.Step) {
+    package mutating func begin(_ step: SignInReport.Step) {
         current = (step, end())
         if step != .recall || last == nil { last = step }
     }
@@ -300,7 +302,7 @@ package struct StepTimes: Sendable {
     /// Ends the current step, if there is one.
     /// - Returns: Nanoseconds since the sign-in began.
     @discardableResult
-    mutating func end() -> UInt64 {
+    package mutating func end() -> UInt64 {
         let now = stopwatch.nanoseconds
         guard let ended = current else { return now }
         current = nil
@@ -318,7 +320,7 @@ package struct StepTimes: Sendable {
     var elapsed: UInt64 { stopwatch.nanoseconds }
 
     /// Adds `token_ms` and so on for the steps, and `ms` for the whole sign-in.
-    func write(to metadata: inout Logger.Metadata, all nanoseconds: UInt64) {
+    package func write(to metadata: inout Logger.Metadata, all nanoseconds: UInt64) {
         for time in steps {
             metadata["\(time.step.rawValue)_ms"] = .stringConvertible(Stopwatch.milliseconds(time.nanoseconds))
         }
@@ -364,7 +366,7 @@ package final class LogSamplers: Sendable {
 
 extension LogSamplers {
     /// Logs a refusal at a provider. Each provider has its own lines.
-    func log(
+    package func log(
         _ error: SignInError, _ message: Logger.Message, at provider: String?, _ metadata: Logger.Metadata,
         to logger: Logger
     ) {

@@ -1,6 +1,6 @@
 import CLatchkeySQLite
 import Primitives
-import StorageModel
+package import StorageModel
 
 /// One run of a statement that its connection keeps prepared.
 ///
@@ -50,7 +50,6 @@ package struct CachedStatement: ~Copyable {
     mutating func bind(_ text: String) {
         if let postgres { return postgres.parameters.add(text) }
         let position = position()
-        // By length, because a text may contain a NUL.
         let result = text.withBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
                 guard let start = characters.baseAddress else { return sqlite3_bind_text(handle, position, "", 0, nil) }
@@ -152,7 +151,7 @@ package struct CachedStatement: ~Copyable {
     func optionalHash(_ column: CInt) -> TokenHash? { withBytes(column) { TokenHash($0) } }
 
     /// The hash in a column that is declared NOT NULL.
-    func hash(_ column: CInt) throws -> TokenHash { try required(optionalHash(column), "hash") }
+    package func hash(_ column: CInt) throws -> TokenHash { try required(optionalHash(column), "hash") }
 
     /// The text in a column that is declared NOT NULL.
     package func text(_ column: CInt) throws -> String { try required(optionalText(column), "text") }

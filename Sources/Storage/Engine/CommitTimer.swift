@@ -1,12 +1,7 @@
+import Glibc
 import Primitives
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
-/// Lets a connection's queue wait before a commit. Tests have their own.
+/// Lets a worker wait before a commit. Tests have their own.
 package protocol CommitTimer: Sendable {
     /// A monotonic clock.
     var nanoseconds: UInt64 { get }

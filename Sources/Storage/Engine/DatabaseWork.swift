@@ -10,12 +10,26 @@ protocol DatabaseWork: AnyObject, Sendable {
     func fail(_ error: StorageError)
 }
 
+extension Sequence<any DatabaseWork> {
+    /// Runs each work, and resumes its caller.
+    func complete(_ run: (any DatabaseWork) throws -> Void) {
+        for work in self {
+            do {
+                try run(work)
+                work.succeed()
+            } catch {
+                work.fail(StorageError(error))
+            }
+        }
+    }
+}
+
 /// Work whose caller waits in a continuation.
 ///
 /// Its result is in closures, and not in a generic class: the queue calls it without knowing its type, and would run
 /// the methods of such a class unspecialised.
 ///
-/// `@unchecked`: only the queue of the work's connection calls the closures, until the caller is resumed.
+/// `@unchecked`: only the worker of the work's connection calls the closures, until the caller is resumed.
 final class AwaitedWork: DatabaseWork, @unchecked Sendable {
     private let body: (SQLSession) throws -> Void
     private let resume: (StorageError?) -> Void
@@ -41,10 +55,4 @@ final class AwaitedWork: DatabaseWork, @unchecked Sendable {
     func succeed() { resume(nil) }
 
     func fail(_ error: StorageError) { resume(error) }
-}
-
-/// A connection and the queue that all its work runs on.
-protocol ConnectionExecutor: AnyObject, Sendable {
-    /// Calls `body` on the executor's queue, with a function that runs a batch there and completes each work in it.
-    func enqueue(_ body: @escaping @Sendable (_ run: ([any DatabaseWork]) -> Void) -> Void)
 }

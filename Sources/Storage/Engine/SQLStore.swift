@@ -26,6 +26,11 @@ package final class SQLStore: Sendable {
         reads = engine.reads
     }
 
+    deinit {
+        reads.end()
+        writes.end()
+    }
+
     /// Opens an SQLite database, makes it if it is missing, and migrates its tables. Blocks.
     /// - Throws: `unavailable` if the file cannot be read and written or its directory is missing; `corrupt` if it is
     ///   not a database, another program's, or of a version that this one cannot migrate, and then it is not changed;

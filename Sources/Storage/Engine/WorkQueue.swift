@@ -1,45 +1,56 @@
 import Dispatch
+import EventLoops
 import Primitives
 package import StorageModel
 import Synchronization
 
-/// Gives callers' work to one or a few connections, in batches, on the connections' own queues: nothing blocks the
+/// Callers' work, which one or a few connections take in batches, each on a worker of its own: nothing blocks the
 /// cooperative threads.
 ///
-/// An idle connection is woken for the first work and runs it at once, unless the work allows a delay
+/// A worker that sleeps is woken for the first work and runs it at once, unless the work allows a delay
 /// (``CommitDelay``). Work that arrives while all are busy waits and forms the next batch: one wake-up and one lock for
-/// many callers.
+/// many callers. A worker sleeps between two batches instead of returning, which would cost each batch the waking and
+/// retiring of a thread.
 ///
 /// A call waits for a connection for a bounded time, whatever the connections do. Then it is refused, and its work is
 /// never run. The time is measured in ticks, so that a call takes no timer and, if it allows no delay, no look at the
 /// clock.
 package final class WorkQueue: Sendable {
+    private struct Waiting {
+        let work: any DatabaseWork
+        /// How many ticks there had been when it began to wait.
+        let tick: Int
+    }
+
     private struct State {
-        var waiting: [any DatabaseWork] = []
-        var idle: [any ConnectionExecutor]
+        var waiting: [Waiting] = []
+        /// How many workers have not ended.
+        var workers = 0
+        /// What wakes the workers that sleep. The last one is woken first, so that a small load uses few connections.
+        var sleeping: [DispatchSemaphore] = []
         /// Whether the connection waits for more work before it runs what waits.
         var isDelaying = false
         var delay: CommitDelay
         var isClosed = false
-        var awaitingRest: [CheckedContinuation<Void, Never>] = []
+        var awaitingEnd: [CheckedContinuation<Void, Never>] = []
         var batches = 0
-        /// How many of the first waiting calls have waited for one tick, for two, and so on.
-        var waitedTicks = Array(repeating: 0, count: WorkQueue.ticks)
+        var tick = 0
         var isTicking = false
     }
 
     private enum Admission {
         case waits
-        case wakes(any ConnectionExecutor)
+        case wakes(DispatchSemaphore)
         case endsDelay
         case refused(StorageError)
     }
 
     private enum Next {
-        case batch([any DatabaseWork])
+        case batch(ArraySlice<Waiting>)
         case delay(nanoseconds: UInt64)
-        /// The connection is idle; these wait until all are.
-        case rest([CheckedContinuation<Void, Never>])
+        case sleep
+        /// The worker ends; these have waited for the last one.
+        case end([CheckedContinuation<Void, Never>])
     }
 
     /// A call is refused at the tick after so many, which is after more than 4/5 of the maximum and not after more
@@ -49,28 +60,25 @@ package final class WorkQueue: Sendable {
 
     private let kind: StoreCall.Kind
     private let hooks: StoreHooks
-    private let executorCount: Int
     private let maximumBatch: Int
     private let maximumWaiting: Int
     private let tick: Duration
     private let timer: (any CommitTimer)?
     private let state: Mutex<State>
 
-    /// - Parameter timer: Delays works that allow it, in a queue with one connection; nil if none is ever delayed.
+    /// - Parameter timer: Delays works that allow it, in a queue with one worker; nil if none is ever delayed.
     init(
-        _ kind: StoreCall.Kind, executors: [any ConnectionExecutor], maximumBatch: Int, maximumWaiting: Int,
-        maximumWait: Duration, _ hooks: StoreHooks, delayingBy timer: (any CommitTimer)? = nil
+        _ kind: StoreCall.Kind, maximumBatch: Int, maximumWaiting: Int, maximumWait: Duration, _ hooks: StoreHooks,
+        delayingBy timer: (any CommitTimer)? = nil
     ) {
         self.kind = kind
         self.hooks = hooks
-        precondition(timer == nil || executors.count == 1, "works are delayed by one connection only")
         self.timer = timer
-        executorCount = executors.count
         self.maximumBatch = max(1, maximumBatch)
         self.maximumWaiting = max(1, maximumWaiting)
         tick = max(maximumWait, .milliseconds(1)) / (Self.ticks + 1)
         let delay = CommitDelay(enough: min(CommitDelay.usualEnough, self.maximumBatch, self.maximumWaiting))
-        state = Mutex(State(idle: executors, delay: delay))
+        state = Mutex(State(delay: delay))
     }
 
     /// How many callers wait for a connection, or for others that share their commit.
@@ -98,18 +106,39 @@ package final class WorkQueue: Sendable {
         return value
     }
 
-    /// Refuses further work, and returns when all admitted work is done and every connection is idle.
+    /// Has a worker run batches with one connection until the queue ends.
+    /// - Parameter run: Runs a batch, and completes each work in it.
+    func addWorker(_ name: String, _ run: @escaping @Sendable ([any DatabaseWork]) -> Void) {
+        let workers = state.withLock { state in
+            state.workers += 1
+            return state.workers
+        }
+        precondition(timer == nil || workers == 1, "works are delayed by one connection only")
+        // Of different qualities, and not that of the loops: each has a limited number of workers.
+        Worker.start(name, quality: kind == .write ? .utility : .default) { self.serve(run) }
+    }
+
+    /// Refuses further work. The workers end when all admitted work is done.
+    func end() {
+        let (sleeping, wasDelaying) = state.withLock { state in
+            state.isClosed = true
+            state.delay.cancel()
+            defer { state.sleeping = [] }
+            return (state.sleeping, state.isDelaying)
+        }
+        for wake in sleeping { wake.signal() }
+        if wasDelaying { timer?.end() }
+    }
+
+    /// Refuses further work, and returns when all admitted work is done and the workers have ended.
     func drain() async {
+        end()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let (hasToWait, wasDelaying) = state.withLock { state in
-                state.isClosed = true
-                guard !isAtRest(state) else { return (false, false) }
-                state.awaitingRest.append(continuation)
-                state.delay.cancel()
-                return (true, state.isDelaying)
+            let hasEnded = state.withLock { state in
+                if state.workers > 0 { state.awaitingEnd.append(continuation) }
+                return state.workers == 0
             }
-            if wasDelaying { timer?.end() }
-            if !hasToWait { continuation.resume() }
+            if hasEnded { continuation.resume() }
         }
     }
 
@@ -124,8 +153,8 @@ package final class WorkQueue: Sendable {
                 return .refused(StorageError(.overloaded, reason: "\(maximumWaiting) calls are waiting already"))
             }
             state.delay.admit(allowing: now == nil ? 0 : delay, at: now ?? 0, isFirst: state.waiting.isEmpty)
-            state.waiting.append(work)
-            if let executor = state.idle.popLast() { return .wakes(executor) }
+            state.waiting.append(Waiting(work: work, tick: state.tick))
+            if let wake = state.sleeping.popLast() { return .wakes(wake) }
             mustTick = !state.isTicking
             state.isTicking = true
             guard state.isDelaying, state.delay.isOver(waiting: state.waiting.count) else { return .waits }
@@ -135,7 +164,7 @@ package final class WorkQueue: Sendable {
         if mustTick { scheduleTick() }
         switch admission {
         case .waits: break
-        case .wakes(let executor): executor.enqueue { run in self.serve(executor, run) }
+        case .wakes(let wake): wake.signal()
         case .endsDelay: timer?.end()
         case .refused(let error): work.fail(error)
         }
@@ -150,43 +179,47 @@ package final class WorkQueue: Sendable {
 
     /// Refuses the calls that have waited for too long.
     private func refuseOverdue() {
-        let overdue = state.withLock { state -> [any DatabaseWork] in
-            let count = state.waitedTicks[Self.ticks - 1]
-            let overdue = Array(state.waiting.prefix(count))
-            remove(count, from: &state)
-            state.waitedTicks.removeLast()
-            state.waitedTicks.insert(state.waiting.count, at: 0)
+        let overdue = state.withLock { state in
+            state.tick += 1
+            let overdue = state.waiting.prefix { state.tick - $0.tick > Self.ticks }
+            state.waiting.removeFirst(overdue.count)
             state.isTicking = !state.waiting.isEmpty
             if state.isTicking { scheduleTick() }
             return overdue
         }
         guard !overdue.isEmpty else { return }
         let error = StorageError(.overloaded, reason: "no connection to the database became free in time")
-        for work in overdue { work.fail(error) }
+        for call in overdue { call.work.fail(error) }
     }
 
-    /// Runs batch after batch until nothing waits.
-    private func serve(_ executor: any ConnectionExecutor, _ run: ([any DatabaseWork]) -> Void) {
+    /// Runs batch after batch until the queue ends.
+    private func serve(_ run: ([any DatabaseWork]) -> Void) {
+        let wake = DispatchSemaphore(value: 0)
         while true {
-            switch next(for: executor) {
-            case .batch(let batch): run(batch)
+            switch next(wakingBy: wake) {
+            case .batch(let batch): run(batch.map(\.work))
             case .delay(let nanoseconds): timer?.wait(nanoseconds: nanoseconds)
-            case .rest(let awaiting):
+            case .sleep: wake.wait()
+            case .end(let awaiting):
                 for continuation in awaiting { continuation.resume() }
                 return
             }
         }
     }
 
-    /// What a connection does next. If nothing waits, it becomes idle.
-    private func next(for executor: any ConnectionExecutor) -> Next {
+    /// What a worker does next.
+    private func next(wakingBy wake: DispatchSemaphore) -> Next {
         state.withLock { state in
             state.isDelaying = false
             guard !state.waiting.isEmpty else {
-                state.idle.append(executor)
-                guard isAtRest(state) else { return .rest([]) }
-                defer { state.awaitingRest = [] }
-                return .rest(state.awaitingRest)
+                guard state.isClosed else {
+                    state.sleeping.append(wake)
+                    return .sleep
+                }
+                state.workers -= 1
+                guard state.workers == 0 else { return .end([]) }
+                defer { state.awaitingEnd = [] }
+                return .end(state.awaitingEnd)
             }
             if let timer {
                 let remaining = state.delay.remaining(waiting: state.waiting.count) { timer.nanoseconds }
@@ -196,30 +229,10 @@ package final class WorkQueue: Sendable {
                 }
             }
             state.batches += 1
-            return .batch(takeBatch(from: &state))
+            let batch = state.waiting.prefix(maximumBatch)
+            state.waiting.removeFirst(batch.count)
+            return .batch(batch)
         }
-    }
-
-    private func takeBatch(from state: inout State) -> [any DatabaseWork] {
-        guard state.waiting.count > maximumBatch else {
-            let batch = state.waiting
-            remove(batch.count, from: &state)
-            return batch
-        }
-        let batch = Array(state.waiting.prefix(maximumBatch))
-        remove(maximumBatch, from: &state)
-        return batch
-    }
-
-    /// Removes the first waiting calls.
-    private func remove(_ count: Int, from state: inout State) {
-        if count == state.waiting.count { state.waiting = [] } else { state.waiting.removeFirst(count) }
-        guard state.isTicking else { return }
-        for index in state.waitedTicks.indices { state.waitedTicks[index] = max(0, state.waitedTicks[index] - count) }
-    }
-
-    private func isAtRest(_ state: borrowing State) -> Bool {
-        state.waiting.isEmpty && state.idle.count == executorCount
     }
 }
 

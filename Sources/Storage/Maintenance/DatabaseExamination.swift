@@ -19,33 +19,21 @@ package struct DatabaseExamination: Sendable, Hashable {
     /// The bindings of carriers' issuers; nil without tables.
     package let issuers: KnownIssuers?
 
-    /// Reads a PostgreSQL database. Blocks.
-    package init(_ configuration: PostgresConfiguration) throws(StorageError) {
-        self = try PostgresSchema.withConnection(configuration) { connection in
-            let missing = try PostgresSchema.missing(connection)
-            guard missing.count < Schema.migrations.count else { return Self(steps: nil, freeBytes: nil) }
-            return try Self(missing, freeBytes: nil, in: .postgres(connection))
+    /// Reads the database, which servers may be using. Blocks.
+    package init(_ place: DatabaseLocation) throws(StorageError) {
+        var freeBytes: UInt64?
+        if case .sqlite(let configuration) = place {
+            let file = try DatabaseFile(configuration.path)
+            _ = try file.size()
+            freeBytes = try file.freeBytes()
         }
-    }
-
-    /// Reads the configured SQLite database, which a server may be using. Blocks.
-    package init(_ configuration: SQLiteConfiguration) throws(StorageError) {
-        let file = try DatabaseFile(configuration.path)
-        let size = try file.size()
-        let freeBytes = try file.freeBytes()
-        guard let size, size > 0 else {
-            self.init(steps: nil, freeBytes: freeBytes)
-            return
-        }
-        do {
-            self = try SQLiteConnections.read(file.path, configuration) { db in
-                let missing = try Schema.missing(db)
-                guard missing.count < Schema.migrations.count else { return Self(steps: 0, freeBytes: freeBytes) }
-                return try Self(missing, freeBytes: freeBytes, in: db.session)
+        let found = try place.read { missing, db in
+            guard missing.count < Schema.migrations.count else {
+                return Self(steps: db.isPostgres ? nil : 0, freeBytes: freeBytes)
             }
-        } catch {
-            throw StorageError(error, "the database \(file.path) cannot be used")
+            return try Self(missing, freeBytes: freeBytes, in: db)
         }
+        self = found ?? Self(steps: nil, freeBytes: freeBytes)
     }
 
     /// Of a place without tables.

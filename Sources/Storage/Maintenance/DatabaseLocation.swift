@@ -1,16 +1,30 @@
 import CLatchkeySQLite
-package import StorageModel
+import StorageModel
 
 /// The location of a database on either engine.
 package enum DatabaseLocation: Sendable {
     case sqlite(SQLiteConfiguration)
     case postgres(PostgresConfiguration)
 
-    /// Which schema migrations were applied and which are pending. Blocks.
-    package func steps() throws(StorageError) -> DatabaseSteps {
+    /// Reads the database, which servers may be using. Blocks.
+    /// - Parameter body: Gets the missing migrations.
+    /// - Returns: Nil without a database.
+    func read<Value>(_ body: ([Migration], SQLSession) throws -> Value) throws(StorageError) -> Value? {
         switch self {
-        case .sqlite(let sqlite): try DatabaseSteps(of: sqlite)
-        case .postgres(let postgres): try DatabaseSteps(of: postgres)
+        case .postgres(let configuration):
+            return try PostgresSchema.withConnection(configuration) { connection in
+                try body(PostgresSchema.missing(connection), .postgres(connection))
+            }
+        case .sqlite(let configuration):
+            let file = try DatabaseFile(configuration.path)
+            guard let size = try file.size(), size > 0 else { return nil }
+            do {
+                return try SQLiteConnections.read(file.path, configuration) { db in
+                    try body(Schema.missing(db), db.session)
+                }
+            } catch {
+                throw StorageError(error, "the database \(file.path) cannot be used")
+            }
         }
     }
 

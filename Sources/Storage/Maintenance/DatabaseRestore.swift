@@ -4,9 +4,8 @@ package import StorageModel
 
 /// A backup that was restored.
 package struct DatabaseRestore: Sendable, Hashable {
-    /// The version of the backup's tables, and of this version's; the next start brings them up to date.
+    /// The version of the backup's tables; the next start brings them up to date.
     package let steps: Int
-    package let allSteps: Int
     /// The path of the former database; nil if there was none.
     package let former: String?
 
@@ -31,7 +30,7 @@ package struct DatabaseRestore: Sendable, Hashable {
             let copy = try DetachedDatabase.open(temporary)
             let steps = try examine(copy)
             let former = try install(copy, temporary, as: database, configuration, mark)
-            return DatabaseRestore(steps: steps, allSteps: Schema.version, former: former)
+            return DatabaseRestore(steps: steps, former: former)
         } catch {
             throw StorageError(error, "the backup \(path) was not restored")
         }

@@ -7,47 +7,23 @@ package struct DatabaseSteps: Sendable, Hashable {
     /// The migrations that the next start, or ``run(on:)``, runs.
     package let pending: [String]
 
-    /// Reads the configured SQLite database, which a server may be using. Blocks.
-    package init(of configuration: SQLiteConfiguration) throws(StorageError) {
-        let file = try DatabaseFile(configuration.path)
-        guard let size = try file.size(), size > 0 else {
-            self.init(pending: Schema.migrations)
-            return
-        }
-        do {
-            self.init(pending: try SQLiteConnections.read(file.path, configuration) { try Schema.missing($0) })
-        } catch {
-            throw StorageError(error, "the database \(file.path) cannot be used")
-        }
-    }
-
-    /// Reads a PostgreSQL database. Blocks.
-    package init(of configuration: PostgresConfiguration) throws(StorageError) {
-        self.init(pending: try PostgresSchema.withConnection(configuration) { try PostgresSchema.missing($0) })
-    }
-
-    private init(pending: [Migration]) {
-        let names = pending.map(\.name)
-        self.pending = names
+    /// Reads the database, which servers may be using. Blocks.
+    package init(of place: DatabaseLocation) throws(StorageError) {
+        let names = (try place.read { missing, _ in missing } ?? Schema.migrations).map(\.name)
+        pending = names
         done = Schema.migrations.map(\.name).filter { !names.contains($0) }
     }
 
-    /// Runs the missing migrations on a PostgreSQL database, which must exist.
+    /// Runs the missing migrations. Servers may be running: no migration runs twice. An SQLite database is made if it
+    /// is missing; one on a PostgreSQL server must exist.
     /// - Returns: The state before.
-    /// - Throws: ``StorageError``, and then nothing was changed.
-    package static func run(on configuration: PostgresConfiguration) throws(StorageError) -> DatabaseSteps {
-        let before = try DatabaseSteps(of: configuration)
-        try PostgresSchema.bringUpToDate(configuration)
-        return before
-    }
-
-    /// Makes the database if it is missing, and runs the missing migrations. Servers may be running: no migration runs
-    /// twice.
-    /// - Returns: The state before.
-    /// - Throws: ``StorageError``; completed migrations stay.
-    package static func run(on configuration: SQLiteConfiguration) async throws(StorageError) -> DatabaseSteps {
-        let before = try DatabaseSteps(of: configuration)
-        try await SQLStore(configuration: configuration).close()
+    /// - Throws: ``StorageError``; completed migrations of an SQLite database stay.
+    package static func run(on place: DatabaseLocation) async throws(StorageError) -> DatabaseSteps {
+        let before = try DatabaseSteps(of: place)
+        switch place {
+        case .sqlite(let configuration): try await SQLStore(configuration: configuration).close()
+        case .postgres(let configuration): try PostgresSchema.bringUpToDate(configuration)
+        }
         return before
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 package import StorageModel
 
 /// A complete copy of a database into an empty one, on either engine.
@@ -79,7 +78,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
 
     private static func steps(of place: DatabaseLocation, _ name: String) throws(StorageError) -> DatabaseSteps {
         do throws(StorageError) {
-            return try place.steps()
+            return try DatabaseSteps(of: place)
         } catch {
             throw StorageError(error, name)
         }
@@ -141,7 +140,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
 /// deliberate changes.
 struct TransferDigest: Sendable, Hashable {
     private(set) var rows: Int64 = 0
-    private var sums: [UInt64] = [0, 0]
+    private var sum: UInt64 = 0
 
     mutating func add(_ row: [TransferValue]) {
         var bytes: [UInt8] = []
@@ -155,11 +154,7 @@ struct TransferDigest: Sendable, Hashable {
             case .blob(let blob): Self.append(3, blob, to: &bytes)
             }
         }
-        let hash = Array(SHA256.hash(data: bytes))
-        for index in sums.indices {
-            let part = hash[(8 * index)..<(8 * index + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            sums[index] &+= part
-        }
+        sum &+= bytes.withUnsafeBufferPointer { TokenHash(sha256Of: $0) }.number
         rows += 1
     }
 

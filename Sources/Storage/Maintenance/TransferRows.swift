@@ -62,34 +62,29 @@ extension TableShape {
         return values
     }
 
-    /// SQLite accepts any bytes as a text; PostgreSQL does not.
+    /// SQLite accepts any bytes as a text; PostgreSQL accepts UTF-8 without NUL.
     private func text(in query: borrowing CachedStatement, _ position: CInt, _ column: Column) throws -> String {
         guard let text = query.optionalText(position) else {
             throw StorageError(.corrupt, reason: "a value of \(name).\(column.name) cannot be read")
         }
-        guard !query.isPostgres, !text.utf8.elementsEqual(query.blob(position)) else { return text }
+        guard !query.isPostgres, !text.utf8.elementsEqual(query.blob(position)) || text.utf8.contains(0) else {
+            return text
+        }
         throw StorageError(
             .corrupt,
             reason: """
-                a text in the column \(column.name) of the table \(name) is not UTF-8 and cannot be copied \
-                unchanged; correct it in the source, or delete its row there
+                a text in the column \(column.name) of the table \(name) is not UTF-8, or has a NUL, and cannot be \
+                copied unchanged; correct it in the source, or delete its row there
                 """)
     }
 
     /// Stores rows unchanged, with their numbers.
     func insert(_ rows: TransferRows, in db: SQLSession) throws {
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        switch db {
-        case .sqlite:
-            for row in rows {
-                var statement = try CachedStatement(db, "INSERT INTO \(name) (\(columnNames)) VALUES (\(marks))")
-                for (value, column) in zip(row, columns) { value.bind(to: &statement, as: column.kind) }
-                try statement.run()
-            }
-        case .postgres(let connection):
-            var arrays = PostgresParameters()
-            for index in columns.indices { arrays.add(array: rows.map { $0[index] }, of: columns[index].kind) }
-            _ = try connection.run("INSERT INTO \(name) (\(columnNames)) SELECT * FROM unnest(\(marks))", arrays)
+        for row in rows {
+            var statement = try CachedStatement(db, "INSERT INTO \(name) (\(columnNames)) VALUES (\(marks))")
+            for (value, column) in zip(row, columns) { value.bind(to: &statement, as: column.kind) }
+            try statement.perform()
         }
     }
 

@@ -1,13 +1,13 @@
 import CLatchkeyPostgres
-import Dispatch
 import Glibc
 import Primitives
 
 /// A connection to a PostgreSQL server, opened when needed and reopened after a loss.
 ///
-/// Calls libpq without blocking: every wait has a deadline, whatever the server and the network do. Used on one queue
-/// only.
-package final class PostgresConnection {
+/// Calls libpq without blocking: every wait has a deadline, whatever the server and the network do.
+///
+/// `@unchecked`: one thread uses it at a time. Who makes it hands it on to the worker that runs its work.
+package final class PostgresConnection: @unchecked Sendable {
     let configuration: PostgresConfiguration
     private let gate: ReconnectGate
     private(set) var handle: OpaquePointer?
@@ -182,29 +182,4 @@ private func withCStrings<Value>(
             body(keys.baseAddress, values.baseAddress)
         }
     }
-}
-
-/// A connection of a pool and the queue that all its work runs on; a busy queue has its own thread.
-///
-/// `@unchecked`: only work on `queue` touches the connection.
-final class PostgresConnectionExecutor: ConnectionExecutor, @unchecked Sendable {
-    typealias Runner = @Sendable (_ batch: [any DatabaseWork], _ connection: PostgresConnection) -> Void
-
-    private let connection: PostgresConnection
-    private let queue: DispatchQueue
-    private let runBatch: Runner
-
-    /// - Parameter runBatch: Runs a batch and completes each work in it.
-    init(_ configuration: PostgresConfiguration, gate: ReconnectGate, _ label: String, runBatch: @escaping Runner) {
-        connection = PostgresConnection(configuration, gate: gate)
-        queue = DispatchQueue(label: "latchkey.postgres.\(label)")
-        self.runBatch = runBatch
-    }
-
-    func enqueue(_ body: @escaping @Sendable (_ run: ([any DatabaseWork]) -> Void) -> Void) {
-        queue.async { body { batch in self.runBatch(batch, self.connection) } }
-    }
-
-    /// Blocks until it is done.
-    func close() { queue.sync { connection.close() } }
 }

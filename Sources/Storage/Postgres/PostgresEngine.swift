@@ -5,7 +5,7 @@ import StorageModel
 struct PostgresEngine: StoreEngine {
     let writes: WorkQueue
     let reads: WorkQueue
-    private let executors: [PostgresConnectionExecutor]
+    private let connections: [PostgresConnection]
     private let listener: PostgresListener
 
     /// Connects and migrates the tables. Blocks.
@@ -13,20 +13,22 @@ struct PostgresEngine: StoreEngine {
         let gate = ReconnectGate()
         try PostgresSchema.bringUpToDate(configuration)
         let size = min(max(configuration.poolSize, 2), 256)
-        let writers = (0..<size / 2).map { number in
-            PostgresConnectionExecutor(configuration, gate: gate, "writer-\(number)", runBatch: PostgresCommit.run)
-        }
-        let readers = (size / 2..<size).map { number in
-            PostgresConnectionExecutor(configuration, gate: gate, "reader-\(number)", runBatch: PostgresRead.run)
-        }
-        executors = writers + readers
+        connections = (0..<size).map { _ in PostgresConnection(configuration, gate: gate) }
         listener = PostgresListener(configuration)
         writes = WorkQueue(
-            .write, executors: writers, maximumBatch: configuration.maximumBatch,
-            maximumWaiting: configuration.maximumWaiting, maximumWait: configuration.maximumWait, hooks)
-        reads = WorkQueue(
-            .read, executors: readers, maximumBatch: 4, maximumWaiting: configuration.maximumWaiting,
+            .write, maximumBatch: configuration.maximumBatch, maximumWaiting: configuration.maximumWaiting,
             maximumWait: configuration.maximumWait, hooks)
+        reads = WorkQueue(
+            .read, maximumBatch: 4, maximumWaiting: configuration.maximumWaiting,
+            maximumWait: configuration.maximumWait, hooks)
+        for connection in connections[..<(size / 2)] {
+            writes.addWorker("postgres-writer") { PostgresCommit.run($0, on: connection) }
+        }
+        for connection in connections[(size / 2)...] {
+            reads.addWorker("postgres-reader") { batch in
+                batch.complete { try PostgresRead.run($0, on: connection) }
+            }
+        }
     }
 
     var isShared: Bool { true }
@@ -37,26 +39,15 @@ struct PostgresEngine: StoreEngine {
 
     func close() throws(StorageError) {
         listener.stop()
-        for executor in executors { executor.close() }
+        for connection in connections { connection.close() }
     }
 }
 
 /// Reads outside transactions, as on SQLite: each statement sees what was committed before it.
 enum PostgresRead {
-    static func run(_ batch: [any DatabaseWork], on connection: PostgresConnection) {
-        for work in batch {
-            do {
-                try read(work, on: connection)
-                work.succeed()
-            } catch {
-                work.fail(StorageError(error))
-            }
-        }
-    }
-
     /// The loss of an idle connection shows only when it is used: the read is retried on a new one. It is also retried
     /// if the server has cancelled it because of a deadlock, as with a newer version that migrates the tables.
-    private static func read(_ work: any DatabaseWork, on connection: PostgresConnection) throws {
+    static func run(_ work: any DatabaseWork, on connection: PostgresConnection) throws {
         var (losses, collisions) = (0, 0)
         while true {
             do {

@@ -1,4 +1,6 @@
-/// The values of a statement in PostgreSQL's binary format: nothing has to be escaped, and no text ends at a NUL.
+import Primitives
+
+/// The values of a statement in PostgreSQL's binary format: nothing has to be escaped. Texts have no NUL.
 ///
 /// All values share one piece of memory, because libpq takes pointers into it.
 struct PostgresParameters {
@@ -14,13 +16,15 @@ struct PostgresParameters {
     init(_ text: String) { add(text) }
 
     mutating func addNull(_ kind: TableShape.Kind) {
-        types.append(kind.numbers.value)
+        types.append(kind.number)
         lengths.append(-1)
     }
 
-    mutating func add(_ number: Int64) { add(.integer) { $0.append(bigEndian: number) } }
+    mutating func add(_ number: Int64) {
+        add(.integer) { kept in withUnsafeBytes(of: number.bigEndian) { kept.append(copying: $0) } }
+    }
 
-    mutating func add(_ text: String) { add(.text) { PostgresText.encode(text, to: &$0) } }
+    mutating func add(_ text: String) { add(.text) { kept in text.withBytes { kept.append(contentsOf: $0) } } }
 
     mutating func add(_ bytes: UnsafeRawBufferPointer) { add(.blob) { $0.append(copying: bytes) } }
 
@@ -35,36 +39,11 @@ struct PostgresParameters {
         memory.removeLast(memory.count - 1)
     }
 
-    /// A column of many rows as one value, in the binary format of arrays (`array_send` in PostgreSQL's arrayfuncs.c).
-    mutating func add(array values: [TransferValue], of kind: TableShape.Kind) {
-        add(kind, isArray: true) { memory in
-            // One dimension, NULLs allowed, the elements' type and number, counted from 1.
-            for number in [1, 1, Int32(bitPattern: kind.numbers.value), Int32(clamping: values.count), 1] {
-                memory.append(bigEndian: number)
-            }
-            for value in values {
-                var content: [UInt8] = []
-                switch value {
-                case .null:
-                    memory.append(bigEndian: Int32(-1))
-                    continue
-                case .integer(let number): content.append(bigEndian: number)
-                case .text(let text): PostgresText.encode(text, to: &content)
-                case .blob(let bytes): content = bytes
-                }
-                memory.append(bigEndian: Int32(clamping: content.count))
-                memory += content
-            }
-        }
-    }
-
     @inline(__always)
-    private mutating func add(
-        _ kind: TableShape.Kind, isArray: Bool = false, _ write: (inout [UInt8]) -> Void
-    ) {
+    private mutating func add(_ kind: TableShape.Kind, _ write: (inout [UInt8]) -> Void) {
         let start = memory.count
         write(&memory)
-        types.append(isArray ? kind.numbers.array : kind.numbers.value)
+        types.append(kind.number)
         lengths.append(CInt(clamping: memory.count - start))
     }
 
@@ -95,21 +74,17 @@ struct PostgresParameters {
 }
 
 extension TableShape.Kind {
-    /// The numbers of PostgreSQL's types of values and of arrays of them, which never change (`pg_type.dat`).
-    fileprivate var numbers: (value: UInt32, array: UInt32) {
+    /// The number of PostgreSQL's type, which never changes (`pg_type.dat`).
+    fileprivate var number: UInt32 {
         switch self {
-        case .integer: (20, 1016)
-        case .text: (25, 1009)
-        case .blob: (17, 1001)
+        case .integer: 20
+        case .text: 25
+        case .blob: 17
         }
     }
 }
 
 extension [UInt8] {
-    fileprivate mutating func append(bigEndian number: some FixedWidthInteger) {
-        Swift.withUnsafeBytes(of: number.bigEndian) { append(copying: $0) }
-    }
-
     /// Copies the bytes all at once.
     fileprivate mutating func append(copying bytes: UnsafeRawBufferPointer) {
         bytes.withMemoryRebound(to: UInt8.self) { append(contentsOf: $0) }

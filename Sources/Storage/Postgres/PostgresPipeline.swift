@@ -85,7 +85,7 @@ final class PostgresRun {
 
     func text(_ column: CInt) -> String? {
         guard let result, !result.isNull(row, column) else { return nil }
-        return PostgresText.decode(result.bytes(row, column))
+        return String(decoding: result.bytes(row, column), as: UTF8.self)
     }
 
     /// A whole number of whatever width, or a truth value.

@@ -1,11 +1,12 @@
 package import StorageModel
 
-/// A database in a file: one connection writes, and a few read, each on its own thread.
+/// A database in a file: one connection writes, and a few read, each on its own worker.
 struct SQLiteEngine: StoreEngine {
     let writes: WorkQueue
     let reads: WorkQueue
     private let connections: SQLiteConnections
-    private let threads: [SQLiteThread]
+    // The writing connection calls it.
+    private let checkpointer = WALCheckpointer()
 
     /// Opens the database, makes it if it is missing, and migrates its tables. Blocks.
     init(
@@ -13,34 +14,20 @@ struct SQLiteEngine: StoreEngine {
         delayingBy timer: any CommitTimer = SystemCommitTimer()
     ) throws(StorageError) {
         connections = try SQLiteConnections(configuration)
-        let settlement = connections.walRecovery
-        let checkpointer = WALCheckpointer()
-        checkpointer.observe(connections.writer)
-        let writer = try SQLiteThread(named: "sqlite-writer", connections.writer) { batch, connection in
-            GroupCommit.run(batch, on: connection, unless: settlement.writeBlocker(connection))
-            checkpointer.checkpointIfDue(connection)
-        }
-        let readers = try connections.readers.map { reader throws(StorageError) in
-            try SQLiteThread(named: "sqlite-reader", reader, run: Self.read)
-        }
-        threads = [writer] + readers
         writes = WorkQueue(
-            .write, executors: [writer], maximumBatch: configuration.maximumBatch,
-            maximumWaiting: configuration.maximumWaiting, maximumWait: configuration.maximumWait, hooks,
-            delayingBy: timer)
+            .write, maximumBatch: configuration.maximumBatch, maximumWaiting: configuration.maximumWaiting,
+            maximumWait: configuration.maximumWait, hooks, delayingBy: timer)
         reads = WorkQueue(
-            .read, executors: readers, maximumBatch: 16, maximumWaiting: configuration.maximumWaiting,
+            .read, maximumBatch: 16, maximumWaiting: configuration.maximumWaiting,
             maximumWait: configuration.maximumWait, hooks)
-    }
-
-    private static func read(_ batch: [any DatabaseWork], on connection: SQLiteConnection) {
-        for work in batch {
-            do {
-                try work.run(on: .sqlite(connection))
-                work.succeed()
-            } catch {
-                work.fail(StorageError(error))
-            }
+        checkpointer.observe(connections.writer)
+        writes.addWorker("sqlite-writer") { [connections, checkpointer] batch in
+            let writer = connections.writer
+            GroupCommit.run(batch, on: writer, unless: connections.walRecovery.writeBlocker(writer))
+            checkpointer.checkpointIfDue(writer)
+        }
+        for reader in connections.readers {
+            reads.addWorker("sqlite-reader") { batch in batch.complete { try $0.run(on: reader.session) } }
         }
     }
 
@@ -53,7 +40,6 @@ struct SQLiteEngine: StoreEngine {
     func watch(_ onChange: @escaping @Sendable (StoreChange) -> Void) {}
 
     func close() throws(StorageError) {
-        for thread in threads { thread.end() }
         do {
             try connections.close()
         } catch {

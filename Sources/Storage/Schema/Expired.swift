@@ -14,12 +14,13 @@ struct Expired {
         // A session stays until its refresh token has expired too.
         Expired("sessions", "serial", "refresh_expires_at <= ?1 AND expires_at <= ?1"),
         Expired("pending_registrations", "handle_hash"),
+        // No longer used, and so is "account_changes".
         Expired("sign_in_attempts", "nonce_hash"),
         Expired("last_rotations", "session", "grace_ends_at <= ?1"),
         Expired("sealed_notes", "handle_hash"),
         // A day later, so that the code of the receipt is known as used for longer than any provider takes it.
         Expired("receipts", "receipt_hash", "expires_at <= ?1 - 86400"),
-        Expired("async_sign_ins", "handle_hash", "removed_at <= ?1"),
+        Expired("backchannel_authentications", "handle_hash", "removed_at <= ?1"),
         // Only tokens that cannot be refreshed have an expiry.
         Expired("provider_tokens", "serial"),
         Expired("logout_tokens", "token_hash"),

@@ -7,14 +7,16 @@ enum Schema {
     /// Makes all tables in an empty database. Databases of ``baselineVersion`` have the same ones.
     static let baseline = Migration(
         "\(baselineVersion) all tables", users, sessions, waiting, auditEvents, rotation, transactions, moves,
-        BackchannelAuthenticationsTable.schema, APIKeysTable.schema, ProviderTokensTable.schema, logoutTokens,
-        AccountChangesTable.schema, RecentSignInsTable.schema, IssuerBindingsTable.schema, PromptsTable.schema,
+        asyncSignIns, APIKeysTable.schema, ProviderTokensTable.schema, logoutTokens, accountChanges,
+        RecentSignInsTable.schema, IssuerBindingsTable.schema, PromptsTable.schema,
         OneTimeRecordsTable.schema, IDTokenHintsTable.schema, PhoneVerificationsTable.schema, ReassignedNumber.schema,
         PendingPhoneVerificationsTable.schema, AuditSealsTable.schema, CapsulesTable.schema,
         sqlite: AuditSealsTable.guards, postgres: AuditSealsTable.guardsOnPostgres + "\n" + announcements)
 
     /// In their order. Later ones go to the end; the name of each begins with its number, the next one.
-    static let migrations = [baseline]
+    static let migrations = [
+        baseline, Migration("36 backchannel authentications", backchannelAuthentications),
+    ]
 
     /// The version of the tables that ``baseline`` makes.
     static let baselineVersion = 35
@@ -204,6 +206,62 @@ enum Schema {
         CREATE INDEX receipts_by_expiry ON receipts (expires_at);
         """
 
+    // Version 36 drops it: it is here, because a backup of version 35 has it.
+    private static let asyncSignIns = """
+        CREATE TABLE async_sign_ins (
+            handle_hash BLOB PRIMARY KEY NOT NULL, caller BLOB NOT NULL, provider TEXT NOT NULL,
+            client_id TEXT NOT NULL, network TEXT NOT NULL, redirect_uri TEXT NOT NULL, scope TEXT NOT NULL,
+            login_hint TEXT NOT NULL, acr_values TEXT, context TEXT, prompt TEXT, options TEXT,
+            correlation_id TEXT NOT NULL, phase TEXT NOT NULL, attempt INTEGER NOT NULL,
+            notification_hash BLOB NOT NULL UNIQUE, carrier_request_hash BLOB, failure TEXT, issuer TEXT, subject TEXT,
+            username TEXT, name TEXT, given_name TEXT, family_name TEXT, email TEXT, phone_number TEXT,
+            postal_code TEXT, expires_at INTEGER NOT NULL, removed_at INTEGER NOT NULL, revision INTEGER NOT NULL,
+            ported_from TEXT, session_id TEXT, sessions_ended INTEGER, email_verified INTEGER,
+            phone_number_verified INTEGER, provider_claims TEXT, user_hash BLOB, share BLOB, poll_mode TEXT,
+            provider_request BLOB, poll_interval INTEGER, next_poll_at INTEGER, polling_until INTEGER,
+            is_notified INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX async_sign_ins_by_caller ON async_sign_ins (caller, removed_at);
+        CREATE INDEX async_sign_ins_by_removal ON async_sign_ins (removed_at);
+        CREATE INDEX async_sign_ins_by_carrier ON async_sign_ins (provider, network, expires_at)
+        WHERE phase = 'waiting';
+        CREATE INDEX async_sign_ins_by_user ON async_sign_ins (user_hash) WHERE phase = 'waiting';
+        CREATE INDEX async_sign_ins_by_share ON async_sign_ins (provider, network, share) WHERE phase = 'waiting';
+        """
+
+    // Looked up by the client's handle, or by the token of the provider's notification. Rows live for minutes, so that
+    // those of the former table are not kept.
+    //
+    // share, user_hash: the caller and the user of the prompt. content: what is only stored and read back, in JSON.
+    // session_id, sessions_ended: NULL until the first response; the session that it gave, and the user's count then.
+    private static let backchannelAuthentications = """
+        DROP TABLE async_sign_ins;
+        CREATE TABLE backchannel_authentications (
+            handle_hash BLOB PRIMARY KEY NOT NULL,
+            caller BLOB NOT NULL,
+            provider TEXT NOT NULL,
+            network TEXT NOT NULL,
+            user_hash BLOB NOT NULL,
+            share BLOB NOT NULL,
+            phase TEXT NOT NULL,
+            notification_hash BLOB NOT NULL UNIQUE,
+            expires_at INTEGER NOT NULL,
+            removed_at INTEGER NOT NULL,
+            content TEXT NOT NULL,
+            revision INTEGER NOT NULL,
+            session_id TEXT,
+            sessions_ended INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX backchannel_authentications_by_caller ON backchannel_authentications (caller, removed_at);
+        CREATE INDEX backchannel_authentications_by_removal ON backchannel_authentications (removed_at);
+        CREATE INDEX backchannel_authentications_by_carrier
+        ON backchannel_authentications (provider, network, expires_at) WHERE phase = 'pending';
+        CREATE INDEX backchannel_authentications_by_user ON backchannel_authentications (user_hash)
+        WHERE phase = 'pending';
+        CREATE INDEX backchannel_authentications_by_share ON backchannel_authentications (provider, network, share)
+        WHERE phase = 'pending';
+        """
+
     private static let logoutTokens = """
         CREATE TABLE logout_tokens (
             token_hash BLOB PRIMARY KEY NOT NULL,
@@ -212,6 +270,17 @@ enum Schema {
         CREATE INDEX logout_tokens_by_expiry ON logout_tokens (expires_at);
         """
 
+    // No longer used: such changes are counted in `prompts`. Instances of the version before may still write to it.
+    private static let accountChanges = """
+        CREATE TABLE account_changes (
+            user_id INTEGER PRIMARY KEY NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+            whole_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX account_changes_by_end ON account_changes (whole_at);
+        """
+
+    // sign_in_attempts: no longer used, because issued nonces are one-time records. Instances of the version before may
+    // still write to it.
     private static let waiting = """
         CREATE TABLE pending_registrations (
             handle_hash BLOB PRIMARY KEY NOT NULL,

@@ -3,7 +3,7 @@ package import Primitives
 /// A limit that all processes count in the store, such as on the changes of one user's account: `count` at once, and as
 /// many again in `seconds`.
 ///
-/// The generic cell rate algorithm, which stores one number for each account.
+/// The generic cell rate algorithm, which stores one number for each holder.
 package struct SharedAllowance: Sendable, Hashable {
     package enum Verdict: Sendable, Hashable {
         /// The allowance is whole again at this time, in milliseconds since the epoch.
@@ -43,24 +43,6 @@ package struct SharedAllowance: Sendable, Hashable {
         }
         return .admitted(wholeAt: next)
     }
-
-    /// Counts one more use.
-    /// - Parameters:
-    ///   - wholeAt: As in ``verdict(after:at:)``.
-    ///   - keep: Stores the new value.
-    /// - Returns: The seconds to wait if the allowance is used up, and then the use is not counted; nil if it fits.
-    package func count(
-        after wholeAt: Int64?, at now: Timestamp, keep: (_ wholeAt: Int64) throws -> Void
-    ) rethrows -> Int64? {
-        switch verdict(after: wholeAt, at: now) {
-        case .refused(let seconds, let corrected):
-            if let corrected { try keep(corrected) }
-            return seconds
-        case .admitted(let wholeAt):
-            try keep(wholeAt)
-            return nil
-        }
-    }
 }
 
 /// One use of an allowance.
@@ -69,9 +51,14 @@ package struct AllowanceUse: Sendable, Hashable {
     package let key: TokenHash
     package let allowance: SharedAllowance
 
+    /// - Parameter key: ``key``.
+    package init(key: TokenHash, _ allowance: SharedAllowance) {
+        self.key = key
+        self.allowance = allowance
+    }
+
     /// - Parameter holder: Whose allowance it is, such as `phone verification of user 7`.
     package init(of holder: String, _ allowance: SharedAllowance) {
-        key = TokenHash(sha256Of: holder)
-        self.allowance = allowance
+        self.init(key: TokenHash(sha256Of: holder), allowance)
     }
 }

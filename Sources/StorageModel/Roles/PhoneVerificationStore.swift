@@ -1,20 +1,7 @@
 package import Primitives
 
 /// The verifications of signed-in users' phone numbers.
-package protocol PhoneVerificationStore: Sendable {
-    /// Counts a verification against some allowances, such as those of its user and its number, which all processes
-    /// share.
-    /// - Returns: The seconds to wait if one of the allowances is used up, and then it is counted for none; nil if it
-    ///   fits.
-    func countPhoneVerification(
-        for uses: [AllowanceUse], at now: Timestamp
-    ) async throws(StorageError) -> Int64?
-
-    /// What ``countPhoneVerification(for:at:)`` would return. Nothing is counted.
-    func phoneVerificationWait(
-        for uses: [AllowanceUse], at now: Timestamp
-    ) async throws(StorageError) -> Int64?
-
+package protocol PhoneVerificationStore: AllowanceStore {
     /// Stores an outcome. A confirmed number becomes the user's own, verified by the issuer, and no other user keeps it
     /// as verified; any other outcome changes no user.
     /// - Returns: The other users who had the number as verified; nil if the session has ended meanwhile, and then

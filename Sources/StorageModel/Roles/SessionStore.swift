@@ -5,9 +5,6 @@ package protocol SessionStore: Sendable {
     /// The session of a token and its user; nil if unknown, revoked or expired at `now`.
     func session(_ token: TokenHash, at now: Timestamp) async throws(StorageError) -> SessionAndUser?
 
-    /// The ID token of a user's session, encrypted; nil if none is kept for it.
-    func idToken(ofSession id: String, of user: UserID) async throws(StorageError) -> SealedIDToken?
-
     /// Stores one more session of a user, if the earlier one still exists and no session of the user was ended since.
     func addSession(_ session: NewSession, besides earlier: GivenSession) async throws(StorageError) -> SessionAddition
 
@@ -25,9 +22,6 @@ package protocol SessionStore: Sendable {
     func revokeSessions(
         of user: UserID, except id: String?, recording event: AuditEvent
     ) async throws(StorageError) -> Int?
-
-    /// Ends the sessions that a provider's logout token names, once for each token, with audit events.
-    func endSessions(_ logout: ProviderLogout) async throws(StorageError) -> ProviderLogoutResult
 
     /// A user's sessions that have not expired at `now`, at most `limit`, the last seen first.
     func sessions(of user: UserID, at now: Timestamp, limit: Int) async throws(StorageError) -> [SessionSummary]

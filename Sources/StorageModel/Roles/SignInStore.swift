@@ -23,14 +23,6 @@ package protocol SignInStore: Sendable {
     func recentSignIns(at now: Timestamp, limit: Int) async throws(StorageError) -> [RecentSignIn]
 }
 
-/// The nonces that this server issued, each good for one sign-in.
-package protocol NonceStore: Sendable {
-    func addIssuedNonce(_ nonce: IssuedNonceRecord) async throws(StorageError)
-
-    /// Spends an issued nonce: true once, for the provider it was issued for, before it expires.
-    func takeIssuedNonce(nonce: TokenHash, provider: String, at now: Timestamp) async throws(StorageError) -> Bool
-}
-
 /// Encrypted values that are read once.
 package protocol OneTimeRecordStore: Sendable {
     /// Stores a record until it is taken or expires. False, and nothing is stored, if its handle is in use.

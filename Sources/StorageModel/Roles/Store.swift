@@ -7,9 +7,9 @@ package import Primitives
 /// - A call is atomic and, once it returns, durable.
 /// - "Not found" is a result (nil or a case). A ``StorageError`` means that the store cannot tell; it must never be
 ///   taken for "signed out".
-package protocol Store: APIKeyStore, AuditStore, BackchannelAuthenticationStore, IdentityStore,
-    IssuerBindingStore, MaintainedStore, NonceStore, OneTimeRecordStore, PhoneVerificationStore, ProviderTokenStore,
-    RefreshTokenStore, RegistrationStore, SessionStore, SigningKeyStore, SignInStore, UserStore
+package protocol Store: AllowanceStore, APIKeyStore, AuditStore, IdentityStore, IssuerBindingStore, MaintainedStore,
+    OneTimeRecordStore, PhoneVerificationStore, RefreshTokenStore, RegistrationStore, SessionStore, SigningKeyStore,
+    SignInStore, UserStore
 {}
 
 /// A store that is checked and cleaned up from time to time.

@@ -17,12 +17,6 @@ package protocol UserStore: Sendable {
     func deleteUser(
         _ user: UserID, in session: String?, recording event: AuditEvent?
     ) async throws(StorageError) -> Bool
-
-    /// Counts a change of a user's account against an allowance that all processes share.
-    /// - Returns: The seconds to wait if the allowance is used up, and then the change is not counted; nil if it fits.
-    func countChange(
-        of user: UserID, within allowance: SharedAllowance, at now: Timestamp
-    ) async throws(StorageError) -> Int64?
 }
 
 /// The identities that users sign in with.

@@ -40,25 +40,12 @@ package struct LastRotation: Sendable, Hashable {
 
 /// New tokens for a session, in exchange for its refresh token.
 package struct RefreshTokenRotation: Sendable, Hashable {
-    package struct Successor: Sendable, Hashable {
-        package let tokenHash: TokenHash
-        package let refreshTokenHash: TokenHash
-        package let expiresAt: Timestamp
-        package let refreshExpiresAt: Timestamp
-
-        package init(
-            tokenHash: TokenHash, refreshTokenHash: TokenHash, expiresAt: Timestamp, refreshExpiresAt: Timestamp
-        ) {
-            self.tokenHash = tokenHash
-            self.refreshTokenHash = refreshTokenHash
-            self.expiresAt = expiresAt
-            self.refreshExpiresAt = refreshExpiresAt
-        }
-    }
-
     /// The refresh token that is replaced.
     package let presented: RefreshTokenHashes
-    package let successor: Successor
+    package let tokenHash: TokenHash
+    package let refreshTokenHash: TokenHash
+    package let expiresAt: Timestamp
+    package let refreshExpiresAt: Timestamp
     package let last: LastRotation
     /// The end of the grace period: until then the same exchange may be repeated, and the replaced session token is
     /// still accepted.
@@ -67,9 +54,15 @@ package struct RefreshTokenRotation: Sendable, Hashable {
     /// whose sessions have no ID tokens.
     package var idTokenKey: [UInt8]?
 
-    package init(presented: RefreshTokenHashes, successor: Successor, last: LastRotation, graceEndsAt: Timestamp) {
+    package init(
+        of presented: RefreshTokenHashes, tokenHash: TokenHash, refreshTokenHash: TokenHash, expiresAt: Timestamp,
+        refreshExpiresAt: Timestamp, last: LastRotation, graceEndsAt: Timestamp
+    ) {
         self.presented = presented
-        self.successor = successor
+        self.tokenHash = tokenHash
+        self.refreshTokenHash = refreshTokenHash
+        self.expiresAt = expiresAt
+        self.refreshExpiresAt = refreshExpiresAt
         self.last = last
         self.graceEndsAt = graceEndsAt
     }

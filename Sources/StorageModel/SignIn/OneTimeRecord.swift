@@ -1,6 +1,7 @@
 package import Primitives
 
-/// An encrypted value that is read once, by its handle; the store cannot decrypt it.
+/// An encrypted value that is read once, by its handle; the store cannot decrypt it. Without content, something that is
+/// good for once.
 package struct OneTimeRecord: Sendable, Hashable {
     package let handle: TokenHash
     /// What the value is for; a look-up with another purpose finds nothing.
@@ -15,19 +16,6 @@ package struct OneTimeRecord: Sendable, Hashable {
         self.handle = handle
         self.purpose = purpose
         self.content = content
-        self.expiresAt = expiresAt
-    }
-}
-
-/// A nonce that this server issued before a sign-in.
-package struct IssuedNonceRecord: Sendable, Hashable {
-    package let nonce: TokenHash
-    package let provider: String
-    package let expiresAt: Timestamp
-
-    package init(nonce: TokenHash, provider: String, expiresAt: Timestamp) {
-        self.nonce = nonce
-        self.provider = provider
         self.expiresAt = expiresAt
     }
 }

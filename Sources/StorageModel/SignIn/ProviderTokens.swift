@@ -81,21 +81,6 @@ package struct ProviderTokenRecord: Sendable, Hashable {
     }
 }
 
-/// A lease to write into a row, with the request that its holder is about to send.
-package struct NewProviderTokenLease: Sendable, Hashable {
-    /// The random id of the process.
-    package let holder: String
-    package let request: ProviderTokenRecord.Request
-    /// For processes of earlier versions only: when they may take the row. The clocks of two processes may differ.
-    package let endsAt: Timestamp
-
-    package init(holder: String, request: ProviderTokenRecord.Request, endsAt: Timestamp) {
-        self.holder = holder
-        self.request = request
-        self.endsAt = endsAt
-    }
-}
-
 /// Tokens to store with a sign-in: encrypted in its transaction, when their user is known.
 package struct NewProviderTokens: Sendable {
     package let provider: String

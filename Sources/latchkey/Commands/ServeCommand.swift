@@ -27,15 +27,11 @@ struct ServeCommand: AsyncParsableCommand {
         // Before the first secret is read.
         ProcessMemory.allowDumps(false)
         ProcessMemory.keepHeapsSmall()
-        ProcessMemory.releaseCode()
         let loaded = try options.load(for: .serve, settings.parsed)
         if loaded.configuration.allowsMemoryDumps { ProcessMemory.allowDumps(true) }
-        ProcessMemory.releaseCode()
         let signals = TerminationSignals()
         // Administrators may send SIGHUP as soon as the log says that the server listens.
         let hangups = SignalSource.signals(SIGHUP)
-        let memory = Task { await ProcessMemory.keepReleasingCode() }
-        defer { memory.cancel() }
         let service = try await reportingFailure { try start(loaded) }
         let reloading = Task { for await _ in hangups { reload(service) } }
         defer { reloading.cancel() }
@@ -54,13 +50,11 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func start(_ loaded: LoadedConfiguration) throws -> LatchkeyService {
         let service = try LatchkeyService(configuration: loaded.configuration, features: .standard)
-        ProcessMemory.releaseCode()
         for warning in loaded.warnings { service.logger.warning("\(warning)") }
         for address in service.listening(at: try service.start()) {
             service.logger.notice(
                 "listening", metadata: ["url": "\(address.url)", "serves": "\(address.purpose.rawValue)"])
         }
-        ProcessMemory.releaseCode()
         return service
     }
 

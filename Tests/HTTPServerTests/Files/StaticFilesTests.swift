@@ -380,21 +380,21 @@ struct StaticFilesTests {
                 file: .init(device: 1, number: 1, size: size, modified: moment, changed: moment), precompressed: nil)
         }
         func content(_ size: Int) -> SiteContent {
-            SiteContent(name: "a", [UInt8](repeating: 1, count: size), modified: 0, precompressed: nil)
+            SiteContent(path: "a", [UInt8](repeating: 1, count: size), modified: 0, precompressed: nil)
         }
-        for name in ["a", "b", "c"] { cache.keep(content(10), of: name, versions(10)) }
+        for name in ["a", "b", "c"] { cache.add(content(10), of: name, versions(10)) }
         #expect(cache.content(of: "a", versions(10)) != nil)
         #expect(cache.content(of: "a", versions(11)) == nil)
-        cache.keep(content(10), of: "d", versions(10))
+        cache.add(content(10), of: "d", versions(10))
         #expect(cache.content(of: "b", versions(10)) == nil)
         #expect(cache.content(of: "a", versions(10)) != nil)
         #expect(cache.byteCount == 30)
-        cache.keep(content(31), of: "a", versions(31))
+        cache.add(content(31), of: "a", versions(31))
         #expect(cache.content(of: "a", versions(31)) == nil)
         #expect(cache.byteCount == 20)
-        for number in 0..<10 { cache.keep(content(0), of: "\(number)", versions(0)) }
+        for number in 0..<10 { cache.add(content(0), of: "\(number)", versions(0)) }
         #expect(cache.count == 4)
-        cache.keep(content(30), of: "all", versions(30))
+        cache.add(content(30), of: "all", versions(30))
         #expect(cache.content(of: "all", versions(30)) != nil)
         // Written just now: the file system's clock may not have advanced.
         #expect(versions(1).mayChangeUnseen(at: .init(seconds: 1002, nanoseconds: 0)))

@@ -83,6 +83,7 @@ struct SignInRequestTests {
         Bad(
             "long context", proper.with("context", "\"\(String(repeating: "é", count: 281))\""),
             "context is longer than 280 characters"),
+        Bad("context with a NUL", proper.with("context", "\"a\\u0000b\""), "context has a NUL character"),
         Bad("correlation_id with a space", proper.with("correlation_id", "\"a b\""), "correlation_id must be"),
         Bad("acr_values of numbers", proper.with("acr_values", "[1]"), "acr_values must be a string"),
         Bad(

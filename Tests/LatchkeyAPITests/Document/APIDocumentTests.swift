@@ -4,13 +4,12 @@ import HTTPTypes
 import LatchkeyAPI
 import OpenIDConnect
 import Primitives
-import Services
 import SignIn
 import TestSupport
 import Testing
 
+@testable import Backchannel
 @testable import StatusPage
-@testable import Transactions
 
 /// The OpenAPI document is complete, consistent and correct.
 @Suite struct APIDocumentTests {
@@ -25,7 +24,7 @@ import Testing
         let app = try TestApp()
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]),
-            features: [ServicesFeature(), StatusRoutes.ofNothing, TransactionsFeature(store: app.testStore.store)],
+            features: TestApp.features(over: app.testStore.store) + [app.backchannel, StatusRoutes.ofNothing],
             logger: app.log.logger)
         let routes = Set(api.routes.map { "\($0.method) \($0.pattern)" })
         let told = Set(contract.operations)
@@ -161,8 +160,10 @@ import Testing
         let files =
             try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder)).sorted()
             .map { "\(folder)/\($0)" } + [
-                "Sources/Services/ServicesFeature.swift", "Sources/StatusPage/StatusRoutes+Operations.swift",
-                "Sources/Transactions/TransactionOperations.swift",
+                "Sources/Backchannel/Routes/BackchannelOperations.swift",
+                "Sources/ProviderLogout/ProviderLogoutFeature.swift",
+                "Sources/ProviderResources/ProviderResourcesFeature.swift", "Sources/Services/ServicesFeature.swift",
+                "Sources/StatusPage/StatusRoutes+Operations.swift", "Sources/Transactions/TransactionOperations.swift",
             ]
         for file in files {
             let copies = try Repository.text(file)
@@ -226,7 +227,10 @@ import Testing
 
     /// Every possible field name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {
-        let folders = ["LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "Services", "Transactions"]
+        let folders = [
+            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "ProviderLogout", "Services",
+            "Transactions",
+        ]
         let files = try folders.flatMap { folder in
             try FileManager.default.contentsOfDirectory(
                 at: Repository.root.appendingPathComponent("Sources/\(folder)"),
@@ -248,8 +252,9 @@ import Testing
         #expect(answer.json?["openapi"]?.string == "3.1.0")
         #expect(
             answer.body
-                == PublishedAPI.document(of: [ServicesFeature.self, TransactionsFeature.self]).text.replacing(
-                    #""version":"1""#, with: #""version":"unreleased""#))
+                == PublishedAPI.document(
+                    of: TestApp.features(over: app.testStore.store).map { type(of: $0) } + [BackchannelFeature.self]
+                ).text.replacing(#""version":"1""#, with: #""version":"unreleased""#))
         let tag = try #require(answer.headers[.eTag])
         // The last one is the compressed response's.
         for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*", tag.dropLast() + "-gzip\""] {

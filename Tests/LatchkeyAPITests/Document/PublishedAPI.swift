@@ -1,7 +1,10 @@
+import Backchannel
 import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
 import Primitives
+import ProviderLogout
+import ProviderResources
 import Services
 import TestSupport
 import Testing
@@ -11,7 +14,10 @@ import Transactions
 
 /// Checks every response in these tests against the OpenAPI document.
 enum PublishedAPI {
-    static let document = document(of: [ServicesFeature.self, StatusRoutes.self, TransactionsFeature.self])
+    static let document = document(of: [
+        BackchannelFeature.self, ProviderLogoutFeature.self, ProviderResourcesFeature.self, ServicesFeature.self,
+        StatusRoutes.self, TransactionsFeature.self,
+    ])
 
     static func document(of features: [any APIFeature.Type]) -> JSONValue {
         OpenAPIDocument(

@@ -6,6 +6,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Backchannel
+
 /// Backchannel authentication over the API, with a scripted carrier and manual clocks.
 @Suite("A backchannel authentication")
 struct BackchannelAuthenticationTests {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import LatchkeyAPI
+@testable import ProviderLogout
 
 /// The log lines that anyone can cause: ten of each kind in a minute, and the number of the others in the next one.
 @Suite("A log line that anyone can cause")
@@ -96,7 +97,7 @@ struct LogSamplerTests {
     /// An app with two OpenID providers.
     private struct Stage {
         let app: TestApp
-        let useCases: UseCases
+        let logout: BackchannelLogout
 
         init() throws {
             app = try TestApp(logLevel: .info)
@@ -105,7 +106,7 @@ struct LogSamplerTests {
             let party = RelyingParty(
                 configuration: RelyingParty.Configuration(discoveryURL: url), http: app.carrier.http,
                 clock: app.clock.wallClock)
-            useCases = UseCases(
+            let useCases = UseCases(
                 providers: Providers(
                     ["acme", "globex"].map { name in
                         Provider(
@@ -113,11 +114,13 @@ struct LogSamplerTests {
                             kind: .openID(AuthorizationServer(party, clients: [client])))
                     }), configuration: SignInConfiguration(), store: app.store, logger: app.log.logger,
                 clock: app.clock.wallClock)
+            logout = BackchannelLogout(
+                environment: useCases.environment, sessions: useCases.sessions, store: app.testStore.store)
         }
 
         func post(_ count: Int, to provider: String = "acme") async {
             for number in 0..<count {
-                _ = try? await useCases.backchannelLogout(
+                _ = try? await logout(
                     provider: provider, logoutToken: Secret("junk-\(number)"), requestID: "r")
             }
         }

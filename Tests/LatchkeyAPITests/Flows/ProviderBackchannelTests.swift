@@ -8,6 +8,9 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Backchannel
+@testable import ProviderResources
+
 /// Backchannel authentication at an OpenID provider (CIBA), with a scripted provider and manual clocks.
 @Suite("A backchannel authentication at a provider")
 struct ProviderBackchannelTests {
@@ -134,7 +137,7 @@ struct ProviderBackchannelTests {
 
     @Test("prompts one user as often as allowed, in whatever spelling")
     func prompts() async throws {
-        let calls = try ProviderBackchannelCalls(backchannel: { $0.pendingPerUser = 1 })
+        let calls = try ProviderBackchannelCalls(backchannel: { $0.limits.pendingPerUser = 1 })
         #expect(try await calls.start(["login_hint": "\"tel:+1-202-555-0123\""]).status == 200)
         for spelling in ["+12025550123", "tel:+12025550123", "+1 (202) 555-0123"] {
             #expect(try await calls.start(["login_hint": "\"\(spelling)\""]).status == 429, "\(spelling)")
@@ -330,7 +333,7 @@ struct ProviderBackchannelTests {
         let handle = try await calls.handle()
         var record = try await calls.record(handle)
         record.polling?.busyUntil = calls.app.clock.now.advanced(bySeconds: 30)
-        #expect(try await calls.app.store.replaceBackchannelAuthentication(record))
+        #expect(try await calls.app.testStore.store.replaceBackchannelAuthentication(record))
         calls.answer(with: nil)
         #expect(try await calls.poll(handle, after: 29).text("token") == nil)
         #expect(calls.polls == 0)
@@ -495,7 +498,7 @@ struct ProviderBackchannelTests {
         let calls = try ProviderBackchannelCalls()
         let handle = try await calls.handle()
         #expect(try await calls.app.send(.post, ProviderBackchannelCalls.path + "/" + handle).status == 400)
-        #expect(try await calls.record(handle).terms.loginHint == Secret(""))
+        #expect(try await calls.record(handle).terms.carrier == nil)
     }
 
     @Test("belongs to its caller and its provider")
@@ -553,7 +556,7 @@ struct ProviderBackchannelTests {
         let token = try #require(done.text("token"))
         let user = try #require(
             try await calls.app.store.session(TokenHash(ofSessionToken: token), at: calls.app.clock.now)?.user)
-        let stored = try await calls.app.store.providerTokens(
+        let stored = try await calls.app.testStore.store.providerTokens(
             of: user.id, provider: TestApp.provider, clientID: "client-1")
         #expect(stored != nil)
         let poll = try #require(calls.app.carrier.http.requests(to: FakeCarrier.tokenURL).last)
@@ -708,7 +711,7 @@ struct ProviderBackchannelTests {
         defer { gate.open() }
         await gate.untilWaiting(1)
         // The request's id is not known yet.
-        let useCase = calls.app.useCases.backchannelAuthentication
+        let useCase = calls.app.backchannel.backchannelAuthentication(beside: calls.app.useCases)
         let notifier = try await useCase.authenticate(Secret(try calls.notificationToken()), at: TestApp.provider)
         gate.open()
         let handle = try #require(try await started.text("auth_req_id"))

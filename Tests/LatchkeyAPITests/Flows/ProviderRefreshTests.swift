@@ -6,6 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import ProviderResources
 @testable import SignIn
 
 /// Refreshes of a provider's tokens by several instances on one database.
@@ -34,7 +35,7 @@ struct ProviderRefreshTests {
     /// One instance, with clocks of its own.
     struct Instance: Sendable {
         let store: SQLStore
-        let resources: ProviderResources
+        let resources: FetchResource
         let clock: ManualClock
         let uptime = ManualUptime()
         let log = CapturedLog()
@@ -71,12 +72,13 @@ struct ProviderRefreshTests {
             rules.storesTokens = true
             rules.resources = ["zak": try Self.url(RotatingProvider.resourceURL)]
             let server = AuthorizationServer(party, clients: [try Self.client], rules)
-            resources =
-                UseCases(
-                    providers: Providers([Provider(name: "zoom", title: "Zoom", kind: .oauth2(server))]),
-                    configuration: configuration, store: store, logger: log.logger, clock: clock.wallClock,
-                    uptime: uptime.uptime
-                ).resources
+            let useCases = UseCases(
+                providers: Providers([Provider(name: "zoom", title: "Zoom", kind: .oauth2(server))]),
+                configuration: configuration, store: store, logger: log.logger, clock: clock.wallClock,
+                uptime: uptime.uptime)
+            resources = FetchResource(
+                environment: useCases.environment, store: store, vault: useCases.vault,
+                refreshes: TokenRefreshes(random: .system))
         }
 
         private static func url(_ text: String) throws -> EndpointURL {

@@ -7,6 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import ProviderResources
 @testable import SignIn
 
 /// Refreshes whose responses have an ID token: the grant ends with an invalid one (OpenID Connect Core section 12.2).
@@ -99,7 +100,7 @@ struct RefreshedIDTokenFlowTests {
 
     private struct Scene: Sendable {
         let provider: Provider
-        let resources: ProviderResources
+        let resources: FetchResource
         let store: SQLStore
         let log = CapturedLog()
         let clock = ManualClock(secondsSinceEpoch: 1_800_000_000)
@@ -118,11 +119,12 @@ struct RefreshedIDTokenFlowTests {
             rules.resources = ["mail": try #require(EndpointURL(issuer + "/resource", policy: .httpsOnly))]
             let server = AuthorizationServer(party, clients: [client], rules)
             let login = SignIn.Provider(name: "login", title: "Login", kind: .openID(server))
-            resources =
-                UseCases(
-                    providers: Providers([login]), configuration: configuration, store: store, logger: log.logger,
-                    clock: clock.wallClock
-                ).resources
+            let useCases = UseCases(
+                providers: Providers([login]), configuration: configuration, store: store, logger: log.logger,
+                clock: clock.wallClock)
+            resources = FetchResource(
+                environment: useCases.environment, store: store, vault: useCases.vault,
+                refreshes: TokenRefreshes(random: .system))
         }
 
         /// Signs a user in whose tokens are stored.

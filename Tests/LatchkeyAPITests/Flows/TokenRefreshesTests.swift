@@ -2,7 +2,7 @@ import Primitives
 import StorageModel
 import Testing
 
-@testable import SignIn
+@testable import ProviderResources
 
 @Suite("Tokens that could not be stored")
 struct TokenRefreshesTests {

@@ -10,7 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Transactions
+@testable import Backchannel
 
 /// A Latchkey that signs users in by their phone numbers, with two scripted operators.
 struct NumberApp: Sendable {
@@ -108,7 +108,9 @@ struct NumberApp: Sendable {
             apiKeys: APIKeys(
                 [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
             baseURL: BaseURL("https://login.example/base"), limits: limits,
-            features: [TransactionsFeature(store: testStore.store)], logger: log.logger)
+            features: TestApp.features(over: testStore.store) + [
+                BackchannelFeature(BackchannelSettings(), retryWindow: 60, store: testStore.store, uptime: .system)
+            ], logger: log.logger)
         handler = api.handler()
     }
 

@@ -5,6 +5,7 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import ProviderLogout
 @testable import SignIn
 
 /// The end of each lifetime: accepted a second before, refused at it. The values are those that the documents state.
@@ -175,7 +176,9 @@ import Testing
         },
         Row("the state of a sign-out at a provider", ends: 600) {
             let app = try TestApp(client: { $0.redirectURIs = ["https://app.example/cb"] })
-            let signOut = app.useCases.providerSignOut
+            let signOut = ProviderSignOut(
+                environment: app.useCases.environment, store: app.testStore.store,
+                oneTimeStore: app.useCases.oneTimeStore)
             let exit = try await signOut.exit(
                 by: TestApp.provider, from: nil, to: "https://app.example/cb", requestID: "r")
             let location = await signOut.location(of: exit, returnURL: "https://login.example/logged-out")

@@ -8,6 +8,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Backchannel
+
 /// A Latchkey whose client has a signing key, and the calls of backchannel authentication.
 struct BackchannelCalls: Sendable {
     static let path = "/auth/zenkey-async-signin"
@@ -19,7 +21,7 @@ struct BackchannelCalls: Sendable {
         vaultKeys: [EncryptionKey] = [], registration: RegistrationRules = RegistrationRules(),
         compatibility: Compatibility = Compatibility(), limits: RequestLimits = RequestLimits(),
         clientOrigins: [String: Set<String>] = [:],
-        backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }
+        backchannel: (inout BackchannelSettings) -> Void = { _ in }
     ) throws {
         let key = try ClientKey(parsing: Secret(P256.Signing.PrivateKey().pemRepresentation))
         app = try TestApp(
@@ -61,8 +63,8 @@ struct BackchannelCalls: Sendable {
     /// The stored former identities.
     func formerIdentities(_ handle: String) async throws -> [Identity] {
         let hash = TokenHash(sha256Of: handle)
-        return try #require(try await app.store.backchannelAuthentication(handle: hash, at: app.clock.now)).portedFrom
-            .map(\.identity)
+        return try #require(try await app.testStore.store.backchannelAuthentication(handle: hash, at: app.clock.now))
+            .user?.portedFrom.map(\.identity) ?? []
     }
 
     /// The claims of the last request object at the carrier.

@@ -8,6 +8,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Backchannel
+
 /// A Latchkey with an OpenID provider, and the calls of backchannel authentication there.
 struct ProviderBackchannelCalls: Sendable {
     static let path = "/auth/bank/backchannel"
@@ -23,7 +25,7 @@ struct ProviderBackchannelCalls: Sendable {
         client: (inout SignInConfiguration.Client) -> Void = { _ in },
         rules: (inout ServerRules) -> Void = { _ in },
         party: (inout RelyingParty.Configuration) -> Void = { _ in },
-        backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }
+        backchannel: (inout BackchannelSettings) -> Void = { _ in }
     ) throws {
         app = try TestApp(
             beside: other, vaultKeys: vaultKeys, client: client, registration: registration, limits: limits,
@@ -103,6 +105,7 @@ struct ProviderBackchannelCalls: Sendable {
 
     func record(_ handle: String) async throws -> BackchannelAuthenticationRecord {
         try #require(
-            try await app.store.backchannelAuthentication(handle: TokenHash(sha256Of: handle), at: app.clock.now))
+            try await app.testStore.store.backchannelAuthentication(
+                handle: TokenHash(sha256Of: handle), at: app.clock.now))
     }
 }

@@ -6,10 +6,14 @@ import OpenIDConnect
 import Primitives
 import Services
 import SignIn
+import Storage
 import StorageModel
 import TestSupport
 import Testing
 
+@testable import Backchannel
+@testable import ProviderLogout
+@testable import ProviderResources
 @testable import Transactions
 
 /// A whole Latchkey for one test: the API, the use cases, a store of its own and a scripted carrier.
@@ -27,6 +31,7 @@ struct TestApp: Sendable {
     let storeScript: StoreScript
     let useCases: UseCases
     let api: LatchkeyAPI
+    let backchannel: BackchannelFeature
     let testStore: TestStore
     private let handler: Handler
     private let site: TemporaryDirectory
@@ -35,7 +40,7 @@ struct TestApp: Sendable {
     ///   - other: One whose store, carrier and clock it shares, as another process does.
     ///   - store: One of its own if there is none.
     ///   - otherClients: The ids of more clients of the provider.
-    ///   - features: Besides ``ServicesFeature``.
+    ///   - features: Besides ``features(over:)``.
     ///   - logLevel: Above `debug`, lines that anyone can cause are sampled.
     init(
         beside other: TestApp? = nil, store: TestStore? = nil,
@@ -47,7 +52,7 @@ struct TestApp: Sendable {
         party changeParty: (inout RelyingParty.Configuration) -> Void = { _ in },
         compatibility: Compatibility = Compatibility(), readinessPatience: Duration = .seconds(60),
         lifetimes: (inout SignInConfiguration.Lifetimes) -> Void = { _ in },
-        backchannel: (inout BackchannelAuthenticationLimits) -> Void = { _ in }, pendingStarts: Int? = nil,
+        backchannel: (inout BackchannelSettings) -> Void = { _ in }, pendingStarts: Int? = nil,
         features: [any APIFeature] = [], logLevel: Logger.Level = .trace
     ) throws {
         log = CapturedLog(level: logLevel)
@@ -62,7 +67,8 @@ struct TestApp: Sendable {
         var configuration = SignInConfiguration()
         configuration.registration = registration
         lifetimes(&configuration.lifetimes)
-        backchannel(&configuration.backchannelAuthentication.limits)
+        var backchannelSettings = BackchannelSettings()
+        backchannel(&backchannelSettings)
         if let pendingStarts { configuration.maximumPendingStarts = pendingStarts }
         configuration.vaultKeys = vaultKeys
         var client = SignInConfiguration.Client(
@@ -83,6 +89,9 @@ struct TestApp: Sendable {
                 Provider(name: Self.provider, title: "Bank", kind: .openID(server)),
             ]), configuration: configuration, store: testStore.store, logger: log.logger,
             clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience)
+        self.backchannel = BackchannelFeature(
+            backchannelSettings, retryWindow: configuration.lifetimes.retryWindow, store: testStore.store,
+            uptime: uptime.uptime)
         api = LatchkeyAPI(
             useCases: useCases,
             apiKeys: APIKeys(
@@ -92,8 +101,15 @@ struct TestApp: Sendable {
             files: StaticFiles(siteIn: site.path, hasConsole: false, logger: log.logger),
             baseURL: BaseURL("https://login.example/base"), compatibility: compatibility, limits: limits,
             uptime: uptime.uptime,
-            features: [ServicesFeature(), TransactionsFeature(store: testStore.store)] + features, logger: log.logger)
+            features: Self.features(over: testStore.store) + [self.backchannel] + features, logger: log.logger)
         handler = api.handler()
+    }
+
+    static func features(over store: SQLStore) -> [any APIFeature] {
+        [
+            ProviderLogoutFeature(store: store), ProviderResourcesFeature(store: store), ServicesFeature(),
+            TransactionsFeature(store: store),
+        ]
     }
 
     private static func carriers(

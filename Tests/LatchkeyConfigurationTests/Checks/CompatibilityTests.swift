@@ -3,14 +3,16 @@ import LatchkeyConfiguration
 import Testing
 import Zephr
 
+@testable import Backchannel
+
 @Suite("Compatibility with the published example API")
 struct CompatibilityTests {
     @Test("A backchannel authentication's result is 200, or 302 if the file or the environment configures it")
     func async302() throws {
-        #expect(try !load().configuration.compatibility.async302)
-        #expect(try load("compat: {async302: true}").configuration.compatibility.async302)
+        #expect(try !load().configuration[BackchannelSettings.self].async302)
+        #expect(try load("compat: {async302: true}").configuration[BackchannelSettings.self].async302)
         let environment = needed.with("LATCHKEY_COMPAT_ASYNC302", "true")
-        #expect(try load(environment: environment).configuration.compatibility.async302)
+        #expect(try load(environment: environment).configuration[BackchannelSettings.self].async302)
         #expect(problems("compat: {async302: maybe}").count == 1)
     }
 

@@ -1,4 +1,5 @@
 import Crypto
+import Examination
 import Foundation
 import LatchkeyAPI
 import LatchkeyConfiguration
@@ -54,9 +55,10 @@ struct ClientMetadataTests {
     ]
 
     private static func members(
-        _ configuration: Configuration, client: String? = nil, at provider: String? = "acme"
+        _ configuration: Configuration, client: String? = nil, at provider: String? = "acme",
+        features: FeatureList = .standard
     ) throws -> [String: String] {
-        let json = try ClientMetadata(of: client, at: provider, in: configuration, features: .standard).json
+        let json = try ClientMetadata(of: client, at: provider, in: configuration, features: features).json
         #expect(!json.contains(secret))
         let object = try #require(try JSONValue(parsing: Array(json.utf8)).object)
         return Dictionary(uniqueKeysWithValues: object.members.map { ($0.name, $0.value.text) })
@@ -235,6 +237,12 @@ struct ClientMetadataTests {
         let printed = try #require(try Self.members(configuration)["id_token_signed_response_alg"])
         let algorithm = try #require(SigningAlgorithm(rawValue: printed.replacing("\"", with: "")))
         #expect(configuration.providers[0].clients[0].signingAlgorithms.contains(algorithm))
+    }
+
+    @Test("A build without features has no logout")
+    func core() throws {
+        let members = try Self.members(try Self.configuration(), features: .none)
+        #expect(members["redirect_uris"] != nil && !members.keys.contains { $0.contains("logout") })
     }
 
     @Test("The carriers' client has the carriers' callback, and no logout")

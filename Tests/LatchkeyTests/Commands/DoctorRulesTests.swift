@@ -1,4 +1,5 @@
 import Crypto
+import Examination
 import Foundation
 import LatchkeyConfiguration
 import LatchkeyService

@@ -1,4 +1,5 @@
 import Crypto
+import Examination
 import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect

@@ -1,3 +1,4 @@
+import Administration
 import CarrierSimulator
 import LatchkeyConfiguration
 import LatchkeyService

@@ -1,3 +1,4 @@
+import Administration
 import CarrierSimulator
 import HTTPServer
 import LatchkeyAPI
@@ -8,6 +9,8 @@ import Primitives
 import SignIn
 import TestSupport
 import Testing
+
+@testable import Backchannel
 
 /// Calls the whole API over real sockets. Every response is checked against the document
 /// (see ``App``); at the end, every documented success response must have occurred.
@@ -210,7 +213,8 @@ import Testing
     private func phones() async throws {
         let paths = [BackchannelHarness.path, "/auth/zenkey/backchannel"]
         for (isFound, path) in [false, true].flatMap({ isFound in paths.map { (isFound, $0) } }) {
-            try await BackchannelHarness.with(configure: { $0.compatibility.async302 = isFound }) { harness in
+            try await BackchannelHarness.with(configure: { $0[BackchannelSettings.self].async302 = isFound }) {
+                harness in
                 var harness = harness
                 harness.path = path
                 let cancelled = try await harness.handle()

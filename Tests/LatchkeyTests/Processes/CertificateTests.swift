@@ -1,3 +1,4 @@
+import Examination
 import Foundation
 import HTTPServer
 import LatchkeyConfiguration

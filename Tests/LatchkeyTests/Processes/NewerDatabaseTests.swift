@@ -16,7 +16,8 @@ import Testing
         func change(_ table: String, _ column: String) -> String {
             switch self {
             case .newer: "INSERT INTO \(table) (\(column)) VALUES ('99 of the future')"
-            case .older: "UPDATE \(table) SET \(column) = 'capsules of failed sign-ins'"
+            case .older:
+                "DELETE FROM \(table); INSERT INTO \(table) (\(column)) VALUES ('capsules of failed sign-ins')"
             }
         }
 

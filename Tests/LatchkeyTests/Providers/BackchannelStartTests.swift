@@ -10,6 +10,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Backchannel
+
 /// What starts a backchannel authentication at an OpenID provider, and who may do so.
 @Suite("The start of a backchannel authentication at a provider, over sockets")
 struct BackchannelStartTests {
@@ -140,8 +142,9 @@ struct BackchannelStartTests {
     @Test("Pending requests are bounded for a user, for a caller and at a provider")
     func bounds() async throws {
         let bounds: [(inout Configuration) -> Void] = [
-            { $0.backchannelAuthentication.pendingPerUser = 1 }, { $0.backchannelAuthentication.pendingPerCaller = 1 },
-            { $0.backchannelAuthentication.pendingPerCarrier = 1 },
+            { $0[BackchannelSettings.self].limits.pendingPerUser = 1 },
+            { $0[BackchannelSettings.self].limits.pendingPerCaller = 1 },
+            { $0[BackchannelSettings.self].limits.pendingPerCarrier = 1 },
         ]
         for (index, bound) in bounds.enumerated() {
             try await BackchannelWalk.with(configure: bound) { walk in

@@ -37,7 +37,7 @@ struct BackchannelWalk {
                 configure(&configuration)
             }, register: register, encryption: encryption
         ) { harness in
-            let path = BackchannelAuthentication.notificationPath(of: name)
+            let path = "/auth/\(name)/backchannel/notification"
             if mode == .ping {
                 harness.simulator.register(
                     notificationEndpoint: "http://127.0.0.1:\(harness.app.port)\(path)", of: SignInHarness.clientID,

@@ -1,3 +1,4 @@
+import Examination
 import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect

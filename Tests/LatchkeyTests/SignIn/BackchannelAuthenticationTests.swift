@@ -3,12 +3,15 @@ import Crypto
 import HTTPServer
 import LatchkeyAPI
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
 import TestSupport
 import Testing
+
+@testable import Backchannel
 
 /// Backchannel authentication over real sockets: the simulated carriers check the request object's signature and call
 /// the notification endpoint themselves.
@@ -65,7 +68,7 @@ import Testing
 
     @Test("With the published API's status, the result is 302 with the same body")
     func found() async throws {
-        try await withHarness(configure: { $0.compatibility.async302 = true }) { harness in
+        try await withHarness(configure: { $0[BackchannelSettings.self].async302 = true }) { harness in
             let handle = try await harness.handle()
             _ = try await harness.answerLatest(.approved)
             let done = try await harness.poll(handle)
@@ -81,7 +84,7 @@ import Testing
         try await withHarness(configure: { configuration = $0 }) { harness in
             let handle = try await harness.handle()
             #expect(try await harness.answerLatest(.approved) == [204])
-            let second = try LatchkeyService(configuration: configuration, features: .none)
+            let second = try LatchkeyService(configuration: configuration, features: .standard)
             let port = try second.start()[0].port
             let app = App(port: port)
             let other = BackchannelHarness(base: harness.base, app: app)

@@ -2,6 +2,8 @@ import CarrierSimulator
 import Foundation
 import HTTPServer
 import LatchkeyConfiguration
+import LatchkeyFeatures
+import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -169,6 +171,21 @@ import Testing
             }
             try await walk.signIn(Browser(), at: "acme")
             #expect(try rows(walk) == 0, "without an end-session endpoint")
+        }
+    }
+
+    @Test("A build without features keeps neither ID tokens nor a provider's tokens, because nothing reads them")
+    func unread() async throws {
+        try await ProviderWalk.with { walk in
+            var configuration = walk.harness.configuration
+            for index in configuration.providers.indices { configuration.providers[index].rules.storesTokens = true }
+            configuration.encryptionKeys = [try #require(EncryptionKey([UInt8](repeating: 7, count: 32)))]
+            for (features, keeps) in [(FeatureList.standard, true), (.none, false)] {
+                let service = try LatchkeyService(configuration: configuration, features: features)
+                let rules = try #require(service.useCases.providers["acme"]?.openID)
+                #expect(rules.keepsIDTokens == keeps && rules.storesTokens == keeps)
+                await service.shutdown(within: .zero)
+            }
         }
     }
 

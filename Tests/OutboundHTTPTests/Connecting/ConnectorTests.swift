@@ -57,6 +57,29 @@ struct ConnectorTests {
         }
     }
 
+    @Test("What a server sends, or ends, as soon as it has accepted the connection is noticed at once")
+    func hastyServer() async throws {
+        try await withPeer { connection in
+            connection.send("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n")
+            connection.readRequest()
+        } _: { peer in
+            try await withClient { client in
+                let response = try await client.send(.post(peer.url()))
+                #expect(response.status == 429)
+            }
+        }
+        try await withPeer { _ in
+        } _: { peer in
+            try await withClient {
+                // Longer than any test waits.
+                $0.connectTimeout = .seconds(3600)
+            } _: { client in
+                let request = try OutboundRequest.post("https://localhost:\(peer.port)/", timeout: .seconds(3600))
+                #expect(await client.failure(request)?.code == .tls)
+            }
+        }
+    }
+
     @Test("A name whose server does not speak TLS is looked up again")
     func noTLS() async throws {
         try await withPeer {

@@ -67,7 +67,6 @@ struct EndOfTurnTests {
         try await withClient {
             $0.addressPolicy = AddressPolicy(allowLoopback: false)
             $0.perHostConnections = 1
-            $0.perHostWaiting = 100
         } _: { client in
             var iterator = codes.makeAsyncIterator()
             let request = try OutboundRequest.get("https://127.0.0.1/")

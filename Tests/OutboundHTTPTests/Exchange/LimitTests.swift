@@ -39,30 +39,6 @@ struct LimitTests {
         }
     }
 
-    @Test("When a host's queue is full, the next request is refused at once and not sent")
-    func overloaded() async throws {
-        try await withPeer {
-            $0.hold()
-        } _: { peer in
-            try await withClient {
-                $0.perHostConnections = 1
-                $0.perHostWaiting = 2
-            } _: { client in
-                try await withThrowingTaskGroup(of: OutboundError?.self) { group in
-                    let request = try OutboundRequest.post(peer.url(), timeout: .seconds(60))
-                    for _ in 0..<5 { group.addTask { await client.failure(request) } }
-                    for _ in 0..<2 {
-                        let error = try #require(try await group.next() ?? nil)
-                        #expect(error.code == .overloaded)
-                        #expect(!error.mayHaveBeenSent)
-                    }
-                    await client.shutdown()
-                    for try await error in group { #expect(error?.code == .shutDown) }
-                }
-            }
-        }
-    }
-
     @Test("Waiting for a connection counts towards the deadline")
     func waitingCounts() async throws {
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)

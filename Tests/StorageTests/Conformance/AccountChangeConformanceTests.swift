@@ -8,6 +8,10 @@ import Testing
 struct AccountChangeConformanceTests {
     private let now = Records.now
 
+    private func use(of user: UserID, _ allowance: SharedAllowance) -> AllowanceUse {
+        AllowanceUse(of: "account change of user \(user.number)", allowance)
+    }
+
     private func user(in store: SQLStore) async throws -> UserID {
         try #require(try await store.signIn(Records.signIn())).user.id
     }
@@ -19,7 +23,7 @@ struct AccountChangeConformanceTests {
         let (user, other) = (try await user(in: stores[0]), try await user(in: stores[0]))
         let allowance = SharedAllowance(count: 4, seconds: 60)
         func change(_ user: UserID, in copy: Int, at seconds: Int64) async throws -> Int64? {
-            try await stores[copy].countChange(of: user, within: allowance, at: now.advanced(bySeconds: seconds))
+            try await stores[copy].count([use(of: user, allowance)], at: now.advanced(bySeconds: seconds))
         }
         for copy in [0, 1, 0, 1] { #expect(try await change(user, in: copy, at: 0) == nil) }
         for copy in [0, 1] { #expect(try await change(user, in: copy, at: 0) == 15) }
@@ -32,7 +36,7 @@ struct AccountChangeConformanceTests {
         #expect(try await change(user, in: 0, at: -1_000_000 + 15) == nil)
         // A changed allowance applies at once.
         let wide = SharedAllowance(count: 600, seconds: 60)
-        #expect(try await stores[1].countChange(of: user, within: wide, at: now.advanced(bySeconds: 16)) == nil)
+        #expect(try await stores[1].count([use(of: user, wide)], at: now.advanced(bySeconds: 16)) == nil)
         for copy in [0, 1, 0, 1] { #expect(try await change(user, in: copy, at: 1_000) == nil) }
         #expect(try await change(user, in: 0, at: 1_000) == 15)
         for store in stores { try await store.close() }
@@ -45,12 +49,12 @@ struct AccountChangeConformanceTests {
         let (open, holding) = try kind.make()
         let stores = [try open(), try open()]
         let user = try await user(in: stores[0])
-        let allowance = SharedAllowance(count: 7, seconds: 3_600)
+        let use = use(of: user, SharedAllowance(count: 7, seconds: 3_600))
         let now = now
         let admitted = try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<40 {
                 let store = stores[number % 2]
-                group.addTask { try await store.countChange(of: user, within: allowance, at: now) == nil }
+                group.addTask { try await store.count([use], at: now) == nil }
             }
             return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
@@ -93,19 +97,18 @@ struct AccountChangeConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("The row is removed when the allowance is whole again, and with its user", arguments: StoreKind.all)
+    @Test("The row is removed when the allowance is whole again", arguments: StoreKind.all)
     func bounded(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         let (user, other) = (try await user(in: store), try await user(in: store))
         let allowance = SharedAllowance(count: 2, seconds: 20)
         for user in [user, user, other] {
-            #expect(try await store.countChange(of: user, within: allowance, at: now) == nil)
+            #expect(try await store.count([use(of: user, allowance)], at: now) == nil)
         }
         #expect(try await store.purgeExpired(at: now.advanced(bySeconds: 9), limit: 10) == 0)
         #expect(try await store.purgeExpired(at: now.advanced(bySeconds: 10), limit: 10) == 1)
-        #expect(try await store.countChange(of: user, within: allowance, at: now) == 10)
-        #expect(try await store.deleteUser(user))
-        #expect(try await store.countChange(of: user, within: allowance, at: now) == nil)
+        #expect(try await store.count([use(of: user, allowance)], at: now) == 10)
+        #expect(try await store.purgeExpired(at: now.advanced(bySeconds: 20), limit: 10) == 1)
         #expect(try await store.purgeExpired(at: now.advanced(bySeconds: 1_000), limit: 10) == 0)
         withExtendedLifetime(holding) {}
     }

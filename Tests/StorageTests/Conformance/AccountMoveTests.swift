@@ -1,7 +1,8 @@
 import Primitives
-import Storage
 import StorageModel
 import Testing
+
+@testable import Storage
 
 /// Users of carriers A, B and C who move between them.
 private struct AccountMoveStage: Sendable {
@@ -38,9 +39,10 @@ private struct AccountMoveStage: Sendable {
     }
 
     func undo(
-        _ number: Int64, _ user: UserID, at seconds: Int64
+        _ number: Int64, _ user: UserID, at seconds: Int64, applies: Bool = true
     ) async throws -> Result<UndoableMove, UndoError> {
-        try await store.undoMove(number, of: user, at: moment(seconds), by: .operating("pat"), reason: "wrong person")
+        try await store.undoMove(
+            number, of: user, at: moment(seconds), by: .operating("pat"), reason: "wrong person", applies: applies)
     }
 }
 
@@ -261,7 +263,7 @@ struct AccountMoveTests {
         let expected = UndoableMove(
             move: IdentityMove(number: 1, user: user, movedAt: stage.moment(0), undoneAt: nil), former: stage.atA,
             present: stage.atB)
-        #expect(try await stage.store.undoableMove(1, of: user) == .success(expected))
+        #expect(try await stage.undo(1, user, at: 90, applies: false) == .success(expected))
         #expect(try await stage.undo(1, user, at: 100) == .success(expected))
         for token in tokens { #expect(try await stage.store.session(token, at: stage.moment(101)) == nil) }
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.live(user), .unknown])
@@ -331,7 +333,7 @@ struct AccountMoveTests {
         _ = try await stage.signIn(stage.atB, from: [stage.ported(stage.atA, token: token)])
         #expect(try await stage.store.deleteUser(user))
         #expect(try await stage.store.statuses(of: [stage.atA, stage.atB]) == [.unknown, .unknown])
-        #expect(try await stage.store.undoableMove(1, of: user) == .failure(.unknown))
+        #expect(try await stage.undo(1, user, at: 90) == .failure(.unknown))
         #expect(try await stage.signIn(stage.atA)?.isNew == true)
         #expect(try await stage.signIn(stage.atC, from: [stage.ported(stage.atA, token: token)])?.wasMoved == true)
     }

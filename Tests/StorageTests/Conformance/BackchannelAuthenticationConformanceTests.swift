@@ -1,8 +1,12 @@
+import OpenIDConnect
 import Primitives
+import SignIn
 import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import Backchannel
 
 @Suite("Any store: backchannel authentications")
 struct BackchannelAuthenticationConformanceTests {
@@ -13,9 +17,13 @@ struct BackchannelAuthenticationConformanceTests {
         lifetime: Int64 = 300, change: (inout BackchannelAuthenticationRecord.Terms) -> Void = { _ in }
     ) throws -> BackchannelAuthenticationRecord {
         var terms = BackchannelAuthenticationRecord.Terms(
-            provider: "zenkey", clientID: "ccid-app", network: network, redirectURI: "app:/back",
-            scope: "openid email", loginHint: Secret(loginHint), correlationID: "corr-1")
-        terms.context = "Pay $10"
+            provider: "zenkey", clientID: try #require(ClientID("ccid-app")), demand: AuthenticationDemand(),
+            carrier: .init(
+                loginHint: .subject(Secret("310410-user-\(loginHint)")), network: try #require(MCCMNC(network)),
+                redirectURI: "app:/back"),
+            correlationID: try #require(CorrelationID("corr-1")))
+        terms.demand.scopes = ["openid", "email"]
+        terms.demand.context = "Pay $10"
         change(&terms)
         return BackchannelAuthenticationRecord(
             handle: Records.hash(), caller: try #require(TokenHash([UInt8](repeating: caller, count: 32))),
@@ -27,7 +35,7 @@ struct BackchannelAuthenticationConformanceTests {
         _ record: BackchannelAuthenticationRecord,
         promptCaller: UInt8? = nil, allowance: SharedAllowance? = nil,
         limits: BackchannelAuthenticationLimits = BackchannelAuthenticationLimits(), at time: Timestamp? = nil,
-        to store: any Store
+        to store: SQLStore
     ) async throws -> BackchannelAuthenticationAdmission {
         try await store.addBackchannelAuthentication(
             record, for: prompt(of: record, promptCaller, allowance), limits: limits, at: time ?? now)
@@ -38,7 +46,7 @@ struct BackchannelAuthenticationConformanceTests {
         of record: BackchannelAuthenticationRecord, _ promptCaller: UInt8? = nil, _ allowance: SharedAllowance? = nil
     ) throws -> BackchannelPrompt {
         BackchannelPrompt(
-            user: TokenHash(sha256Of: record.terms.loginHint.exposed),
+            user: TokenHash(sha256Of: record.terms.carrier?.loginHint.text.exposed ?? ""),
             caller: try promptCaller.map { try #require(TokenHash([UInt8](repeating: $0, count: 32))) }
                 ?? record.caller,
             allowance: allowance)
@@ -48,21 +56,20 @@ struct BackchannelAuthenticationConformanceTests {
     func find(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
         var record = try record { terms in
-            terms.acrValues = "a3 a1"
-            terms.prompt = "login"
-            terms.options = "dark"
+            terms.demand.acrValues = ["a3", "a1"]
+            terms.demand.prompt = [.login]
+            terms.carrier?.options = "dark"
         }
         record.carrierRequest = Records.hash()
-        record.identity = Records.identity()
-        record.profile = [.name: "Jane Doe", .email: "jane@example.com"]
-        record.verified = VerifiedFlags(email: true, phoneNumber: false)
-        record.claims = "claims"
-        record.failure = "carrier:access_denied"
-        record.portedFrom = (0..<2).map { number in
-            PortedIdentity(
-                identity: Identity(issuer: "https://\(number).example", subject: #"a"b\ \#(number)"#),
-                issuedAt: now.advanced(bySeconds: -Int64(number)), token: Records.hash())
-        }
+        record.failure = .carrier("access_denied")
+        record.user = BackchannelAuthenticationRecord.VouchedUser(
+            identity: Records.identity(), profile: [.name: "Jane Doe", .email: "jane@example.com"],
+            verified: VerifiedFlags(email: true, phoneNumber: false), claims: "claims",
+            portedFrom: (0..<2).map { number in
+                PortedIdentity(
+                    identity: Identity(issuer: "https://\(number).example", subject: #"a"b\ \#(number)"#),
+                    issuedAt: now.advanced(bySeconds: -Int64(number)), token: Records.hash())
+            })
         var polling = TokenPolling(mode: .ping, interval: 7, nextAt: now.advanced(bySeconds: 8))
         polling.sealedRequest = [0, 1, 255]
         polling.busyUntil = now.advanced(bySeconds: 9)
@@ -84,7 +91,7 @@ struct BackchannelAuthenticationConformanceTests {
     @Test("How tokens are fetched is stored with each change, for each mode", arguments: StoreKind.all)
     func polling(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        for mode in TokenPolling.Mode.allCases {
+        for mode in BackchannelTokenDeliveryMode.allCases {
             var record = try record()
             record.polling = TokenPolling(mode: mode, interval: 5, nextAt: now)
             _ = try await add(record, to: store)
@@ -97,6 +104,9 @@ struct BackchannelAuthenticationConformanceTests {
             let stored = try await store.backchannelAuthentication(handle: record.handle, at: now)
             #expect(stored?.polling == record.polling)
         }
+        let ofProvider = try record { $0.carrier = nil }
+        _ = try await add(ofProvider, to: store)
+        #expect(try await store.backchannelAuthentication(handle: ofProvider.handle, at: now) == ofProvider)
         let pushed = try record()
         _ = try await add(pushed, to: store)
         #expect(try await store.backchannelAuthentication(handle: pushed.handle, at: now)?.polling == nil)
@@ -182,7 +192,7 @@ struct BackchannelAuthenticationConformanceTests {
         var record = try record()
         record.phase = .done
         let identity = Records.identity()
-        record.identity = identity
+        record.user = BackchannelAuthenticationRecord.VouchedUser(identity: identity)
         _ = try await add(record, to: store)
         let (elsewhere, first) = (try Records.session(), try Records.session())
         _ = try await store.signIn(Records.signIn(identity, session: elsewhere))
@@ -379,7 +389,8 @@ struct BackchannelAuthenticationConformanceTests {
         let allowance = SharedAllowance(count: 2, seconds: 3_000)
         func prompt(_ record: BackchannelAuthenticationRecord) -> BackchannelPrompt {
             BackchannelPrompt(
-                user: TokenHash(sha256Of: record.terms.loginHint.exposed), caller: record.caller, allowance: nil,
+                user: TokenHash(sha256Of: record.terms.carrier?.loginHint.text.exposed ?? ""), caller: record.caller,
+                allowance: nil,
                 callerAllowance: allowance)
         }
         func add(_ record: BackchannelAuthenticationRecord) async throws -> BackchannelAuthenticationAdmission {

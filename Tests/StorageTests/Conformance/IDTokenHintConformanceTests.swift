@@ -3,6 +3,8 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import ProviderLogout
+
 @Suite("Any store: ID tokens of sessions")
 struct IDTokenHintConformanceTests {
     private static let idToken = SealedIDToken(content: [0, 1, 255], sessionKey: [2, 0])
@@ -65,9 +67,10 @@ struct IDTokenHintConformanceTests {
             case "erasure": _ = try await store.deleteUser(user)
             default:
                 _ = try await store.endSessions(
-                    ProviderLogout(
-                        .identity(identity), token: Records.hash(), expiresAt: kept.expiresAt, at: Records.now,
-                        requestID: nil))
+                    LogoutRecord(
+                        issuer: identity.issuer, subject: identity.subject, token: Records.hash(),
+                        expiresAt: kept.expiresAt, time: Records.now)
+                )
             }
             #expect(try await store.idToken(ofSession: kept.id, of: user) == nil, "\(name)")
             let stays = name == "sign-out" || name == "others"

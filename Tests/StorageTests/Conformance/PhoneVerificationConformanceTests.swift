@@ -64,10 +64,10 @@ struct PhoneVerificationConformanceTests {
         let allowance = SharedAllowance(count: 2, seconds: 60)
         func uses(_ holders: [String]) -> [AllowanceUse] { holders.map { AllowanceUse(of: $0, allowance) } }
         func count(_ holders: [String]) async throws -> Int64? {
-            try await store.countPhoneVerification(for: uses(holders), at: Records.now)
+            try await store.count(uses(holders), at: Records.now)
         }
         func wait(_ holders: [String]) async throws -> Int64? {
-            try await store.phoneVerificationWait(for: uses(holders), at: Records.now)
+            try await store.wait(for: uses(holders), at: Records.now)
         }
         for _ in 0..<2 {
             #expect(try await wait(["user", "number"]) == nil)
@@ -79,8 +79,8 @@ struct PhoneVerificationConformanceTests {
         #expect(try await count(["other"]) == 30)
         // Each has an allowance of its own.
         let half = [AllowanceUse(of: "half", allowance.half), AllowanceUse(of: "whole", allowance)]
-        #expect(try await store.countPhoneVerification(for: half, at: Records.now) == nil)
-        #expect(try await store.countPhoneVerification(for: half, at: Records.now) == 60)
+        #expect(try await store.count(half, at: Records.now) == nil)
+        #expect(try await store.count(half, at: Records.now) == 60)
         #expect(try await count(["whole"]) == nil)
         withExtendedLifetime(holding) {}
     }

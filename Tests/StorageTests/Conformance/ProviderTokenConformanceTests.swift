@@ -4,6 +4,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import ProviderResources
+
 @Suite("Providers' tokens")
 struct ProviderTokenConformanceTests {
     private static let client = "ccid-app"
@@ -19,7 +21,7 @@ struct ProviderTokenConformanceTests {
 
     @discardableResult
     private func signIn(
-        _ identity: Identity, _ tokens: NewProviderTokens?, in store: any Store, at seconds: Int64 = 0
+        _ identity: Identity, _ tokens: NewProviderTokens?, in store: SQLStore, at seconds: Int64 = 0
     ) async throws -> UserID {
         let session = try Records.session()
         let later = NewSession(
@@ -32,7 +34,7 @@ struct ProviderTokenConformanceTests {
     }
 
     private func found(
-        _ user: UserID, in store: any Store, provider: String = "zoom", client: String = client
+        _ user: UserID, in store: SQLStore, provider: String = "zoom", client: String = client
     ) async throws -> ProviderTokenRecord? {
         try await store.providerTokens(of: user, provider: provider, clientID: client)
     }
@@ -76,7 +78,7 @@ struct ProviderTokenConformanceTests {
     private static let ended = AuditEvent(at: Records.now, .init("provider_grant.ended"), user: nil, by: .latchkey)
 
     /// Users whose rows have the versions from the first one on, each with a lease.
-    private func leasedRows(_ versions: Int, in store: any Store) async throws -> [(UserID, ProviderTokenRecord)] {
+    private func leasedRows(_ versions: Int, in store: SQLStore) async throws -> [(UserID, ProviderTokenRecord)] {
         var rows: [(UserID, ProviderTokenRecord)] = []
         for number in 0..<versions {
             let identity = Records.identity()
@@ -84,8 +86,9 @@ struct ProviderTokenConformanceTests {
             for _ in 0...number { user = try await signIn(identity, tokens("a"), in: store) }
             let row = try #require(try await found(user, in: store))
             let request = ProviderTokenRecord.Request(refreshToken: Records.hash(), startedAt: Records.now)
-            let lease = NewProviderTokenLease(holder: "c", request: request, endsAt: Records.now)
-            #expect(try await store.leaseProviderTokens(row.serial, version: row.version, lease))
+            #expect(
+                try await store.leaseProviderTokens(
+                    row.serial, version: row.version, to: "c", sending: request, until: Records.now))
             rows.append((user, try #require(try await found(user, in: store))))
         }
         return rows
@@ -103,8 +106,7 @@ struct ProviderTokenConformanceTests {
         let request = ProviderTokenRecord.Request(refreshToken: Records.hash(), startedAt: Records.now)
         func lease(_ version: Int64, by holder: String) async throws -> Bool {
             try await store.leaseProviderTokens(
-                row.serial, version: version,
-                NewProviderTokenLease(holder: holder, request: request, endsAt: Records.now))
+                row.serial, version: version, to: holder, sending: request, until: Records.now)
         }
         #expect(try await lease(row.version, by: "a"))
         #expect(try await !lease(row.version, by: "b"), "seen before the lease")

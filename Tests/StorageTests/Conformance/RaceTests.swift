@@ -32,15 +32,6 @@ struct RaceTests {
         return values
     }
 
-    @Test("Of concurrent attempts to spend a nonce, one succeeds", arguments: StoreKind.engines)
-    func attempt(kind: StoreKind) async throws {
-        let attempt = try Records.issuedNonce()
-        let taken = try await race(kind, preparing: { try await $0.addIssuedNonce(attempt) }) { store, _ in
-            try await store.takeIssuedNonce(nonce: attempt.nonce, provider: "zenkey", at: Records.now)
-        }
-        #expect(taken.count { $0 } == 1)
-    }
-
     @Test("Of concurrent attempts to take a one-time record, one gets its content", arguments: StoreKind.engines)
     func note(kind: StoreKind) async throws {
         let note = OneTimeRecord(

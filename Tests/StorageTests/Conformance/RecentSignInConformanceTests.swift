@@ -3,6 +3,8 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import ProviderLogout
+
 /// A user who has just signed in with an idempotency record, and has another session of another identity.
 private struct Stage: Sendable {
     let store: SQLStore
@@ -14,7 +16,7 @@ private struct Stage: Sendable {
     let record = Records.idempotency()
     /// The session of the sign-in that may be retried.
     let given: GivenSession
-    let providerSession = ProviderSession(issuer: "https://second.example", id: "sid-7")
+    let sessionID = "sid-7"
     private let holding: any Sendable
 
     init(_ kind: StoreKind) async throws {
@@ -29,16 +31,16 @@ private struct Stage: Sendable {
             second, to: user.id, holding: session.tokenHash, at: Records.now, limit: 9, requestID: nil)
         _ = try await store.link(link)
         var record = try Records.signIn(second, session: other)
-        record.providerSession = ProviderSessionHash(providerSession)
+        record.providerSession = ProviderSessionHash(issuer: second.issuer, id: sessionID)
         #expect(try await store.signIn(record)?.user.id == user.id)
     }
 
     var event: AuditEvent { AuditEvent(at: Records.now, AuditEvent.Kind("test.made"), user: user.id, by: .user) }
 
-    func logout(_ scope: ProviderLogout.Scope) throws -> ProviderLogout {
-        ProviderLogout(
-            scope, token: Records.hash(), expiresAt: Records.now.advanced(bySeconds: 60), at: Records.now,
-            requestID: nil)
+    func logout(subject: String? = nil, sessionID: String? = nil) -> LogoutRecord {
+        LogoutRecord(
+            issuer: second.issuer, subject: subject, sessionID: sessionID, token: Records.hash(),
+            expiresAt: Records.now.advanced(bySeconds: 60), time: Records.now)
     }
 
     func removeIdentity(_ issuer: String) async throws {
@@ -110,12 +112,12 @@ private struct Event: Sendable, CustomTestStringConvertible {
         Event("another identity is taken away") { try await $0.removeIdentity($0.second.issuer) },
         Event("its identity is taken away by itself") { try await $0.removeIdentity($0.first.issuer) },
         Event("the provider ends what another identity signed in") { stage in
-            let logout = try stage.logout(.identity(stage.second))
-            expect(try await stage.store.endSessions(logout) == .done([stage.user.id: 1]))
+            let logout = stage.logout(subject: stage.second.subject)
+            expect(try await stage.store.endSessions(logout) == [stage.user.id: 1])
         },
         Event("the provider ends a session of its own") { stage in
-            let logout = try stage.logout(.session(stage.providerSession, of: nil))
-            expect(try await stage.store.endSessions(logout) == .done([stage.user.id: 1]))
+            let logout = stage.logout(sessionID: stage.sessionID)
+            expect(try await stage.store.endSessions(logout) == [stage.user.id: 1])
         },
         Event("an operator gives the user another identity") { stage in
             let former = try await stage.store.relink(

@@ -100,29 +100,15 @@ struct RegistrationConformanceTests {
         withExtendedLifetime(holding) {}
     }
 
-    @Test("A nonce is spent once, for its provider, before it expires", arguments: StoreKind.all)
-    func takeIssuedNonce(kind: StoreKind) async throws {
-        let (store, holding) = try kind.open()
-        let attempt = try Records.issuedNonce()
-        try await store.addIssuedNonce(attempt)
-        let nonce = attempt.nonce
-        #expect(try await !store.takeIssuedNonce(nonce: Records.hash(), provider: "zenkey", at: Records.now))
-        #expect(try await !store.takeIssuedNonce(nonce: nonce, provider: "other", at: Records.now))
-        #expect(try await !store.takeIssuedNonce(nonce: nonce, provider: "zenkey", at: attempt.expiresAt))
-        #expect(try await store.takeIssuedNonce(nonce: nonce, provider: "zenkey", at: Records.now))
-        #expect(try await !store.takeIssuedNonce(nonce: nonce, provider: "zenkey", at: Records.now))
-        withExtendedLifetime(holding) {}
-    }
-
-    @Test("A nonce that is presented a hundred times at once is spent once", arguments: StoreKind.all)
+    @Test("A one-time record that is asked for a hundred times at once is taken once", arguments: StoreKind.all)
     func concurrentAttempt(kind: StoreKind) async throws {
         let (store, holding) = try kind.open()
-        let attempt = try Records.issuedNonce()
-        try await store.addIssuedNonce(attempt)
+        let record = Records.oneTimeRecord()
+        _ = try await store.addOneTimeRecord(record, insteadOf: [])
         let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<100 {
                 group.addTask {
-                    try await store.takeIssuedNonce(nonce: attempt.nonce, provider: attempt.provider, at: Records.now)
+                    try await store.takeOneTimeRecord(record.handle, purpose: "test", at: Records.now) != nil
                 }
             }
             return try await group.reduce(into: 0) { if $1 { $0 += 1 } }
@@ -147,12 +133,12 @@ struct RegistrationConformanceTests {
         }
         for _ in 0..<3 {
             try await store.addPendingRegistration(Records.pending(lifetime: 10))
-            try await store.addIssuedNonce(Records.issuedNonce(lifetime: 10))
+            _ = try await store.addOneTimeRecord(Records.oneTimeRecord(lifetime: 10), insteadOf: [])
         }
-        let (session, pending, attempt) = (try Records.session(), try Records.pending(), try Records.issuedNonce())
+        let (session, pending, record) = (try Records.session(), try Records.pending(), Records.oneTimeRecord())
         _ = try await store.signIn(Records.signIn(session: session))
         try await store.addPendingRegistration(pending)
-        try await store.addIssuedNonce(attempt)
+        _ = try await store.addOneTimeRecord(record, insteadOf: [])
 
         let later = Records.now.advanced(bySeconds: 60)
         #expect(try await store.purgeExpired(at: Records.now, limit: 1_000) == 0)
@@ -162,7 +148,7 @@ struct RegistrationConformanceTests {
         #expect(try await store.purgeExpired(at: later, limit: 1_000) == 0)
         #expect(try await store.session(session.tokenHash, at: later) != nil)
         #expect(try await store.pendingRegistration(pending.handle, at: later) != nil)
-        #expect(try await store.takeIssuedNonce(nonce: attempt.nonce, provider: attempt.provider, at: later))
+        #expect(try await store.takeOneTimeRecord(record.handle, purpose: "test", at: later) == [])
         withExtendedLifetime(holding) {}
     }
 

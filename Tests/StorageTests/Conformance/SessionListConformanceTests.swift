@@ -3,6 +3,8 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import ProviderLogout
+
 @Suite("Any store: a user's sessions")
 struct SessionListConformanceTests {
     @Test("Sessions are listed until they expire, the last seen first, up to a limit", arguments: StoreKind.all)
@@ -67,35 +69,34 @@ struct SessionListConformanceTests {
     private static let origins = [("a", "1", "s"), ("a", "1", "t"), ("a", "2", "s"), ("b", "1", "s")].map {
         (issuer, subject, session) in
         let issuer = "https://\(issuer).example"
-        return (Identity(issuer: issuer, subject: subject), ProviderSession(issuer: issuer, id: session))
+        return (Identity(issuer: issuer, subject: subject), ProviderSessionHash(issuer: issuer, id: session))
     }
 
     @Test(
         "A provider's logout ends sessions and pending registrations of its scope, and no others",
         arguments: StoreKind.engines,
-        [
-            (.identity(origins[0].0), [0, 1]), (.session(origins[0].1, of: nil), [0, 2]),
-            (.session(origins[0].1, of: origins[0].0), [0]),
-        ] as [(ProviderLogout.Scope, Set<Int>)])
-    func providerLogout(kind: StoreKind, row: (scope: ProviderLogout.Scope, ended: Set<Int>)) async throws {
+        [("1", nil, [0, 1]), (nil, "s", [0, 2]), ("1", "s", [0])] as [(String?, String?, Set<Int>)])
+    func providerLogout(
+        kind: StoreKind, row: (subject: String?, sessionID: String?, ended: Set<Int>)
+    ) async throws {
         let (store, holding) = try kind.open()
         var sessions: [NewSession] = []
         var registrations: [TokenHash] = []
         for (identity, providerSession) in Self.origins {
             let session = try Records.session()
             var record = try Records.signIn(identity, session: session)
-            record.providerSession = ProviderSessionHash(providerSession)
+            record.providerSession = providerSession
             _ = try await store.signIn(record)
             sessions.append(session)
             var pending = try Records.pending(identity)
-            pending.providerSession = ProviderSessionHash(providerSession)
+            pending.providerSession = providerSession
             _ = try await store.addPendingRegistration(pending)
             registrations.append(pending.handle)
         }
         _ = try await store.endSessions(
-            ProviderLogout(
-                row.scope, token: Records.hash(), expiresAt: Records.now.advanced(bySeconds: 60), at: Records.now,
-                requestID: nil))
+            LogoutRecord(
+                issuer: "https://a.example", subject: row.subject, sessionID: row.sessionID, token: Records.hash(),
+                expiresAt: Records.now.advanced(bySeconds: 60), time: Records.now))
         for index in Self.origins.indices {
             let isThere = !row.ended.contains(index)
             #expect((try await store.session(sessions[index].tokenHash, at: Records.now) != nil) == isThere)

@@ -39,7 +39,7 @@ struct SignInConformanceTests {
 
     @Test(
         "A subject is compared byte for byte", arguments: StoreKind.all,
-        [("abc", "ABC"), ("abc", "abc "), ("abc", "abc\u{0}d"), ("\u{E9}", "e\u{301}"), ("1", "01")])
+        [("abc", "ABC"), ("abc", "abc "), ("\u{E9}", "e\u{301}"), ("1", "01")])
     func subjectsThatLookAlike(kind: StoreKind, subjects: (String, String)) async throws {
         let (store, holding) = try kind.open()
         let one = try #require(await store.signIn(Records.signIn(Records.identity(subjects.0))))

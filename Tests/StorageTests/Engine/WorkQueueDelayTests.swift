@@ -6,7 +6,7 @@ import Testing
 
 @testable import Storage
 
-/// Works that allow a delay, on connections that a test runs on its own thread, with a clock that it advances.
+/// Works that allow a delay, with a clock that a test advances.
 @Suite("A queue of works whose commit may be delayed")
 struct WorkQueueDelayTests {
     private final class Work: DatabaseWork {
@@ -20,30 +20,21 @@ struct WorkQueueDelayTests {
         func fail(_ error: StorageError) { outcome.withLock { $0 = false } }
     }
 
-    /// Keeps its call until the test runs it.
-    private final class Executor: ConnectionExecutor {
-        private struct State {
-            var calls: [@Sendable (([any DatabaseWork]) -> Void) -> Void] = []
-            var batches: [Int] = []
+    /// The batches of a queue.
+    private final class Batches: Sendable {
+        private let state = Mutex<[Int]>([])
+        private let ran = DispatchSemaphore(value: 0)
+
+        var sizes: [Int] { state.withLock { $0 } }
+
+        func run(_ batch: [any DatabaseWork]) {
+            state.withLock { $0.append(batch.count) }
+            for work in batch { work.succeed() }
+            ran.signal()
         }
 
-        private let state = Mutex(State())
-
-        /// The sizes of the batches it has run.
-        var batches: [Int] { state.withLock { $0.batches } }
-
-        func enqueue(_ body: @escaping @Sendable (_ run: ([any DatabaseWork]) -> Void) -> Void) {
-            state.withLock { $0.calls.append(body) }
-        }
-
-        /// Runs its call, until nothing waits.
-        func run() {
-            let call = state.withLock { $0.calls.removeFirst() }
-            call { batch in
-                state.withLock { $0.batches.append(batch.count) }
-                for work in batch { work.succeed() }
-            }
-        }
+        /// Blocks until one more batch has run, at most a minute.
+        func waitForOne() { _ = ran.wait(timeout: .now() + 60) }
     }
 
     /// A clock that stands still, but for what the test does during a wait.
@@ -89,7 +80,7 @@ struct WorkQueueDelayTests {
         func waitForEnd() { _ = ended.wait(timeout: .now() + 60) }
     }
 
-    private let executor = Executor()
+    private let batches = Batches()
     private let timer = Timer()
     private let delay: UInt64 = 100
 
@@ -97,14 +88,15 @@ struct WorkQueueDelayTests {
     /// wait, because nothing was known of others.
     private func makeQueue(maximumBatch: Int = 256) -> WorkQueue {
         let queue = WorkQueue(
-            .write, executors: [executor], maximumBatch: maximumBatch, maximumWaiting: 64, maximumWait: .seconds(60),
-            StoreHooks(), delayingBy: timer)
+            .write, maximumBatch: maximumBatch, maximumWaiting: 64, maximumWait: .seconds(60), StoreHooks(),
+            delayingBy: timer)
+        queue.addWorker("delayed", batches.run)
+        timer.during { [timer, delay] in timer.advance(by: delay) }
         for _ in 0..<2 {
             queue.admit(Work(), allowing: delay)
-            timer.during { [timer, delay] in timer.advance(by: delay) }
-            executor.run()
+            batches.waitForOne()
         }
-        #expect(executor.batches == [1, 1])
+        #expect(batches.sizes == [1, 1])
         #expect(timer.waits == [delay])
         return queue
     }
@@ -113,26 +105,28 @@ struct WorkQueueDelayTests {
     func shared() {
         let queue = makeQueue()
         let works = (0..<4).map { _ in Work() }
-        queue.admit(works[0], allowing: delay)
         timer.during { [timer, delay] in
             for work in works[1...] { queue.admit(work, allowing: delay) }
             timer.advance(by: delay)
         }
-        executor.run()
-        #expect(executor.batches == [1, 1, 4])
+        queue.admit(works[0], allowing: delay)
+        batches.waitForOne()
+        #expect(batches.sizes == [1, 1, 4])
         #expect(timer.waits == [delay, delay])
         #expect(timer.ends == 0)
         for work in works { #expect(work.hasSucceeded == true) }
+        queue.end()
     }
 
     @Test("A wait that ends early goes on until the delay has passed")
     func earlyEnd() {
         let queue = makeQueue()
-        queue.admit(Work(), allowing: delay)
         timer.during({ [timer] in timer.advance(by: 30) }, {}, { [timer] in timer.advance(by: 70) })
-        executor.run()
+        queue.admit(Work(), allowing: delay)
+        batches.waitForOne()
         #expect(timer.waits.dropFirst() == [delay, 70, 70])
-        #expect(executor.batches == [1, 1, 1])
+        #expect(batches.sizes == [1, 1, 1])
+        queue.end()
     }
 
     @Test(
@@ -140,7 +134,6 @@ struct WorkQueueDelayTests {
     func endedWait(hasEnough: Bool) {
         let queue = makeQueue()
         let count = hasEnough ? CommitDelay.usualEnough : 2
-        queue.admit(Work(), allowing: delay)
         timer.during { [timer, delay] in
             for number in 1..<count {
                 #expect(timer.ends == 0)
@@ -148,23 +141,25 @@ struct WorkQueueDelayTests {
             }
             #expect(timer.ends == 1)
         }
-        executor.run()
-        #expect(executor.batches == [1, 1, count])
+        queue.admit(Work(), allowing: delay)
+        batches.waitForOne()
+        #expect(batches.sizes == [1, 1, count])
+        queue.end()
     }
 
     @Test("A work that allows no delay is run at once")
     func undelayed() {
         let queue = makeQueue()
         queue.admit(Work(), allowing: 0)
-        executor.run()
+        batches.waitForOne()
         #expect(timer.waits == [delay])
-        #expect(executor.batches == [1, 1, 1])
+        #expect(batches.sizes == [1, 1, 1])
+        queue.end()
     }
 
     @Test("A full batch ends the wait, and the works beyond it wait for their own time")
     func largestBatch() {
         let queue = makeQueue(maximumBatch: 3)
-        queue.admit(Work(), allowing: delay)
         timer.during(
             { [timer, delay] in
                 queue.admit(Work(), allowing: delay)
@@ -172,8 +167,10 @@ struct WorkQueueDelayTests {
                 for _ in 2..<4 { queue.admit(Work(), allowing: delay) }
                 #expect(timer.ends == 1)
             }, { [timer, delay] in timer.advance(by: delay) })
-        executor.run()
-        #expect(executor.batches == [1, 1, 3, 1])
+        queue.admit(Work(), allowing: delay)
+        for _ in 0..<2 { batches.waitForOne() }
+        #expect(batches.sizes == [1, 1, 3, 1])
+        queue.end()
     }
 
     @Test("The system's timer waits for its time, and not if it was ended before")
@@ -197,9 +194,8 @@ struct WorkQueueDelayTests {
     func drained() async throws {
         let queue = makeQueue()
         let work = Work()
-        queue.admit(work, allowing: delay)
         timer.during { [timer] in timer.waitForEnd() }
-        DispatchQueue(label: "connection").async { [executor] in executor.run() }
+        queue.admit(work, allowing: delay)
         try await until { timer.waits.count == 2 }
         await queue.drain()
         #expect(timer.ends == 1)
@@ -207,5 +203,22 @@ struct WorkQueueDelayTests {
         let late = Work()
         queue.admit(late, allowing: delay)
         #expect(late.hasSucceeded == false)
+    }
+
+    private struct Reference: Sendable {
+        weak let queue: WorkQueue?
+    }
+
+    @Test("The workers of a store that is not closed end when it is no longer used")
+    func unclosed() async throws {
+        let directory = try TemporaryDirectory()
+        func use() async throws -> [Reference] {
+            let store = try SQLStore(configuration: SQLiteConfiguration(path: directory.file("store.db")))
+            try await store.check()
+            return [Reference(queue: store.writes), Reference(queue: store.reads)]
+        }
+        let references = try await use()
+        // Each worker holds its queue until it ends.
+        try await until { references.allSatisfy { $0.queue == nil } }
     }
 }

@@ -132,13 +132,13 @@ struct UpgradeTests {
         #expect(again.user.id == found.user.id && !again.isNew)
         let rotation = try Records.rotation(of: session.refreshTokenHash, to: Records.session())
         #expect(try await store.rotate(rotation))
-        let rotated = try #require(try await store.session(rotation.successor.tokenHash, at: Records.now))
+        let rotated = try #require(try await store.session(rotation.tokenHash, at: Records.now))
         #expect(rotated.session.id == session.id)
         #expect(try await store.revokeSession(id: session.id, of: found.user.id, in: nil, recording: nil) == .revoked)
-        #expect(try await store.session(rotation.successor.tokenHash, at: Records.now) == nil)
+        #expect(try await store.session(rotation.tokenHash, at: Records.now) == nil)
     }
 
-    @Test("A database of version 35 opens as it is, and what it has stored is served", arguments: Engine.allCases)
+    @Test("A database of version 35 opens, and what it has stored is served", arguments: Engine.allCases)
     func served(engine: Engine) async throws {
         let database = try Database(engine)
         let (identity, session) = (Records.identity(), try Records.session())
@@ -156,14 +156,16 @@ struct UpgradeTests {
             })
     }
 
-    @Test("A database of version 35 keeps every row of every table, and has all columns of a new one")
+    @Test(
+        "A database of version 35 keeps every row, but of a table that is made anew, and has all columns of a new one")
     func kept() async throws {
         let database = try Database(.sqlite)
         let shapes = try database.shapes()
         let probe = DatabaseProbe(path: database.path)
         try SampleRows.fill(probe, rows: 6, shapes: shapes)
         try await database.open().close()
-        #expect(try counts(probe, shapes).values.allSatisfy { $0 == 6 })
+        // The table of backchannel authentications is made anew: its rows live for minutes.
+        #expect(try counts(probe, shapes.filter { $0.name != "async_sign_ins" }).values.allSatisfy { $0 == 6 })
         #expect(try Set(database.shapes()) == Set(TableShape.all()))
     }
 
@@ -246,7 +248,7 @@ struct UpgradeTests {
                         let user = try #require(try await store.signIn(Records.signIn(session: own))).user.id
                         let rotation = try Records.rotation(of: own.refreshTokenHash, to: Records.session())
                         #expect(try await store.rotate(rotation))
-                        #expect(try await store.session(rotation.successor.tokenHash, at: Records.now)?.user.id == user)
+                        #expect(try await store.session(rotation.tokenHash, at: Records.now)?.user.id == user)
                     }
                 }
             }

@@ -32,21 +32,4 @@ struct PostgresStatementTests {
     func schema(sql: String, translation: String) {
         #expect(PostgresStatementText.translate(schema: sql) == translation)
     }
-
-    @Test(
-        "Any text is read unchanged, and no two texts become one",
-        arguments: ["", "abc", "a\u{0}b", "\u{0}", "\u{E000}", "\u{E000}0", "a\u{E000}\u{0}1", "\u{E001}", "Ünïcødé 🗝"])
-    func texts(text: String) {
-        func encode(_ text: String) -> [UInt8] {
-            var bytes: [UInt8] = []
-            PostgresText.encode(text, to: &bytes)
-            return bytes
-        }
-        let kept = encode(text)
-        #expect(!kept.contains(0))
-        #expect(kept.withUnsafeBytes { PostgresText.decode($0) } == text)
-        for other in ["a\u{E000}0b", "\u{E000}1", "\u{E000}"] where other != text {
-            #expect(encode(other) != kept)
-        }
-    }
 }

@@ -70,7 +70,7 @@ struct GroupCommitTests {
         }
         try await until { store.writes.waitingCount == 2 }
         #expect(store.writes.batchCount == before)
-        _ = try await store.takeIssuedNonce(nonce: Records.hash(), provider: "zenkey", at: Records.now)
+        _ = try await store.takeOneTimeRecord(Records.hash(), purpose: "test", at: Records.now)
         #expect(try await signedIn == [true, true])
         #expect(store.writes.batchCount == before + 1)
         try await store.close()

@@ -26,10 +26,9 @@ enum Records {
         caller: TokenHash? = nil
     ) throws -> RefreshTokenRotation {
         RefreshTokenRotation(
-            presented: RefreshTokenHashes(token: presented, family: family ?? presented),
-            successor: .init(
-                tokenHash: successor.tokenHash, refreshTokenHash: successor.refreshTokenHash,
-                expiresAt: successor.expiresAt, refreshExpiresAt: successor.refreshExpiresAt),
+            of: RefreshTokenHashes(token: presented, family: family ?? presented),
+            tokenHash: successor.tokenHash, refreshTokenHash: successor.refreshTokenHash,
+            expiresAt: successor.expiresAt, refreshExpiresAt: successor.refreshExpiresAt,
             last: LastRotation(salt: RandomSource.system.bytes(32), caller: caller ?? hash()),
             graceEndsAt: now.advanced(bySeconds: grace))
     }
@@ -72,8 +71,9 @@ enum Records {
             expiresAt: now.advanced(bySeconds: lifetime))
     }
 
-    static func issuedNonce(provider: String = "zenkey", lifetime: Int64 = 600) throws -> IssuedNonceRecord {
-        IssuedNonceRecord(nonce: hash(), provider: provider, expiresAt: now.advanced(bySeconds: lifetime))
+    /// A one-time record without content.
+    static func oneTimeRecord(lifetime: Int64 = 600) -> OneTimeRecord {
+        OneTimeRecord(handle: hash(), purpose: "test", content: [], expiresAt: now.advanced(bySeconds: lifetime))
     }
 }
 

@@ -62,7 +62,7 @@ struct SampleRows {
         case .integer: return .integer(Int64(row) * 3 + 1 + (row == 4 ? 1 << 60 : 0))
         case .text:
             if row == 2, !isRequired { return .text("") }
-            return .text("\(table) \(column.name) \(row) \u{0} \u{E000}0 \u{E000} ü 🔑 '\"\\%?$1")
+            return .text("\(table) \(column.name) \(row) \u{1} \u{E000} ü 🔑 '\"\\%?$1")
         case .blob:
             if row == 2, !isRequired { return .blob(Data()) }
             return .blob(

@@ -1,5 +1,9 @@
 /// A database as 35 single migrations made it, up to commit fd443933. Later versions make the same tables at once.
 enum Version35 {
+    /// Makes an SQLite database one of a version before, as far as its migrations tell.
+    static let older =
+        "DELETE FROM grdb_migrations; INSERT INTO grdb_migrations VALUES ('capsules of failed sign-ins')"
+
     /// The migrations, in their order.
     static let migrations = """
         1 users, identities, sessions

@@ -57,10 +57,7 @@ enum AccountMove {
             at: signIn.session.createdAt, .identityMoved, user: former.user, by: .user, requestID: signIn.requestID,
             details: AuditDetails { json in
                 json.add("move", number)
-                json.add("from_issuer", former.identity.issuer)
-                json.add("from_identity", former.identity.fingerprint)
-                json.add("to_issuer", signIn.identity.issuer)
-                json.add("to_identity", signIn.identity.fingerprint)
+                json.add(from: former.identity, to: signIn.identity)
                 json.add("port_token_issued_at", ported.issuedAt.secondsSinceEpoch)
             })
     }
@@ -71,7 +68,7 @@ extension AccountMove {
     static func undoable(
         _ number: Int64, of user: UserID, in db: SQLSession
     ) throws -> Result<UndoableMove, UndoError> {
-        guard let move = try IdentityMovesTable.row(number, in: db)?.move, move.user == user else {
+        guard let move = try IdentityMovesTable.move(number, in: db), move.user == user else {
             return .failure(.unknown)
         }
         guard move.undoneAt == nil else { return .failure(.alreadyUndone) }
@@ -89,14 +86,29 @@ extension AccountMove {
             at: now, .identityMoveUndone, user: undone.move.user, by: actor,
             details: AuditDetails { json in
                 json.add("move", undone.move.number)
-                json.add("from_issuer", undone.present.issuer)
-                json.add("from_identity", undone.present.fingerprint)
-                json.add("to_issuer", undone.former.issuer)
-                json.add("to_identity", undone.former.fingerprint)
+                json.add(from: undone.present, to: undone.former)
                 json.add("sessions_ended", sessions)
                 json.add("reason", ifPresent: reason)
             })
     }
+}
+
+/// A move that can be undone, and its identities.
+package struct UndoableMove: Sendable, Hashable {
+    package let move: IdentityMove
+    /// The identity that gets the account back.
+    package let former: Identity
+    /// The identity that loses the account.
+    package let present: Identity
+}
+
+/// Why a move cannot be undone.
+package enum UndoError: Error, Sendable, Hashable {
+    /// The user has no move of this number.
+    case unknown
+    case alreadyUndone
+    /// A later move has moved the account on, or the identity it moved to was removed.
+    case superseded
 }
 
 extension AuditEvent.Kind {
@@ -108,28 +120,36 @@ extension AuditEvent.Kind {
     package static let movedIdentityRefused = AuditEvent.Kind("identity.moved_refused")
 }
 
-extension SQLStore {
-    /// The effect of undoing a move of a user. Changes nothing.
-    package func undoableMove(_ number: Int64, of user: UserID) async throws(StorageError) -> Result<
-        UndoableMove, UndoError
-    > { try await reads.submit { db in try AccountMove.undoable(number, of: user, in: db) } }
+extension JSONObjectWriter {
+    /// Adds the identities of an event that moves an account.
+    mutating func add(from former: Identity, to present: Identity) {
+        add("from_issuer", former.issuer)
+        add("from_identity", former.fingerprint)
+        add("to_issuer", present.issuer)
+        add("to_identity", present.fingerprint)
+    }
+}
 
+extension SQLStore {
     /// Gives the account back to the identity that it was moved from, and ends the user's sessions: some may belong to
     /// the holder of the identity that it was moved to by mistake.
     ///
     /// The identity that the account was moved to is forgotten, and makes a new user when it signs in again. If the
     /// account had been moved away from it before, it gets that status back.
+    /// - Parameter applies: False to change nothing, and to tell what would be undone.
     package func undoMove(
-        _ number: Int64, of user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?
+        _ number: Int64, of user: UserID, at now: Timestamp, by actor: AuditEvent.Actor, reason: String?,
+        applies: Bool = true
     ) async throws(StorageError) -> Result<UndoableMove, UndoError> {
         try await writes.submit { db in
             let result = try AccountMove.undoable(number, of: user, in: db)
-            guard case .success(let undoable) = result, let row = try IdentityMovesTable.row(number, in: db),
+            guard applies, case .success(let undoable) = result,
                 let former = try IdentitiesTable.row(undoable.former, in: db)
             else { return result }
-            if let departure = row.earlierDeparture {
+            if let departure = undoable.move.earlierDeparture {
                 try IdentitiesTable.update(
-                    undoable.present, movedBy: departure, arrivedBy: row.earlierArrival, restoredAt: nil, in: db)
+                    undoable.present, movedBy: departure, arrivedBy: undoable.move.earlierArrival, restoredAt: nil,
+                    in: db)
             } else {
                 try IdentitiesTable.delete(undoable.present, in: db)
             }

@@ -38,35 +38,24 @@ extension AuditEvent.Kind {
 }
 
 extension SQLStore {
-    /// Which identity ``relink(_:to:replacing:at:by:reason:)`` would replace. Changes nothing.
-    package func relinkable(
-        _ user: UserID, to identity: Identity, replacing fingerprint: String?
-    ) async throws(StorageError) -> Result<Identity, RelinkError> {
-        try await reads.submit { db in
-            try AccountRepair.relinkable(user, to: identity, replacing: fingerprint, in: db)
-        }
-    }
-
     /// Replaces an identity of a user with another one, and ends the user's sessions: some may be those of the former
     /// identity's present holder.
+    /// - Parameter applies: False to change nothing, and to tell what would be replaced.
     /// - Returns: The identity that was replaced; it is forgotten.
     package func relink(
         _ user: UserID, to identity: Identity, replacing fingerprint: String?, at now: Timestamp,
-        by actor: AuditEvent.Actor, reason: String?
+        by actor: AuditEvent.Actor, reason: String?, applies: Bool = true
     ) async throws(StorageError) -> Result<Identity, RelinkError> {
         try await writes.submit { db in
             let result = try AccountRepair.relinkable(user, to: identity, replacing: fingerprint, in: db)
-            guard case .success(let former) = result else { return result }
+            guard applies, case .success(let former) = result else { return result }
             try IdentitiesTable.delete(former, in: db)
             try IdentitiesTable.insert(identity, of: user, at: now, in: db)
             let sessions = try SessionsTable.endAll(of: user, in: db)
             let event = AuditEvent(
                 at: now, .identityRelinked, user: user, by: actor,
                 details: AuditDetails { json in
-                    json.add("from_issuer", former.issuer)
-                    json.add("from_identity", former.fingerprint)
-                    json.add("to_issuer", identity.issuer)
-                    json.add("to_identity", identity.fingerprint)
+                    json.add(from: former, to: identity)
                     json.add("sessions_ended", sessions)
                     json.add("reason", ifPresent: reason)
                 })

@@ -1,16 +1,16 @@
-import Primitives
-import StorageModel
+package import Primitives
+package import StorageModel
 
 /// The table `identities`, with the identities that an account was moved away from, which sign no user in.
-enum IdentitiesTable {
-    struct Row {
-        let identity: Identity
+package enum IdentitiesTable {
+    package struct Row: Sendable, Hashable {
+        package let identity: Identity
         let user: UserID
-        let createdAt: Timestamp
+        package let createdAt: Timestamp
         /// The move that took the account from here; nil while the identity signs its user in.
-        let movedBy: Int64?
+        package let movedBy: Int64?
         /// The move that brought the account here, if one did.
-        let arrivedBy: Int64?
+        package let arrivedBy: Int64?
         /// When it last became its user's again, by a move back or by undoing a move.
         let restoredAt: Timestamp?
 

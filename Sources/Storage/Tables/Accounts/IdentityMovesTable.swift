@@ -1,5 +1,5 @@
-import Primitives
-import StorageModel
+package import Primitives
+package import StorageModel
 
 /// The table `identity_moves`: which account moved from one identity to another, by which port token.
 ///
@@ -7,20 +7,6 @@ import StorageModel
 /// current one in `arrived_by`. The port token's hash is unique: a port token moves an account once, also if the move
 /// was undone.
 enum IdentityMovesTable {
-    struct Row {
-        let move: IdentityMove
-        /// The former `moved_by` and `arrived_by` of the identity that the account came to, if it was stored.
-        let earlierDeparture: Int64?
-        let earlierArrival: Int64?
-
-        fileprivate init(_ row: borrowing CachedStatement) {
-            move = IdentityMove(
-                number: row.number(0), user: row.user(1), movedAt: row.time(2), undoneAt: row.optionalTime(3))
-            earlierDeparture = row.optionalNumber(4)
-            earlierArrival = row.optionalNumber(5)
-        }
-    }
-
     static func insert(
         user: UserID, token: TokenHash, at now: Timestamp, arrivingAt present: IdentitiesTable.Row?, in db: SQLSession
     ) throws -> Int64 {
@@ -35,13 +21,19 @@ enum IdentityMovesTable {
         try db.exists("SELECT 1 FROM identity_moves WHERE port_token_hash = ?", token)
     }
 
-    static func row(_ number: Int64, in db: SQLSession) throws -> Row? {
-        try db.first("\(select) WHERE id = ?", number, read: Row.init)
+    static func move(_ number: Int64, in db: SQLSession) throws -> IdentityMove? {
+        try db.first("\(select) WHERE id = ?", number, read: move(in:))
     }
 
     /// A user's moves, the first one first.
     static func moves(of user: UserID, in db: SQLSession) throws -> [IdentityMove] {
-        try db.all("\(select) WHERE user_id = ? ORDER BY id", user) { Row($0).move }
+        try db.all("\(select) WHERE user_id = ? ORDER BY id", user, read: move(in:))
+    }
+
+    private static func move(in row: borrowing CachedStatement) -> IdentityMove {
+        IdentityMove(
+            number: row.number(0), user: row.user(1), movedAt: row.time(2), undoneAt: row.optionalTime(3),
+            earlierDeparture: row.optionalNumber(4), earlierArrival: row.optionalNumber(5))
     }
 
     static func setUndone(_ number: Int64, at now: Timestamp, in db: SQLSession) throws {
@@ -50,4 +42,16 @@ enum IdentityMovesTable {
 
     private static let select =
         "SELECT id, user_id, moved_at, undone_at, earlier_departure, earlier_arrival FROM identity_moves"
+}
+
+/// The move of a user's account from one identity to another, by a port token of the former carrier.
+package struct IdentityMove: Sendable, Hashable {
+    /// The move's number, unique over all users.
+    package let number: Int64
+    package let user: UserID
+    package let movedAt: Timestamp
+    package let undoneAt: Timestamp?
+    /// The former `moved_by` and `arrived_by` of the identity that the account came to, if it was stored.
+    var earlierDeparture: Int64?
+    var earlierArrival: Int64?
 }

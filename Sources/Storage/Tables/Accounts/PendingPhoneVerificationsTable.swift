@@ -46,11 +46,10 @@ enum PendingPhoneVerificationsTable {
                 return
             }
             finding = PhoneVerificationFinding(
-                outcome: PhoneVerification(
-                    id: id, user: pending.user, session: pending.session, phoneNumber: row.optionalText(7),
-                    operatorName: pending.operatorName, status: status,
-                    simSwapped: row.optionalNumber(8).map { $0 != 0 }, error: row.optionalText(9),
-                    checkedAt: checkedAt), issuer: issuer, confirmation: confirmation, expiresAt: pending.expiresAt)
+                outcome: pending.ended(
+                    status, phoneNumber: row.optionalText(7), simSwapped: row.optionalNumber(8).map { $0 != 0 },
+                    error: row.optionalText(9), at: checkedAt),
+                issuer: issuer, confirmation: confirmation, expiresAt: pending.expiresAt)
         }
     }
 

@@ -79,13 +79,13 @@ enum PhoneVerificationsTable {
 }
 
 extension SQLStore {
-    package func countPhoneVerification(
-        for uses: [AllowanceUse], at now: Timestamp
+    package func count(
+        _ uses: [AllowanceUse], at now: Timestamp
     ) async throws(StorageError) -> Int64? {
-        try await writes.submit { db in try PromptsTable.count(uses, at: now, in: db) }
+        try await writes.submit { db in try PromptsTable.count(uses, at: now, in: db)?.secondsToWait }
     }
 
-    package func phoneVerificationWait(
+    package func wait(
         for uses: [AllowanceUse], at now: Timestamp
     ) async throws(StorageError) -> Int64? {
         try await reads.submit { db in try PromptsTable.wait(for: uses, at: now, in: db) }

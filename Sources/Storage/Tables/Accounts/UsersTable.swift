@@ -214,12 +214,9 @@ extension SQLStore {
     package func account(of user: UserID) async throws(StorageError) -> AccountRecord? {
         try await reads.submit { db in
             guard let found = try UsersTable.user(user, in: db) else { return nil }
-            let identities = try IdentitiesTable.rows(of: user, in: db).map { row in
-                AccountRecord.KeptIdentity(
-                    identity: row.identity, createdAt: row.createdAt, arrivedBy: row.arrivedBy, movedBy: row.movedBy)
-            }
             return AccountRecord(
-                user: found, identities: identities, moves: try IdentityMovesTable.moves(of: user, in: db),
+                user: found, identities: try IdentitiesTable.rows(of: user, in: db),
+                moves: try IdentityMovesTable.moves(of: user, in: db),
                 sessionCount: Int(try db.number("SELECT count(*) FROM sessions WHERE user_id = ?", user)))
         }
     }

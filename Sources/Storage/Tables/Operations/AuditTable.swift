@@ -12,7 +12,7 @@ package enum AuditTable {
     /// What ``RecordedAuditEvent/init(_:)`` reads.
     package static let columns = "serial, time, kind, user_id, actor, request_id, details, salt, details_digest"
 
-    static func insert(_ event: AuditEvent, in db: SQLSession) throws {
+    package static func insert(_ event: AuditEvent, in db: SQLSession) throws {
         let salt = RandomSource.system.bytes(AuditDetails.saltBytes)
         try db.perform(
             """

@@ -1,7 +1,8 @@
 import Primitives
-package import StorageModel
+import StorageModel
 
-/// The table `id_token_hints`: the ID tokens of the sessions that may be signed out at their provider.
+/// The table `id_token_hints`: the ID tokens of the sessions that may be signed out at their provider. The feature
+/// of the sign-out reads them.
 enum IDTokenHintsTable {
     // Beside `sessions`, whose rows stay narrow. Only redirect sign-ins at a provider with an end-session endpoint have
     // a row.
@@ -28,18 +29,4 @@ enum IDTokenHintsTable {
         INSERT INTO id_token_hints (session, content, session_key) \
         SELECT serial, ?1, ?2 FROM sessions WHERE token_hash = ?3
         """)
-}
-
-extension SQLStore {
-    package func idToken(ofSession id: String, of user: UserID) async throws(StorageError) -> SealedIDToken? {
-        try await reads.submit { db in
-            try db.first(
-                """
-                SELECT id_token_hints.content, id_token_hints.session_key FROM sessions \
-                JOIN id_token_hints ON id_token_hints.session = sessions.serial \
-                WHERE sessions.user_id = ? AND sessions.id = ?
-                """, user, id
-            ) { SealedIDToken(content: $0.blob(0), sessionKey: $0.blob(1)) }
-        }
-    }
 }

@@ -9,7 +9,7 @@ package import StorageModel
 private enum RefreshTokensTable {
     /// Replaces a session's tokens and remembers the old ones; false if the presented token is not the live one.
     static func rotate(_ rotation: RefreshTokenRotation, in db: SQLSession) throws -> Bool {
-        let (presented, successor) = (rotation.presented, rotation.successor)
+        let presented = rotation.presented
         let old = try db.first(
             "SELECT serial, token_hash, expires_at, rotations FROM sessions WHERE refresh_hash = ?", presented.token
         ) { row in
@@ -17,8 +17,8 @@ private enum RefreshTokensTable {
         }
         guard let old else { return false }
         try db.perform(
-            updateTokens, successor.tokenHash, successor.refreshTokenHash, successor.expiresAt,
-            successor.refreshExpiresAt, old.serial)
+            updateTokens, rotation.tokenHash, rotation.refreshTokenHash, rotation.expiresAt, rotation.refreshExpiresAt,
+            old.serial)
         try db.perform(
             replaceLast, old.serial, presented.token, rotation.last.salt, rotation.last.caller, rotation.graceEndsAt,
             old.token, min(old.expiresAt, rotation.graceEndsAt))

@@ -1,4 +1,3 @@
-import Primitives
 package import StorageModel
 
 /// The ways a session ends before it expires. All are here, because each must be counted with the user: a retry of an
@@ -13,7 +12,7 @@ extension SessionsTable {
 
     /// Ends a user's sessions that an identity signed in, but one; returns how many there were. Counts even if there
     /// were none, because the session that stays may be the identity's.
-    static func endAll(
+    package static func endAll(
         of user: UserID, signedInBy identity: Identity, except id: String?, in db: SQLSession
     ) throws -> Int {
         try endAll(
@@ -29,31 +28,8 @@ extension SessionsTable {
         return count
     }
 
-    /// Ends the sessions in a provider's logout; how many, by user.
-    fileprivate static func end(_ scope: ProviderLogout.Scope, in db: SQLSession) throws -> [UserID: Int] {
-        switch scope {
-        case .identity(let identity):
-            try db.perform("DELETE FROM pending_registrations WHERE issuer = ? AND subject = ?", identity)
-            // Found through the user, so that sign-ins need no further index.
-            guard let user = try UsersTable.user(identity, in: db)?.id else { return [:] }
-            let count = try endAll(of: user, signedInBy: identity, except: nil, in: db)
-            return count == 0 ? [:] : [user: count]
-        case .session(let session, let identity):
-            let (hash, ofAny) = (OriginHash.of(session), identity == nil ? 1 : 0 as Int64)
-            // There are few of any one issuer.
-            try db.perform(
-                """
-                DELETE FROM pending_registrations \
-                WHERE issuer = ? AND provider_session_hash = ? AND (? = 1 OR subject = ?)
-                """, session.issuer, hash, ofAny, identity?.subject ?? "")
-            return try end(
-                "provider_session_hash = ?1 AND (?2 = 1 OR identity_hash = ?3)",
-                hash, ofAny, identity.map(OriginHash.of) ?? [], in: db)
-        }
-    }
-
     /// Ends the sessions that meet a condition; how many, by user.
-    fileprivate static func end<each Value: SQLValue>(
+    package static func end<each Value: SQLValue>(
         _ condition: String, _ values: repeat each Value, in db: SQLSession
     ) throws -> [UserID: Int] {
         try RecentSignInsTable.keep(condition, repeat each values, in: db)
@@ -67,7 +43,7 @@ extension SessionsTable {
     }
 
     /// Whether a session of the user exists: it was not revoked.
-    static func holds(_ id: String, of user: UserID, in db: SQLSession) throws -> Bool {
+    package static func holds(_ id: String, of user: UserID, in db: SQLSession) throws -> Bool {
         try db.exists("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, id)
     }
 
@@ -99,33 +75,6 @@ extension SQLStore {
             let count = try SessionsTable.endAll(of: user, except: id, in: db)
             if count > 0 { try AuditTable.insert(event, in: db) }
             return count
-        }
-    }
-
-    /// In one transaction: the token is used up with what it ended, and not without.
-    package func endSessions(_ logout: ProviderLogout) async throws(StorageError) -> ProviderLogoutResult {
-        try await writes.submit { db in
-            let isNew = try db.run(
-                "INSERT INTO logout_tokens (token_hash, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                logout.token, logout.expiresAt)
-            guard isNew == 1 else { return .replayed }
-            let ended = try SessionsTable.end(logout.scope, in: db)
-            for (user, count) in ended {
-                let event = AuditEvent(
-                    at: logout.time, .sessionsEndedByProvider, user: user, by: .client(logout.scope.issuer),
-                    requestID: logout.requestID, details: AuditDetails { $0.add("sessions", count) })
-                try AuditTable.insert(event, in: db)
-            }
-            return .done(ended)
-        }
-    }
-}
-
-extension ProviderLogout.Scope {
-    fileprivate var issuer: String {
-        switch self {
-        case .identity(let identity): identity.issuer
-        case .session(let session, _): session.issuer
         }
     }
 }

@@ -4,7 +4,7 @@ package import StorageModel
 /// The table `sessions`: each row is a session and its refresh token.
 package enum SessionsTable {
     /// What a retry of the sign-in that made a session needs after a restart; see ``RecentSignInsTable``.
-    struct Retry {
+    package struct Retry {
         let record: IdempotencyRecord
         /// How often sessions of the user had been ended.
         let endings: Int64
@@ -61,7 +61,7 @@ package enum SessionsTable {
 
     /// Whether a session was made with its user, so that a repeated sign-in says again that the user is new. Read here
     /// and not stored with each sign-in, because few are repeated.
-    static func isFirst(_ id: String, of user: UserID, in db: SQLSession) throws -> Bool {
+    package static func isFirst(_ id: String, of user: UserID, in db: SQLSession) throws -> Bool {
         try db.exists(isFirst, user, id)
     }
 

@@ -1,8 +1,8 @@
 import Primitives
 package import StorageModel
 
-/// The table `provider_tokens`.
-enum ProviderTokensTable {
+/// The table `provider_tokens`, as sign-ins write it. The feature that refreshes the tokens has its other statements.
+package enum ProviderTokensTable {
     // One row for each identity and client; it is deleted with the identity and with the user. `serial` is never
     // reused, so that a process that has read a row cannot change a later one.
     //
@@ -67,7 +67,7 @@ enum ProviderTokensTable {
         try db.counts("SELECT key_id, count(*) FROM provider_tokens GROUP BY key_id")
     }
 
-    fileprivate static let select = """
+    package static let select = """
         SELECT serial, user_id, issuer, subject, provider, client_id, key_id, content, expires_at, version, \
         claimed_until, refresh_holder, refresh_hash, refresh_started_at FROM provider_tokens
         """
@@ -76,7 +76,7 @@ enum ProviderTokensTable {
 }
 
 extension ProviderTokenRecord {
-    fileprivate init(_ row: borrowing CachedStatement) throws {
+    package init(_ row: borrowing CachedStatement) throws {
         self.init(
             serial: row.number(0),
             binding: TokenBinding(
@@ -86,70 +86,6 @@ extension ProviderTokenRecord {
             version: row.number(9),
             lease: row.isNull(10) ? nil : Lease(holder: row.optionalText(11)),
             request: row.optionalHash(12).map { Request(refreshToken: $0, startedAt: row.time(13)) })
-    }
-}
-
-extension SQLStore {
-    package func providerTokens(
-        of user: UserID, provider: String, clientID: String
-    ) async throws(StorageError) -> ProviderTokenRecord? {
-        try await reads.submit { db in
-            try db.first(
-                """
-                \(ProviderTokensTable.select) WHERE user_id = ? AND provider = ? AND client_id = ? \
-                ORDER BY stored_at DESC, serial DESC LIMIT 1
-                """, user, provider, clientID, read: ProviderTokenRecord.init)
-        }
-    }
-
-    package func leaseProviderTokens(
-        _ serial: Int64, version: Int64, _ lease: NewProviderTokenLease
-    ) async throws(StorageError) -> Bool {
-        try await writes.submit { db in
-            try db.run(
-                """
-                UPDATE provider_tokens SET version = version + 1, claimed_until = ?, refresh_holder = ?, \
-                refresh_hash = ?, refresh_started_at = ? WHERE serial = ? AND version = ?
-                """, lease.endsAt, lease.holder, lease.request.refreshToken, lease.request.startedAt, serial, version)
-                > 0
-        }
-    }
-
-    package func endProviderTokenLease(
-        _ serial: Int64, version: Int64, keepingRequest: Bool
-    ) async throws(StorageError) {
-        try await writes.submit { db in
-            let request = keepingRequest ? "" : ", refresh_hash = NULL, refresh_started_at = NULL"
-            try db.perform(
-                """
-                UPDATE provider_tokens SET claimed_until = NULL, refresh_holder = NULL\(request) \
-                WHERE serial = ? AND version = ?
-                """, serial, version)
-        }
-    }
-
-    package func replaceProviderTokens(
-        _ serial: Int64, version: Int64, with sealed: SealedTokens
-    ) async throws(StorageError) -> Bool {
-        try await writes.submit { db in
-            try db.run(
-                """
-                UPDATE provider_tokens SET key_id = ?, content = ?, expires_at = ?, version = version + 1, \
-                claimed_until = NULL, refresh_holder = NULL, refresh_hash = NULL, refresh_started_at = NULL \
-                WHERE serial = ? AND version = ?
-                """, sealed.keyID, sealed.content, sealed.expiresAt, serial, version) > 0
-        }
-    }
-
-    package func deleteProviderTokens(
-        _ serial: Int64, version: Int64, recording event: AuditEvent
-    ) async throws(StorageError) -> Bool {
-        try await writes.submit { db in
-            let isDeleted =
-                try db.run("DELETE FROM provider_tokens WHERE serial = ? AND version = ?", serial, version) > 0
-            if isDeleted { try AuditTable.insert(event, in: db) }
-            return isDeleted
-        }
     }
 }
 

@@ -15,15 +15,30 @@ extension SQLStore {
                     of: number, nowOf: signedIn.user.id, signIn.identity, at: signIn.session.createdAt,
                     requestID: signIn.requestID, in: db)
             }
-            try SessionsTable.insert(
-                signIn.session, for: signedIn.user.id, by: signIn.identity, signIn.providerSession, retry,
-                isNewUser: signedIn.isNew, requestID: signIn.requestID, in: db)
-            if let tokens = signIn.tokens {
-                try ProviderTokensTable.put(
-                    tokens, of: signIn.identity, signedIn.user.id, at: signIn.session.createdAt, in: db)
-            }
+            try Self.addSession(of: signIn, for: signedIn, retry, in: db)
             return signedIn
         }
+    }
+
+    /// Adds the session of a sign-in, with the provider's tokens.
+    package static func addSession(
+        of signIn: SignInRecord, for user: SignedInUser, _ retry: SessionsTable.Retry? = nil, in db: SQLSession
+    ) throws {
+        try SessionsTable.insert(
+            signIn.session, for: user.user.id, by: signIn.identity, signIn.providerSession, retry,
+            isNewUser: user.isNew, requestID: signIn.requestID, in: db)
+        if let tokens = signIn.tokens {
+            try ProviderTokensTable.put(
+                tokens, of: signIn.identity, user.user.id, at: signIn.session.createdAt, in: db)
+        }
+    }
+
+    /// The user of an identity that signs in, for a feature that signs users in in a transaction of its own, and adds
+    /// the session with ``addSession(of:for:_:in:)``: as ``user(for:_:in:)``.
+    package static func user(
+        for signIn: SignInRecord, in db: SQLSession
+    ) throws -> (SignedInUser, endings: Int64)? {
+        try user(for: signIn, try UsersTable.holder(of: signIn.identity, in: db), in: db)
     }
 
     /// The user who signs in, and what the session's row keeps for a retry; in a shared store, stores it in a row of

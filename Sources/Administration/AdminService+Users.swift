@@ -1,0 +1,216 @@
+import FoundationEssentials
+package import LatchkeyService
+import Primitives
+import Storage
+import StorageModel
+
+extension AdminService {
+    /// The search for a user: one of these, or issuer and subject together.
+    package struct UserSelection: Sendable {
+        package var number: Int64?
+        package var publicID: String?
+        package var email: String?
+        package var phone: String?
+        package var issuer: String?
+        package var subject: String?
+
+        package init() {}
+
+        fileprivate func search() throws(AdministratorError) -> UserSearch {
+            var searches: [UserSearch] = []
+            if let number { searches.append(.number(UserID(number))) }
+            if let publicID { searches.append(.publicID(publicID)) }
+            if let email { searches.append(.email(email)) }
+            if let phone { searches.append(.phoneNumber(phone)) }
+            if let issuer, let subject { searches.append(.identity(Identity(issuer: issuer, subject: subject))) }
+            guard searches.count == 1, let search = searches.first, (issuer == nil) == (subject == nil) else {
+                throw AdministratorError(
+                    "give one of --id, --public-id, --email and --phone, or --issuer and --subject")
+            }
+            return search
+        }
+    }
+
+    /// The most users that ``find(_:)`` returns.
+    private static let maximumFound = 20
+
+    /// The matching users, one line each, without personal data.
+    /// - Throws: ``AdministratorError`` for an incomplete search, or if there is no such user.
+    package func find(_ selection: UserSelection, as format: LineFormat = .text) async throws -> [String] {
+        let search = try selection.search()
+        let users = try await mappingStoreErrors(await store.users(search, limit: Self.maximumFound + 1))
+        guard !users.isEmpty else { throw AdministratorError("there is no such user") }
+        return Self.whole(
+            users.map { format == .json ? $0.jsonLine : $0.textLine }, limit: Self.maximumFound, as: format)
+    }
+
+    /// An account: identities, moves, sessions.
+    /// - Parameter personal: Adds the profile, and shows subjects instead of fingerprints.
+    package func show(_ user: Int64, personal: Bool, as format: LineFormat = .text) async throws -> [String] {
+        let record = try await account(of: user)
+        if format == .json { return [record.jsonLine(personal: personal)] }
+        var lines = [
+            "user \(user)", "public_id \(record.user.publicID)", "created \(UTCTime.text(record.user.createdAt))",
+            "sessions \(record.sessionCount)",
+        ]
+        if personal { lines += record.user.profile.lines }
+        lines += record.user.assertions?.lines ?? []
+        lines += record.identities.map { $0.line(personal: personal) }
+        lines += record.moves.map(\.line)
+        return lines
+    }
+
+    /// Undoes the move of an account, or reports what that would do.
+    /// - Parameters:
+    ///   - number: The user's move; nil for the last that was not undone.
+    ///   - reason: For the audit log, at most 280 characters.
+    package func undoMigration(
+        of user: Int64, move number: Int64?, reason: String?, applies: Bool, as format: LineFormat = .text
+    ) async throws -> [String] {
+        try check(reason)
+        let record = try await account(of: user)
+        guard let number = number ?? record.moves.last(where: { $0.undoneAt == nil })?.number else {
+            throw AdministratorError("user \(user) has no migration to undo")
+        }
+        let (now, id) = (clock.now(), UserID(user))
+        let result = try await mappingStoreErrors(
+            await store.undoMove(
+                number, of: id, at: now, by: .operating(Self.operatorName), reason: reason, applies: applies))
+        switch result {
+        case .failure(let obstacle): throw AdministratorError(obstacle.explanation(number, user))
+        case .success(let undone):
+            let lines = [
+                "move \(number) of \(UTCTime.text(undone.move.movedAt)) \(applies ? "was" : "would be") undone:",
+                "  user \(user) signs in with \(undone.former.name) again,",
+                "  and no longer with \(undone.present.name);",
+                "  sessions ended: \(record.sessionCount).",
+            ]
+            return report(lines, as: format, applies: applies) { json in
+                json.add("user_id", user)
+                json.add("move", number)
+                json.add("identity", object: undone.former.write)
+                json.add("former_identity", object: undone.present.write)
+                json.add("sessions_ended", record.sessionCount)
+            }
+        }
+    }
+
+    func account(of user: Int64) async throws(AdministratorError) -> AccountRecord {
+        let record = try await mappingStoreErrors(await store.account(of: UserID(user)))
+        guard let record else { throw AdministratorError("there is no user \(user)") }
+        return record
+    }
+
+}
+
+extension UndoError {
+    fileprivate func explanation(_ number: Int64, _ user: Int64) -> String {
+        switch self {
+        case .unknown: "user \(user) has no move \(number); latchkey users show \(user) lists the moves"
+        case .alreadyUndone: "move \(number) has been undone already"
+        case .superseded:
+            "move \(number) cannot be undone: a later move follows it, or the identity was removed since; undo the "
+                + "later move first"
+        }
+    }
+}
+
+extension Identity {
+    /// Without the subject.
+    var name: String { "\(fingerprint.prefix(16))… of \(issuer)" }
+
+    /// Without the subject.
+    func write(to json: inout JSONObjectWriter) {
+        json.add("issuer", issuer)
+        json.add("fingerprint", fingerprint)
+    }
+}
+
+extension User {
+    fileprivate var textLine: String {
+        "user \(id.number) public_id=\(publicID) created=\(UTCTime.text(createdAt))"
+    }
+
+    fileprivate var jsonLine: String {
+        var json = JSONObjectWriter()
+        write(to: &json)
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+
+    fileprivate func write(to json: inout JSONObjectWriter) {
+        json.add("user_id", id.number)
+        json.add("public_id", publicID)
+        json.add("created_at", UTCTime.text(createdAt))
+    }
+}
+
+extension AccountRecord {
+    fileprivate func jsonLine(personal: Bool) -> String {
+        var json = JSONObjectWriter()
+        user.write(to: &json)
+        json.add("sessions", sessionCount)
+        if personal {
+            json.add("profile") { json in
+                for attribute in user.profile.present {
+                    if let value = user.profile[attribute] { json.add(named: attribute.rawValue, value) }
+                }
+            }
+        }
+        json.add("verified") { json in
+            for (name, verification) in user.assertions?.named ?? [] {
+                json.add(named: name) { json in
+                    json.add("since", UTCTime.text(verification.time))
+                    json.add("issuer", verification.issuer)
+                }
+            }
+        }
+        json.add("identities", objects: identities) { kept, json in
+            kept.identity.write(to: &json)
+            if personal { json.add("subject", kept.identity.subject) }
+            json.add("since", UTCTime.text(kept.createdAt))
+            if let move = kept.arrivedBy { json.add("arrived_by_move", move) }
+            if let move = kept.movedBy { json.add("left_by_move", move) }
+        }
+        json.add("moves", objects: moves) { move, json in
+            json.add("move", move.number)
+            json.add("moved_at", UTCTime.text(move.movedAt))
+            json.add("undone_at", ifPresent: move.undoneAt.map(UTCTime.text))
+        }
+        return String(decoding: json.finish(), as: UTF8.self)
+    }
+}
+
+extension IdentitiesTable.Row {
+    fileprivate func line(personal: Bool) -> String {
+        let name = personal ? "\(identity.subject) of \(identity.issuer)" : identity.name
+        let arrival = arrivedBy.map { ", came by move \($0)" } ?? ""
+        let departure = movedBy.map { ", left by move \($0)" } ?? ""
+        return "identity \(name) since \(UTCTime.text(createdAt))\(arrival)\(departure)"
+    }
+}
+
+extension IdentityMove {
+    fileprivate var line: String {
+        let undone = undoneAt.map { ", undone \(UTCTime.text($0))" } ?? ""
+        return "move \(number) \(UTCTime.text(movedAt))\(undone)"
+    }
+}
+
+extension Profile {
+    fileprivate var lines: [String] {
+        present.compactMap { attribute in self[attribute].map { "\(attribute.rawValue) \($0.debugDescription)" } }
+    }
+}
+
+extension ProviderAssertions {
+    /// Which values are verified, since when and by whom, without the values.
+    fileprivate var lines: [String] {
+        named.map { "\($0.name) verified since \(UTCTime.text($0.verification.time)) by \($0.verification.issuer)" }
+    }
+
+    fileprivate var named: [(name: String, verification: Verification)] {
+        [("email", email), ("phone_number", phoneNumber)].compactMap { name, verification in
+            verification.map { (name, $0) }
+        }
+    }
+}

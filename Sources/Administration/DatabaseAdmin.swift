@@ -1,0 +1,189 @@
+package import LatchkeyConfiguration
+package import LatchkeyService
+package import Primitives
+import Storage
+import StorageModel
+
+/// Migrates, backs up and restores the database of a configuration.
+package struct DatabaseAdmin: Sendable {
+    package struct Report: Sendable, Hashable {
+        /// For people.
+        package let text: String
+        /// For programs: one object on one line.
+        package let json: String
+        /// Whether nothing is pending.
+        package let isDone: Bool
+    }
+
+    private let location: DatabaseLocation
+    private let url: DatabaseURL
+    private let isNamed: Bool
+    private let clock: WallClock
+
+    /// - Parameter isNamed: Whether the administrator has configured the database; otherwise it is the default.
+    package init(_ configuration: Configuration, isNamed: Bool = true, clock: WallClock = .system) {
+        location = configuration.databaseLocation
+        url = configuration.database.url
+        self.isNamed = isNamed
+        self.clock = clock
+    }
+
+    /// Lists the pending migrations.
+    package func pendingSteps() throws(AdministratorError) -> Report {
+        let steps = try mappingStoreErrors(DatabaseSteps(of: location))
+        return report(done: [], pending: steps.pending)
+    }
+
+    /// Applies the pending migrations; creates the database if it is missing. Servers may run at the same time.
+    package func migrate() async throws(AdministratorError) -> Report {
+        let before: DatabaseSteps
+        do throws(StorageError) {
+            before = try await DatabaseSteps.run(on: location)
+        } catch {
+            throw AdministratorError("the database: \(error.reason)")
+        }
+        return report(done: before.pending, pending: [])
+    }
+
+    /// Copies the database into a file, also while servers use it.
+    /// - Throws: ``AdministratorError``; then there is no new file.
+    package func backUp(to path: String, replaces: Bool) throws(AdministratorError) -> Report {
+        let sqlite = try file(or: "pg_dump")
+        let backup = try mappingStoreErrors(DatabaseBackup.make(of: sqlite, at: path, replaces: replaces))
+        var json = JSONObjectWriter()
+        json.add("file", path)
+        json.add("bytes", backup.size)
+        json.add("rows", backup.rows)
+        json.add("steps", backup.steps)
+        return Report(
+            text: "\(path) has the whole database: \(backup.rows) rows, \(backup.size) bytes, verified.",
+            json: json.text(), isDone: true)
+    }
+
+    /// Replaces the database with a backup, and keeps the former database beside it.
+    /// - Throws: ``AdministratorError``; then the database is unchanged.
+    package func restore(from path: String) throws(AdministratorError) -> Report {
+        let sqlite = try file(or: "pg_restore")
+        let moment = UTCTime.text(clock.now()).filter { $0 != "-" && $0 != ":" }
+        let restore = try mappingStoreErrors(
+            DatabaseRestore.run(from: path, to: sqlite, mark: "before-restore-\(moment)"))
+        let pending = DatabaseExamination.allSteps - restore.steps
+        var json = JSONObjectWriter()
+        json.add("file", path)
+        json.add("former", orNull: restore.former)
+        json.add("steps", restore.steps)
+        json.add("pending", pending)
+        var lines = ["The database was replaced with \(path)."]
+        if let former = restore.former { lines.append("The former database is kept as \(former).") }
+        if pending > 0 { lines.append("The next start, or latchkey migrate, applies the pending migrations.") }
+        return Report(text: lines.joined(separator: "\n"), json: json.text(), isDone: true)
+    }
+
+    /// - Parameter command: The equivalent for a PostgreSQL database.
+    private func file(or command: String) throws(AdministratorError) -> SQLiteConfiguration {
+        guard case .sqlite(let sqlite) = location else {
+            throw AdministratorError("database.url is a PostgreSQL database; use \(command)")
+        }
+        return sqlite
+    }
+
+    private func report(done: [String], pending: [String]) -> Report {
+        var json = JSONObjectWriter()
+        json.add("database", url.description)
+        json.add("is_default", !isNamed)
+        json.add("done", done)
+        json.add("pending", pending)
+        let (title, names) = pending.isEmpty ? ("applied", done) : ("pending", pending)
+        let lines =
+            names.isEmpty
+            ? ["The tables are up to date."]
+            : ["\(names.count) \(names.count == 1 ? "migration" : "migrations") \(title):"] + names.map { "  \($0)" }
+        return Report(text: ([place] + lines).joined(separator: "\n"), json: json.text(), isDone: pending.isEmpty)
+    }
+
+    private var place: String {
+        guard !isNamed else { return "Database: \(url)" }
+        return "Database: \(url), in the working directory. This is the default; choose another with database.url or "
+            + "LATCHKEY_DATABASE_URL."
+    }
+}
+
+private func mappingStoreErrors<Value>(
+    _ call: @autoclosure () throws(StorageError) -> Value
+) throws(AdministratorError) -> Value {
+    do throws(StorageError) {
+        return try call()
+    } catch {
+        throw AdministratorError(error.reason)
+    }
+}
+
+extension JSONObjectWriter {
+    fileprivate consuming func text() -> String { String(decoding: finish(), as: UTF8.self) }
+}
+
+/// Copies a whole database into an empty one.
+package struct DatabaseCopy: Sendable {
+    private let source: DatabaseURL
+    private let target: DatabaseURL
+
+    package init(from source: DatabaseURL, to target: DatabaseURL) {
+        self.source = source
+        self.target = target
+    }
+
+    package var warnings: [String] {
+        [source, target].compactMap { url in
+            guard case .postgres(let postgres) = url, !postgres.isConfidential else { return nil }
+            return """
+                the connection to \(url.description) may be unencrypted, which exposes the password and the data; add \
+                sslmode=verify-full to its URL
+                """
+        }
+    }
+
+    /// Copies the database and reports the progress, one line at a time. Blocks.
+    /// - Throws: ``AdministratorError``; then nothing was copied, unless it says that this is unknown.
+    package func run(
+        onProgress: (String) -> Void, isCancelled: () -> Bool
+    ) throws(AdministratorError) -> DatabaseAdmin.Report {
+        report(
+            try mappingStoreErrors(
+                DatabaseTransfer.run(
+                    from: Self.place(source), to: Self.place(target), onProgress: { onProgress(Self.line($0)) },
+                    isCancelled: isCancelled)))
+    }
+
+    private static func place(_ url: DatabaseURL) -> DatabaseLocation {
+        switch url {
+        case .sqlite(let path): .sqlite(SQLiteConfiguration(path: path))
+        case .postgres(let url): .postgres(PostgresConfiguration(url: url.secret))
+        }
+    }
+
+    private static func line(_ progress: DatabaseTransfer.Progress) -> String {
+        let verb = progress.isChecking ? "checking" : "copying"
+        return "\(verb) \(progress.table): \(progress.rows) of \(progress.total)"
+    }
+
+    private func report(_ transfer: DatabaseTransfer) -> DatabaseAdmin.Report {
+        let rows = transfer.tables.reduce(0) { $0 + $1.rows }
+        var json = JSONObjectWriter()
+        json.add("from", source.description)
+        json.add("to", target.description)
+        json.add("rows", rows)
+        json.add("tables", objects: transfer.tables) { table, json in
+            json.add("name", table.name)
+            json.add("rows", table.rows)
+        }
+        let lines = transfer.tables.filter { $0.rows > 0 }.map { "  \($0.name): \($0.rows)" }
+        let text = """
+            \(target.description) has all of \(source.description): \(rows) rows, read back and compared.
+            \(lines.joined(separator: "\n"))
+            Start the servers with database.url \(target.description), and put the former database away.
+            """
+        return DatabaseAdmin.Report(
+            text: text.split(separator: "\n").joined(separator: "\n"),
+            json: json.text(), isDone: true)
+    }
+}

@@ -1,0 +1,171 @@
+import Crypto
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+
+/// The records of sign-ins: found for their callers, changed without losing another request's change, and logged.
+extension BackchannelAuthentication {
+    /// - Parameter user: The hash of the user under the key.
+    func prompt(
+        _ context: BackchannelAuthenticationContext, _ quota: PromptQuota, user: (SymmetricKey) -> TokenHash
+    ) throws(SignInError) -> BackchannelPrompt {
+        guard let key = context.target.provider.userKey else { throw .clientHasNoKey }
+        // A carrier's hints are numbers, of which all spellings are one user.
+        return BackchannelPrompt(
+            user: user(key), caller: quota.caller.hash, allowance: quota.perUser,
+            callerAllowance: context.deliveryMode == nil ? nil : quota.perCaller)
+    }
+
+    func check(_ admission: BackchannelAuthenticationAdmission) throws(SignInError) {
+        guard let refusal = admission.refusal else { return }
+        count(refusal.outcome)
+        throw refusal.error
+    }
+
+    func count(_ outcome: PromptOutcome) { prompts.note { $0[outcome, default: 0] += 1 } }
+
+    /// How long a record waits for the provider's response to its request.
+    func sendingDeadline(_ now: Timestamp) -> Timestamp { now.advanced(bySeconds: 60) }
+
+    /// Finds the sign-in of a handle, if it is at the provider and belongs to the caller.
+    func find(
+        _ handle: Secret, _ provider: String, _ caller: Caller
+    ) async throws(SignInError) -> BackchannelAuthenticationRecord {
+        guard handle.exposed.utf8.count == RandomSource.tokenCharacters else { throw .backchannelUnknown }
+        let record = try await record(of: TokenHash(sha256Of: handle.exposed))
+        // Unknown for another caller, so that guesses learn nothing.
+        guard record.caller == caller.hash, record.terms.provider == provider else { throw .backchannelUnknown }
+        return record
+    }
+
+    func checkRetry(of record: BackchannelAuthenticationRecord, at now: Timestamp) throws(SignInError) {
+        if case .refused(let status) = BackchannelAuthenticationStatus(record, at: now).after(.retry) {
+            throw status == .cancelled ? .backchannelCancelled : .backchannelCompleted
+        }
+        guard record.attempt < Self.maximumRequests else { throw .backchannelTriedTooOften }
+    }
+
+    func refusal(_ status: BackchannelAuthenticationStatus, _ record: BackchannelAuthenticationRecord)
+        -> SignInError
+    {
+        switch status {
+        case .failed:
+            (record.failure ?? .unknown).error
+        case .cancelled: .backchannelCancelled
+        case .expired: .backchannelExpired
+        case .pending, .approved, .done: .backchannelCompleted
+        }
+    }
+
+    /// Changes a record, and starts again from its latest state if another request changed it meanwhile.
+    /// - Parameter change: Returns false to leave the record as it is.
+    func change(
+        _ found: BackchannelAuthenticationRecord,
+        by change: (inout BackchannelAuthenticationRecord, Timestamp) throws(SignInError) -> Bool
+    ) async throws(SignInError) -> BackchannelAuthenticationRecord {
+        var record = found
+        for _ in 0..<8 {
+            let now = clock.now()
+            var changed = record
+            guard try change(&changed, now) else { return record }
+            let replacement = changed
+            let isReplaced = try await mappingStoreErrors(await store.replaceBackchannelAuthentication(replacement))
+            if isReplaced {
+                changed.revision += 1
+                return changed
+            }
+            record = try await self.record(of: record.handle)
+        }
+        throw .backchannelContended
+    }
+
+    func record(of handle: TokenHash) async throws(SignInError) -> BackchannelAuthenticationRecord {
+        let now = clock.now()
+        let record = try await mappingStoreErrors(await store.backchannelAuthentication(handle: handle, at: now))
+        guard let record else { throw .backchannelUnknown }
+        return record
+    }
+
+    /// Runs a step and writes its log line, and tells the observer of a failure. An error gets the sign-in's
+    /// correlation id.
+    /// - Parameters:
+    ///   - caller: Who asks for the step; nil for a provider that was recognised.
+    ///   - sentNames: As ``BackchannelAuthenticationParameters/sentNames``.
+    func logged<Value>(
+        _ step: BackchannelAuthenticationLog.Step, _ terms: BackchannelAuthenticationRecord.Terms,
+        for caller: Caller? = nil, sentNames: [String: String] = [:],
+        _ body: (BackchannelAuthenticationLog) async throws(SignInError) -> Value
+    ) async throws(SignInError) -> Value {
+        let log = BackchannelAuthenticationLog(
+            step, terms, isKeyless: caller?.isKeyless ?? false, in: environment)
+        return try await failures.recording(as: terms.correlationID, sentNames) {
+            () async throws(SignInError) in
+            let value = try await body(log)
+            log.writeSuccess()
+            return value
+        } failed: { error in
+            write(error, terms, log)
+            return log.isReported(error) ? failedOperation(of: terms, log) : nil
+        }
+    }
+
+    private func write(
+        _ error: SignInError, _ terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
+    ) {
+        // What the provider notified of earlier came without a request of this server's.
+        let isOfProvider = error.carrierError != nil || error.check != nil
+        let relyingParty = isOfProvider ? providers[terms.provider]?.server?.relyingParty : nil
+        let metadata = relyingParty?.knownProvider(for: terms.network)
+        log.write(
+            error.at(
+                metadata?.serverInitiatedAuthorizationEndpoint ?? metadata?.backchannelAuthentication?.endpoint))
+    }
+
+    func failedOperation(
+        of terms: BackchannelAuthenticationRecord.Terms, _ log: BackchannelAuthenticationLog
+    ) -> FailedOperation {
+        let provider = providers[terms.provider]
+        return FailedOperation(
+            flow: .backchannelAuthentication, correlationID: terms.correlationID.text, provider: terms.provider,
+            client: provider?.server?.clients[terms.clientID],
+            relyingParty: provider?.server?.relyingParty, network: terms.network, times: log.times,
+            requested: [
+                ("operation", .name(log.step.rawValue)),
+                ("delivery_mode", provider?.openID?.backchannelTokenDelivery.mode.map { .name($0.rawValue) }),
+                ("redirect_uri", terms.carrier.map { .text($0.redirectURI) }),
+            ] + terms.demand.failureMembers + [
+                ("prompt", terms.demand.prompt.isEmpty ? nil : .words(terms.demand.prompt.map(\.rawValue))),
+                ("login_hint", terms.carrier.map { .secret($0.loginHint.text) }),
+                ("notification", log.notification.isEmpty ? nil : .members(log.notification)),
+            ], origin: log.isKeyless ? .keyless : .known)
+    }
+}
+
+/// What became of a request for a prompt.
+enum PromptOutcome: String, Sendable, CaseIterable {
+    /// The provider prompts the user.
+    case accepted
+    /// The provider refused it.
+    case refused
+    /// It was not sent, or its response cannot be used.
+    case failed
+    /// It was not sent: the user has enough pending requests, or was prompted too often.
+    case userLimit = "user_limit"
+    /// It was not sent: the caller has too many requests under way, or had too many prompts in vain.
+    case callerLimit = "caller_limit"
+    /// It was not sent: the provider has too many pending requests.
+    case carrierLimit = "carrier_limit"
+}
+
+/// Whose prompts the requests of a call count as (`BackchannelPrompt`), and how many there may be.
+struct PromptQuota: Sendable {
+    /// The caller for which they count: an API key, or an address where there is none.
+    var caller: Caller
+    /// How many prompts one user may get, of all callers; nil for any number.
+    var perUser: SharedAllowance?
+    /// How many prompts the caller may cause at providers other than carriers, for all users together, besides those
+    /// that led to a sign-in; nil for any number. Only the provider knows which hints name the same user, so that many
+    /// spellings of one hint would give a user many prompts.
+    var perCaller: SharedAllowance?
+}

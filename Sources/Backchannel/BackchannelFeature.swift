@@ -1,0 +1,102 @@
+package import HTTPServer
+package import LatchkeyAPI
+package import LatchkeyConfiguration
+package import LatchkeyService
+package import Observability
+import Primitives
+import SignIn
+import Storage
+
+/// `backchannel_authentication`, and `compat.async302`.
+package struct BackchannelSettings: FeatureSettings {
+    var limits = BackchannelAuthenticationLimits()
+    /// The outcome of a backchannel authentication gets 302 (without `Location`) instead of 200, as the published
+    /// example API has it.
+    var async302 = false
+
+    package init() {}
+
+    package static let settings = [
+        Setting(
+            "compat.async302", .flag(), \BackchannelSettings.async302,
+            "Answers the outcome of a backchannel authentication with 302 instead of 200, as the published example "
+                + "does."),
+        Setting(
+            "backchannel_authentication.pending_per_user", .integer(1...100), \.limits.pendingPerUser,
+            "The most backchannel requests pending for one user; one caller may have half of them, rounded up."),
+        Setting(
+            "backchannel_authentication.pending_per_caller", .integer(1...1_000_000), \.limits.pendingPerCaller,
+            "The most pending at one provider for one API key, or one address without a key: at most half of "
+                + "pending_per_carrier."),
+        Setting(
+            "backchannel_authentication.pending_per_carrier", .integer(2...1_000_000), \.limits.pendingPerCarrier,
+            "The most pending at one provider."),
+    ]
+
+    package var contradictions: [(key: String, reason: String, remedy: String)] {
+        guard limits.pendingPerCaller > limits.pendingPerCarrier / 2 else { return [] }
+        return [
+            (
+                "backchannel_authentication.pending_per_caller",
+                "is more than half of pending_per_carrier, so that two callers could keep out all others",
+                "make it smaller, or backchannel_authentication.pending_per_carrier larger"
+            )
+        ]
+    }
+}
+
+/// Backchannel authentication (docs/approvals.md): CIBA, and ZenKey's server-initiated sign-in.
+package struct BackchannelFeature: Feature {
+    let settings: BackchannelSettings
+    /// How long the outcome may be fetched again, in seconds.
+    let retryWindow: Int64
+    let store: SQLStore
+    let pace: PollPace
+    let prompts = Counts<[PromptOutcome: UInt64]>([:])
+
+    package init(_ settings: BackchannelSettings, in context: FeatureContext) {
+        self.init(
+            settings, retryWindow: context.configuration.sessions.retryWindow, store: context.store,
+            uptime: context.uptime)
+    }
+
+    init(_ settings: BackchannelSettings, retryWindow: Int64, store: SQLStore, uptime: Uptime) {
+        self.settings = settings
+        self.retryWindow = retryWindow
+        self.store = store
+        pace = PollPace(uptime: uptime)
+    }
+
+    package static let startPaths = [BackchannelRoutes.carriersPath, BackchannelRoutes.path]
+
+    package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
+        BackchannelRoutes(api, self).add(to: &router)
+    }
+
+    func backchannelAuthentication(beside useCases: UseCases) -> BackchannelAuthentication {
+        BackchannelAuthentication(
+            environment: useCases.environment, store: store, completion: useCases.completion, limits: settings.limits,
+            retryWindow: retryWindow, pace: pace, prompts: prompts)
+    }
+
+    package static func metrics(of feature: Self?) -> [any Metric] {
+        let outcome = MetricDescription.Label(
+            "outcome",
+            "`accepted`, the provider prompts the user; `refused` by the provider; `failed`, not sent or without a "
+                + "usable response; `user_limit`, the user has enough pending requests or prompts; `caller_limit` and "
+                + "`carrier_limit`, too many requests of the caller or at the provider")
+        return [
+            SampledMetric(
+                MetricDescription(
+                    "latchkey_backchannel_requests_total", .counter,
+                    "Backchannel authentication requests, sent to providers or refused because of a limit.",
+                    labels: [outcome])
+            ) {
+                let counts = feature?.prompts.present ?? [:]
+                return PromptOutcome.allCases.compactMap { outcome in
+                    counts[outcome].map { .init(Double($0), [outcome.rawValue]) }
+                }
+            }
+        ]
+    }
+}

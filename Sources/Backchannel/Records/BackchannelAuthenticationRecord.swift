@@ -1,0 +1,120 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+
+/// A sign-in that this server started at a provider (OpenID Connect CIBA), stored until it ends and
+/// a while longer.
+///
+/// The handle, the notification token and the provider's request id are stored as hashes only.
+struct BackchannelAuthenticationRecord: Sendable, Hashable {
+    /// Its phase, apart from expiry.
+    enum Phase: String, Sendable, CaseIterable {
+        /// The provider has not reported the user's answer.
+        case pending
+        /// The provider authenticated the user.
+        case approved
+        /// The client has the result.
+        case done
+        /// The provider refused, or its result was invalid.
+        case failed
+        /// The client cancelled it.
+        case cancelled
+    }
+
+    /// What was asked for, which a retry repeats.
+    struct Terms: Sendable, Hashable {
+        /// The provider's name in paths.
+        var provider: String
+        var clientID: ClientID
+        var demand: AuthenticationDemand
+        /// Nil for a provider other than a carrier: a request to it is not repeated.
+        var carrier: BackchannelAuthenticationParameters.CarrierRequest?
+        var correlationID: CorrelationID
+
+        var network: MCCMNC? { carrier?.network }
+    }
+
+    /// The user that the provider vouches for.
+    struct VouchedUser: Sendable, Hashable {
+        var identity: Identity
+        /// The provider's claims.
+        var profile = Profile()
+        /// Which of the claims the provider verified.
+        var verified = VerifiedFlags()
+        /// The provider's further claims, encrypted by the use case.
+        var claims: String?
+        /// Former identities, as ``SignInRecord/portedFrom``.
+        var portedFrom: [PortedIdentity] = []
+    }
+
+    /// The hash of the client's handle.
+    let handle: TokenHash
+    /// The caller that started it, the only one that may poll it.
+    let caller: TokenHash
+    let terms: Terms
+    var phase = Phase.pending
+    /// How many requests were sent to the provider.
+    var attempt: Int64 = 1
+    /// The hash of the token that the provider's notification of the latest request must have.
+    var notification: TokenHash
+    /// The hash of the provider's id of the latest request (`auth_req_id`); nil until it is known.
+    var carrierRequest: TokenHash?
+    /// Why it failed.
+    var failure: BackchannelAuthenticationFailure?
+    /// Nil until the user has approved.
+    var user: VouchedUser?
+    /// How its tokens are fetched; nil if they come with the provider's notification.
+    var polling: TokenPolling?
+    /// When the pending or approved phase expires.
+    var expiresAt: Timestamp
+    /// When the record is removed.
+    var removedAt: Timestamp
+    /// Counts the changes, so that of two concurrent ones only one is stored.
+    var revision: Int64 = 0
+}
+
+/// Whether a request to a provider may be sent. Only an admitted one is counted.
+enum BackchannelAuthenticationAdmission: Sendable, Hashable {
+    case admitted
+    case tooManyOfCaller
+    case tooManyPendingOfCaller
+    case tooManyPendingForUser
+    /// The caller has its part of those that may be pending for the user.
+    case tooManyPendingForUserOfCaller
+    case tooManyPendingAtProvider
+    /// All callers together had the user prompted as often as they may.
+    case promptedTooOften(secondsToWait: Int64)
+    /// The caller had the user prompted as often as one caller may.
+    case promptedTooOftenByCaller(secondsToWait: Int64)
+    /// The caller had users prompted as often as one caller may who did not sign in.
+    case tooManyPromptsOfCaller(secondsToWait: Int64)
+}
+
+/// The result of completing a backchannel authentication by signing its user in.
+enum BackchannelAuthenticationEnding: Sendable, Hashable {
+    case signedIn(SignedInUser)
+    /// The identity is unknown, and unknown identities are refused: no session was made.
+    case unknownUser
+    /// It was completed before, and the session of that time has ended: no session was made.
+    case sessionEnded
+    /// It was changed since it was read: nothing was stored.
+    case changed
+}
+
+/// The most backchannel authentications that are stored at once.
+package struct BackchannelAuthenticationLimits: Sendable, Hashable {
+    /// Of one caller, in any phase.
+    package var perCaller = 10_000
+    /// Pending for one user, of all callers. One caller may have half of them, rounded up.
+    package var pendingPerUser = 3
+    /// Pending at one provider, of one API key, or of one address where there is no key. Well below
+    /// ``pendingPerCarrier``, so that no caller can keep out all others.
+    package var pendingPerCaller = 1_000
+    /// Pending at one provider, of all callers.
+    package var pendingPerCarrier = 10_000
+
+    /// The part of ``pendingPerUser`` that one caller may have: one caller alone cannot keep a user from signing in
+    /// elsewhere.
+    var pendingPerUserAndCaller: Int { (pendingPerUser + 1) / 2 }
+}

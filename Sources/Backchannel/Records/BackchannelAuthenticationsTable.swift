@@ -1,0 +1,200 @@
+import OpenIDConnect
+import Primitives
+import Storage
+import StorageModel
+
+/// The table `backchannel_authentications`: columns for what is searched, counted and compared, and one for the rest.
+private enum BackchannelAuthenticationsTable {
+    typealias Record = BackchannelAuthenticationRecord
+
+    /// Counts the prompt of a request, if no limit of other pending records is reached.
+    static func admit(
+        _ record: Record, for prompt: BackchannelPrompt, limits: BackchannelAuthenticationLimits, at now: Timestamp,
+        in db: SQLSession
+    ) throws -> BackchannelAuthenticationAdmission {
+        let others = "phase = 'pending' AND expires_at > ? AND handle_hash <> ?"
+        let atCarrier = "provider = ? AND network = ?"
+        let (provider, network) = (record.terms.provider, record.terms.networkText)
+        if try exceeds(
+            limits.pendingPerCaller, "\(atCarrier) AND share = ? AND \(others)", provider, network, prompt.caller,
+            now, record.handle, in: db)
+        {
+            return .tooManyPendingOfCaller
+        }
+        if try exceeds(
+            limits.pendingPerUser, "user_hash = ? AND \(others)", prompt.user, now, record.handle, in: db)
+        {
+            return .tooManyPendingForUser
+        }
+        if try exceeds(
+            limits.pendingPerUserAndCaller, "user_hash = ? AND share = ? AND \(others)", prompt.user, prompt.caller,
+            now, record.handle, in: db)
+        {
+            return .tooManyPendingForUserOfCaller
+        }
+        if try exceeds(
+            limits.pendingPerCarrier, "\(atCarrier) AND \(others)", provider, network, now, record.handle, in: db)
+        {
+            return .tooManyPendingAtProvider
+        }
+        // Last, because only what is admitted counts.
+        let allowances = prompt.allowances
+        let refused = try PromptsTable.count(allowances.map(\.use), at: now, in: db)
+        return refused.map { allowances[$0.place].refusal($0.secondsToWait) } ?? .admitted
+    }
+
+    /// Counts no further than the limit.
+    static func exceeds<each Value: SQLValue>(
+        _ limit: Int, _ condition: String, _ values: repeat each Value, in db: SQLSession
+    ) throws -> Bool {
+        let rows = "SELECT 1 FROM backchannel_authentications WHERE \(condition) LIMIT ?"
+        return try db.number("SELECT count(*) FROM (\(rows)) AS found", repeat each values, Int64(limit)) >= limit
+    }
+
+    static func insert(_ record: Record, for prompt: BackchannelPrompt, in db: SQLSession) throws {
+        try db.perform(
+            """
+            INSERT INTO backchannel_authentications (handle_hash, caller, provider, network, user_hash, share, phase, \
+            notification_hash, expires_at, removed_at, content, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+            """, record.handle, record.caller, record.terms.provider, record.terms.networkText, prompt.user,
+            prompt.caller, record.phase.rawValue, record.notification, record.expiresAt, record.removedAt,
+            record.content)
+    }
+
+    /// Replaces all that may change of a record, if it has not changed since it was read.
+    static func replace(_ record: Record, in db: SQLSession) throws -> Bool {
+        try db.run(
+            """
+            UPDATE backchannel_authentications SET phase = ?, notification_hash = ?, expires_at = ?, removed_at = ?, \
+            content = ?, revision = revision + 1 WHERE handle_hash = ? AND revision = ?
+            """, record.phase.rawValue, record.notification, record.expiresAt, record.removedAt, record.content,
+            record.handle, record.revision) > 0
+    }
+
+    static func record(
+        _ column: StaticString, _ hash: TokenHash, at now: Timestamp, in db: SQLSession
+    ) throws -> Record? {
+        try db.first(
+            """
+            SELECT handle_hash, caller, provider, network, phase, notification_hash, expires_at, removed_at, revision, \
+            content FROM backchannel_authentications WHERE \(column) = ? AND removed_at > ?
+            """, hash, now
+        ) { row in
+            guard
+                var record = Record(
+                    handle: try row.hash(0), caller: try row.hash(1), provider: try row.text(2),
+                    network: try row.text(3), notification: try row.hash(5), expiresAt: row.time(6),
+                    removedAt: row.time(7), content: try row.text(9)),
+                let phase = Record.Phase(rawValue: try row.text(4))
+            else { throw StorageError(.corrupt, reason: "a backchannel authentication is unreadable") }
+            record.phase = phase
+            record.revision = row.number(8)
+            return record
+        }
+    }
+}
+
+extension BackchannelAuthenticationRecord.Terms {
+    fileprivate var networkText: String { network?.text ?? "" }
+}
+
+extension SQLStore {
+    /// Stores a new backchannel authentication and counts the prompt of its first request, unless a limit is reached.
+    func addBackchannelAuthentication(
+        _ record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
+        limits: BackchannelAuthenticationLimits, at now: Timestamp
+    ) async throws(StorageError) -> BackchannelAuthenticationAdmission {
+        try await writes.submit { db in
+            typealias Table = BackchannelAuthenticationsTable
+            guard try !Table.exceeds(limits.perCaller, "caller = ? AND removed_at > ?", record.caller, now, in: db)
+            else { return .tooManyOfCaller }
+            let admission = try Table.admit(record, for: prompt, limits: limits, at: now, in: db)
+            if admission == .admitted { try Table.insert(record, for: prompt, in: db) }
+            return admission
+        }
+    }
+
+    /// Counts the prompt of a further request of a stored backchannel authentication, unless a limit is reached. The
+    /// record itself does not change.
+    func admitBackchannelRequest(
+        of record: BackchannelAuthenticationRecord, for prompt: BackchannelPrompt,
+        limits: BackchannelAuthenticationLimits, at now: Timestamp
+    ) async throws(StorageError) -> BackchannelAuthenticationAdmission {
+        try await writes.submit { db in
+            try BackchannelAuthenticationsTable.admit(record, for: prompt, limits: limits, at: now, in: db)
+        }
+    }
+
+    /// Counts a prompt no longer: the user did not see it.
+    func takeBack(_ prompt: BackchannelPrompt) async throws(StorageError) {
+        try await writes.submit { db in
+            for (use, _) in prompt.allowances { try PromptsTable.takeBack(use, in: db) }
+        }
+    }
+
+    /// The record of a handle; nil if unknown or removed at `now`.
+    func backchannelAuthentication(handle: TokenHash, at now: Timestamp) async throws(StorageError)
+        -> BackchannelAuthenticationRecord?
+    {
+        try await reads.submit { db in
+            try BackchannelAuthenticationsTable.record("handle_hash", handle, at: now, in: db)
+        }
+    }
+
+    /// The record whose latest attempt has this notification token; nil if unknown or removed at `now`.
+    func backchannelAuthentication(notification: TokenHash, at now: Timestamp) async throws(StorageError)
+        -> BackchannelAuthenticationRecord?
+    {
+        try await reads.submit { db in
+            try BackchannelAuthenticationsTable.record("notification_hash", notification, at: now, in: db)
+        }
+    }
+
+    /// Replaces a record and increments its revision. False, and nothing is written, if it changed since it was read.
+    func replaceBackchannelAuthentication(_ record: BackchannelAuthenticationRecord) async throws(StorageError)
+        -> Bool
+    {
+        try await writes.submit { db in try BackchannelAuthenticationsTable.replace(record, in: db) }
+    }
+
+    /// Replaces a record and signs its user in, in one transaction.
+    /// - Parameter allowance: The ``BackchannelPrompt/callerAllowance`` in which the prompt counts no longer, because
+    ///   the user approved it; nil to leave it.
+    func endBackchannelAuthentication(
+        _ record: BackchannelAuthenticationRecord, with signIn: SignInRecord, givingBackTo allowance: SharedAllowance?
+    ) async throws(StorageError) -> BackchannelAuthenticationEnding {
+        try await writes.submit { db in
+            guard try BackchannelAuthenticationsTable.replace(record, in: db) else { return .changed }
+            if let allowance,
+                let caller = try db.first(
+                    "SELECT share FROM backchannel_authentications WHERE handle_hash = ?", record.handle,
+                    read: { try $0.hash(0) })
+            {
+                try PromptsTable.takeBack(
+                    AllowanceUse(key: BackchannelPrompt.key(ofCaller: caller), allowance), in: db)
+            }
+            guard let (user, endings) = try Self.user(for: signIn, in: db) else { return .unknownUser }
+            // The session of the first response, and how many sessions of the user had been ended then.
+            let first = try db.first(
+                """
+                SELECT session_id, sessions_ended FROM backchannel_authentications \
+                WHERE handle_hash = ? AND session_id IS NOT NULL
+                """, record.handle
+            ) { (session: try $0.text(0), endings: $0.number(1)) }
+            var signedIn = user
+            if let first {
+                guard first.endings == endings, try SessionsTable.holds(first.session, of: user.user.id, in: db) else {
+                    return .sessionEnded
+                }
+                signedIn.isNew = try SessionsTable.isFirst(first.session, of: user.user.id, in: db)
+            }
+            try Self.addSession(of: signIn, for: user, in: db)
+            try db.perform(
+                """
+                UPDATE backchannel_authentications SET session_id = ?, sessions_ended = ? \
+                WHERE handle_hash = ? AND session_id IS NULL
+                """, signIn.session.id, endings, record.handle)
+            return .signedIn(signedIn)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import HTTPServer
+import HTTPTypes
+import LatchkeyAPI
+import OpenIDConnect
+import Primitives
+import SignIn
+
+struct BackchannelRoutes: Sendable {
+    static let path = "/auth/{provider}/backchannel"
+    /// ZenKey's name for the former with its provider.
+    static let carriersPath = "/auth/zenkey-async-signin"
+
+    private let api: LatchkeyAPI
+    private let backchannelAuthentication: BackchannelAuthentication
+    /// Whether the outcome gets 302 instead of 200.
+    private let usesFound: Bool
+
+    init(_ api: LatchkeyAPI, _ feature: BackchannelFeature) {
+        self.api = api
+        backchannelAuthentication = feature.backchannelAuthentication(beside: api.useCases)
+        usesFound = feature.settings.async302
+    }
+
+    func add(to router: inout Router) {
+        add(Self.carriersPath, to: &router) { _ in "zenkey" }
+        add(Self.path, to: &router, at: \.provider)
+    }
+
+    private func add(
+        _ path: String, to router: inout Router, at provider: @escaping @Sendable (Request) -> String
+    ) {
+        router.post(path, api.admitting(.entering) { try await start($1, $2, at: provider($1)) })
+        // For providers, which have no API key.
+        router.post(path + "/notification") { try await receiveNotification($0, at: provider($0)) }
+        let handle = path + "/{auth_req_id}"
+        router.get(handle, api.admitting(.keyed) { try await poll($1, $2, at: provider($1)) })
+        router.post(handle, api.admitting(.entering) { try await retry($1, $2, at: provider($1)) })
+        router.delete(handle, api.admitting(.keyed) { try await cancel($1, $2, at: provider($1)) })
+    }
+
+    private var notificationEndpoint: EndpointURL? {
+        api.baseURL.url.flatMap {
+            EndpointURL($0 + BackchannelAuthentication.notificationPath, policy: .allowLoopbackHTTP)
+        }
+    }
+
+    /// Pages without a key share an origin, so prompts count for each address.
+    private func quota(_ request: Request, _ admission: Admission) -> PromptQuota {
+        PromptQuota(
+            caller: api.caller(of: request, admission), perUser: api.promptsPerUser, perCaller: api.promptsPerCaller)
+    }
+
+    private func start(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
+        let signIn = try BackchannelAuthenticationParameters(
+            BodyFields(request, from: admission), at: api.useCases.providers.find(withoutOperators: provider))
+        try admission.check(signIn.clientID.text)
+        return try await backchannelAuthentication.start(
+            signIn, for: admission.caller, within: quota(request, admission), notifiedAt: notificationEndpoint
+        ).response
+    }
+
+    private func poll(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
+        let handle = request.handle
+        let progress = try await backchannelAuthentication.poll(
+            handle, at: provider, for: admission.caller, givingBackTo: api.promptsPerCaller)
+        switch progress {
+        case .pending:
+            return .json(.ok, capacity: 64) { json in
+                json.add("auth_req_id", handle.exposed)
+            }
+        case .ended(.signedIn(let signedIn)):
+            return signedIn.response(usesFound ? .found : .ok) { json, _ in json.add("auth_req_id", handle.exposed) }
+        case .ended(.mustRegister(let offer)): throw APIError.mustRegister(offer, api.compatibility)
+        }
+    }
+
+    private func retry(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
+        try await backchannelAuthentication.retry(
+            request.handle, at: provider, for: admission.caller, within: quota(request, admission),
+            notifiedAt: notificationEndpoint
+        ).response
+    }
+
+    private func cancel(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
+        try await backchannelAuthentication.cancel(request.handle, at: provider, for: admission.caller)
+        return .emptyObject
+    }
+
+    /// The provider's callback. The token is checked first, so that others learn nothing.
+    private func receiveNotification(_ request: Request, at provider: String) async throws -> Response {
+        let token: Secret
+        do throws(APIError) {
+            token = try request.bearerToken().secret
+        } catch {
+            throw APIError.notificationTokenMissing
+        }
+        let notifier = try await backchannelAuthentication.authenticate(token, at: provider, requestID: request.id)
+        let notification: BackchannelNotification
+        do throws(APIError) {
+            let fields = try BodyFields(request)
+            notification = try notifier.isPing ? .init(ping: fields) : .init(fields)
+        } catch {
+            await backchannelAuthentication.refuse(unreadable: error.description, from: notifier)
+            throw error
+        }
+        do throws(SignInError) {
+            try await backchannelAuthentication.receive(notification, from: notifier)
+        } catch {
+            guard error.code == .invalidIDToken else { throw error }
+            throw APIError.notificationRefused(error)
+        }
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+}
+
+extension Request { fileprivate var handle: Secret { Secret(parameters["auth_req_id"] ?? "") } }
+
+extension BackchannelAuthenticationStarted {
+    fileprivate var response: Response {
+        return .json(.ok, capacity: 160) { json in
+            json.add("auth_req_id", handle.exposed)
+            json.add("expires_in", expiresIn)
+            if let interval { json.add("interval", interval) }
+            json.add("correlation_id", correlationID.text)
+        }
+    }
+}
+
+extension APIError {
+    /// 400: the ID token is invalid, not the provider's credentials.
+    static func notificationRefused(_ error: SignInError) -> APIError {
+        APIError(.badRequest, error.codeText, error.errorType, error.description)
+    }
+
+    fileprivate static let notificationTokenMissing = APIError(
+        .unauthorized, "invalid_token", .invalidRequest,
+        "The notification token is missing or malformed. Send Authorization: Bearer and the token of the request.",
+        headers: [.wwwAuthenticate: "Bearer"])
+}

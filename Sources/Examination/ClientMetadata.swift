@@ -1,0 +1,205 @@
+import LatchkeyAPI
+package import LatchkeyConfiguration
+package import LatchkeyService
+import OpenIDConnect
+import Primitives
+import SignIn
+
+/// What an administrator registers for a client at its provider: the client metadata of OpenID Connect Dynamic Client
+/// Registration 1.0 section 2 and its extensions.
+///
+/// From the configuration alone, without a request and without secrets. A member is left out if the configuration does
+/// not use it. A Telco Finder is a provider, too, under the name ``ProviderReference/telcoFinder(of:)``.
+package struct ClientMetadata: Sendable {
+    private let members: Members
+
+    /// - Parameters:
+    ///   - name: The provider's name in the configuration. Nil if there is one provider.
+    ///   - clientID: Nil if the provider has one client.
+    /// - Throws: `AdministratorError` if there is no such provider or client, or `public_url` is not set.
+    package init(
+        of clientID: String?, at name: String?, in configuration: Configuration, features: FeatureList
+    ) throws(AdministratorError) {
+        let provider = try Self.provider(name, in: configuration)
+        guard let publicURL = BaseURL(configuration.publicURL?.text).url else {
+            throw AdministratorError("public_url is not set; set it, because all URLs of a registration begin with it")
+        }
+        let client = try Self.client(clientID, of: provider)
+        guard !provider.isTelcoFinder else {
+            members = Self.clientCredentials(of: client, scopes: provider.telcoFinder?.finder.scopes ?? [], publicURL)
+            return
+        }
+        let extensions = provider.extensions
+        let path = "\(publicURL)/auth/\(provider.path)"
+        let clientTypes = ClientType.allCases.filter { type in
+            client.redirectURIs.contains { client.allows(type, at: $0) }
+        }
+        let callbacks = features.features.flatMap {
+            $0.callbackPaths(at: provider.id, of: clientTypes, in: configuration).map { publicURL + $0 }
+        }
+        let hasIDTokens = provider.kind != .oauth2
+        func flag(_ use: ExtensionUse) -> JSONValue? { hasIDTokens && use == .always ? true : nil }
+        let general: Members = [
+            ("client_id", .string(client.id.text)), ("application_type", "web"),
+            ("redirect_uris", .texts([path + "/callback"] + callbacks)),
+            ("response_types", ["code"]),
+            ("grant_types", .texts(provider.grantTypes)),
+        ]
+        let responses: Members = [
+            Self.text("id_token_signed_response_alg", hasIDTokens ? client.registeredAlgorithm : nil),
+            Self.text("id_token_encrypted_response_alg", client.idTokenDecryption?.key.algorithm),
+            Self.text("id_token_encrypted_response_enc", client.idTokenDecryption?.encryption),
+            Self.text("userinfo_signed_response_alg", client.userInfoSigningAlgorithm),
+            Self.text("userinfo_encrypted_response_alg", client.userInfoDecryption?.key.algorithm),
+            Self.text("userinfo_encrypted_response_enc", client.userInfoDecryption?.encryption),
+            Self.text(
+                "request_object_signing_alg",
+                hasIDTokens && extensions.signedRequestObjects != .never ? client.signingKey?.algorithm : nil),
+            ("require_signed_request_object", flag(extensions.signedRequestObjects)),
+            Self.text(
+                "authorization_signed_response_alg",
+                provider.rules.responseMode.isSigned ? client.responseSigningAlgorithm : nil),
+            ("require_pushed_authorization_requests", flag(extensions.pushedAuthorizationRequests)),
+            ("dpop_bound_access_tokens", flag(extensions.dpop)),
+            ("tls_client_certificate_bound_access_tokens", flag(extensions.mutualTLS)),
+        ]
+        members =
+            general + Self.authentication(of: client, publicURL) + responses
+            + Self.backchannelAuthentication(of: client, provider, publicURL)
+            + [
+                (
+                    "initiate_login_uri",
+                    provider.rules.loginInitiationClient == client.id ? .string(path + "/initiate-login") : nil
+                )
+            ] + features.features.flatMap { $0.clientMetadata(of: provider, at: path) }
+    }
+
+    private typealias Members = ClientMetadataMembers
+
+    private static func text(
+        _ name: String, _ value: (some RawRepresentable<String>)?
+    ) -> (name: String, value: JSONValue?) { (name, value.map { .string($0.rawValue) }) }
+
+    private static func authentication(of client: SignInConfiguration.Client, _ publicURL: String) -> Members {
+        [
+            ("token_endpoint_auth_method", .string(client.authentication.method.rawValue)),
+            ("tls_client_auth_subject_dn", client.certificateSubject.map(JSONValue.string)),
+            text("token_endpoint_auth_signing_alg", client.assertionAlgorithm),
+            (
+                "jwks_uri",
+                client.publishedKeys.isEmpty && client.decryptionKey == nil && client.publishedCertificate == nil
+                    ? nil : .string("\(publicURL)/.well-known/jwks.json")
+            ),
+        ]
+    }
+
+    /// A client that gets tokens for itself only (RFC 6749 section 4.4): it has no redirect URI, and no response type
+    /// in place of the usual `code` (RFC 7591 section 2).
+    private static func clientCredentials(
+        of client: SignInConfiguration.Client, scopes: [String], _ publicURL: String
+    ) -> Members {
+        [
+            ("client_id", .string(client.id.text)), ("response_types", []),
+            ("grant_types", .texts([GrantType.clientCredentials.rawValue])),
+            ("scope", .string(scopes.joined(separator: " "))),
+        ] + authentication(of: client, publicURL)
+    }
+
+    /// OpenID Connect CIBA Core section 4.
+    private static func backchannelAuthentication(
+        of client: SignInConfiguration.Client, _ provider: Configuration.Provider, _ publicURL: String
+    ) -> Members {
+        [
+            text("backchannel_token_delivery_mode", provider.rules.backchannelTokenDelivery.mode),
+            (
+                "backchannel_client_notification_endpoint",
+                provider.rules.backchannelTokenDelivery == .ping
+                    ? .string(publicURL + "/auth/\(provider.id)/backchannel/notification") : nil
+            ),
+            text(
+                "backchannel_authentication_request_signing_alg",
+                provider.signsBackchannelRequests ? client.signingKey?.algorithm : nil),
+        ]
+    }
+
+    /// A JSON object with a line for each member.
+    package var json: String {
+        let lines = members.compactMap { member in
+            member.value.map { "  \(JSONValue.string(member.name).text): \($0.text)" }
+        }
+        return "{\n" + lines.joined(separator: ",\n") + "\n}\n"
+    }
+
+    private static func provider(
+        _ name: String?, in configuration: Configuration
+    ) throws(AdministratorError) -> Configuration.Provider {
+        let names = configuration.servers.map(\.id).joined(separator: ", ")
+        if let name {
+            guard let provider = configuration.servers.first(where: { $0.id == name }) else {
+                throw AdministratorError("there is no provider \(name); name one of: \(names)")
+            }
+            return provider
+        }
+        guard let only = configuration.servers.first, configuration.servers.count == 1 else {
+            throw AdministratorError(
+                names.isEmpty
+                    ? "the configuration has no provider"
+                    : "there are several providers; name one with --provider: \(names)")
+        }
+        return only
+    }
+
+    private static func client(
+        _ id: String?, of provider: Configuration.Provider
+    ) throws(AdministratorError) -> Configuration.Client {
+        let clients = provider.clients
+        guard let id else {
+            guard let only = clients.first, clients.count == 1 else {
+                let ids = clients.map(\.id.text).joined(separator: ", ")
+                throw AdministratorError("\(provider.id) has the clients \(ids); name one with --client-id")
+            }
+            return only
+        }
+        guard let client = clients.first(where: { $0.id.text.hasSameBytes(as: id) }) else {
+            throw AdministratorError("\(provider.id) has no such client; name a configured one with --client-id")
+        }
+        return client
+    }
+}
+
+extension Configuration.Provider {
+    fileprivate var signsBackchannelRequests: Bool {
+        rules.backchannelTokenDelivery != .off && (extensions.signedRequestObjects != .never || profile != nil)
+    }
+
+    /// What the client asks tokens with: at a mobile operator also for itself, and with the token of an app.
+    fileprivate var grantTypes: [String] {
+        guard kind != .camara else {
+            return [GrantType.authorizationCode, .clientCredentials, .jwtBearer, .backchannelAuthentication]
+                .map(\.rawValue)
+        }
+        return ["authorization_code"] + (rules.storesTokens ? ["refresh_token"] : [])
+            + (rules.backchannelTokenDelivery == .off ? [] : [GrantType.backchannelAuthentication.rawValue])
+    }
+}
+
+extension Configuration.Client {
+    /// What to register for ID tokens. Without a setting, what a registration without the member means (OpenID Connect
+    /// Dynamic Client Registration section 2), or the usual algorithm of a profile that does not allow it.
+    fileprivate var registeredAlgorithm: SigningAlgorithm {
+        rules.idTokenSigningAlgorithm ?? (rules.usualSigningAlgorithms.contains(.rs256) ? .rs256 : .ps256)
+    }
+
+    /// Signs the client's assertions; nil if it authenticates in another way.
+    fileprivate var assertionAlgorithm: SigningAlgorithm? {
+        guard case .privateKeyJWT(let key, _) = authentication else { return nil }
+        return key.algorithm
+    }
+
+    /// The name by which the provider knows the client's certificate (RFC 8705 section 2.1.2); nil if it does not
+    /// authenticate so.
+    fileprivate var certificateSubject: String? {
+        guard case .tlsClientAuth(let clientTLS) = authentication else { return nil }
+        return clientTLS.certificate.subject
+    }
+}

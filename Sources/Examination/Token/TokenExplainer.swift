@@ -1,0 +1,222 @@
+package import LatchkeyConfiguration
+import LatchkeyService
+import OpenIDConnect
+import OutboundHTTP
+package import Primitives
+import SignIn
+
+/// Explains which checks an ID token or a logout token passes or fails, by the rules of sign-ins and back-channel
+/// logouts.
+package struct TokenExplainer: Sendable {
+    /// The parameters of the sign-in, as written on the command line.
+    package struct Question: Sendable {
+        package enum Kind: String, Sendable, CaseIterable { case idToken = "id", logoutToken = "logout" }
+
+        /// Nil to detect it.
+        package var kind: Kind?
+        package var provider = Configuration.ZenKey.name
+        /// For a carrier's token.
+        package var network: String?
+        /// Nil for the only client.
+        package var clientID: String?
+        package var nonce: String?
+        /// Separated by spaces.
+        package var acrValues: String?
+        package var context: String?
+        /// In seconds.
+        package var maximumAuthenticationAge: Int64?
+        package var accessToken: Secret?
+        /// An RFC 3339 time in UTC or seconds since 1970; nil for the time of the call.
+        package var moment: String?
+
+        package init(network: String? = nil) { self.network = network }
+
+        fileprivate var isOfCarrier: Bool { provider == Configuration.ZenKey.name }
+    }
+
+    private let configuration: Configuration
+    private let clock: WallClock
+
+    package init(configuration: Configuration, clock: WallClock = .system) {
+        self.configuration = configuration
+        self.clock = clock
+    }
+
+    private struct Source {
+        let provider: Configuration.Provider
+        /// Of a carrier.
+        let network: MCCMNC?
+
+        var name: String { provider.kind == .zenkey ? "the carrier" : provider.id }
+        /// Where its clients are configured.
+        var key: String { provider.kind == .zenkey ? provider.keys.clients : "the provider \(provider.id)" }
+    }
+
+    private enum Demand {
+        case idToken(IDTokenExpectation, isEncrypted: Bool)
+        case logoutToken(of: [ClientID: Set<SigningAlgorithm>])
+    }
+
+    /// Fetches the metadata and keys of the provider, and makes every check. The token is sent nowhere.
+    /// - Throws: ``AdministratorError``, or ``LatchkeyStartError`` if no requests can be made.
+    package func explain(_ token: Secret, _ question: Question) async throws -> TokenReport {
+        let kind = question.kind ?? looks(of: token)
+        if kind == .logoutToken { try refuseOptionsOfIDTokens(question) }
+        let source = try source(of: question)
+        let moment = try moment(question)
+        let demand = try demand(question, kind, source)
+        let token = kind == .idToken ? try signedToken(in: token, question, source) : token
+        let client = try LatchkeyService.makeClient(configuration.outboundHTTP)
+        let relyingParty = RelyingParty(
+            configuration: configuration.relyingParty(of: source.provider), http: client, clock: clock)
+        let result: Result<TokenReport, OIDCError>
+        do throws(OIDCError) {
+            result = .success(
+                try await explain(token, demand, source, relyingParty, at: moment, isNow: question.moment == nil))
+        } catch {
+            result = .failure(error)
+        }
+        await client.shutdown()
+        return try result.mapError {
+            AdministratorError("\(source.name)'s metadata: \($0)")
+        }
+        .get()
+    }
+
+    private func explain(
+        _ token: Secret, _ demand: Demand, _ source: Source, _ relyingParty: RelyingParty, at moment: Timestamp,
+        isNow: Bool
+    ) async throws(OIDCError) -> TokenReport {
+        let time = UTCTime.text(moment) + (isNow ? " (now)" : "")
+        switch demand {
+        case .idToken(let expectation, let isEncrypted):
+            let client = expectation.clientID
+            let provider = try await relyingParty.provider(
+                for: source.network, clientID: client, correlationID: .random(from: .system))
+            let explanation = await relyingParty.explain(
+                idToken: token, expecting: expectation, provider: provider, at: moment)
+            return TokenReport(
+                explanation,
+                heading: (isEncrypted ? "An encrypted" : "An")
+                    + " ID token for client \(client.text) from \(provider.issuer), at \(time):")
+        case .logoutToken(let clients):
+            guard let client = clients.keys.first else { throw OIDCError(.clientRefused, reason: "there is no client") }
+            let provider = try await relyingParty.provider(
+                for: nil, clientID: client, correlationID: .random(from: .system))
+            let explanation = await relyingParty.explain(
+                logoutToken: token, for: clients, provider: provider, at: moment)
+            return TokenReport(
+                explanation, heading: "A logout token from \(provider.issuer), at \(time):",
+                caution: "A logout token is valid once; whether it was used before is not checked here.")
+        }
+    }
+
+    /// What an encrypted ID token contains, if the client's are encrypted.
+    private func signedToken(in token: Secret, _ question: Question, _ source: Source) throws -> Secret {
+        let credentials = try client(question, source).credentials
+        do throws(OIDCError) {
+            return try credentials.signedToken(
+                in: token, rules: configuration.relyingParty(of: source.provider).idTokenRules)
+        } catch {
+            throw AdministratorError(.usage, "a sign-in refuses the token before any check: \(error.reason)")
+        }
+    }
+
+    private func looks(of token: Secret) -> Question.Kind {
+        TokenType.looksLikeLogoutToken(token, maximumBytes: IDTokenRules().maximumBytes) ? .logoutToken : .idToken
+    }
+
+    /// A logout token belongs to no sign-in and no carrier.
+    private func refuseOptionsOfIDTokens(_ question: Question) throws(AdministratorError) {
+        guard !question.isOfCarrier else {
+            throw AdministratorError(
+                .usage, "this is a logout token, which carriers do not send; name its provider with --provider")
+        }
+        guard question.nonce == nil, question.acrValues == nil, question.context == nil, question.accessToken == nil,
+            question.maximumAuthenticationAge == nil
+        else {
+            throw AdministratorError(
+                .usage,
+                "this is a logout token, which belongs to no sign-in; leave out --nonce, --acr-values, "
+                    + "--context, --max-age and --access-token-file")
+        }
+        let known = configuration.providers.first { $0.id == question.provider }
+        guard known?.rules.endsSessions != false else {
+            throw AdministratorError(.usage, "\(question.provider) cannot end sessions: its backchannel_logout is off")
+        }
+    }
+
+    private func source(of question: Question) throws(AdministratorError) -> Source {
+        let known = configuration.servers.filter { !$0.isTelcoFinder }
+        guard let provider = known.first(where: { $0.id == question.provider }) else {
+            let names = known.filter { $0.kind != .oauth2 }.map(\.id)
+            throw AdministratorError(
+                .usage,
+                names.isEmpty
+                    ? "no provider with ID tokens is configured"
+                    : "there is no provider of that name; --provider is one of: " + names.joined(separator: ", "))
+        }
+        switch (provider.kind, question.network.flatMap(MCCMNC.init)) {
+        case (.oauth2, _):
+            throw AdministratorError(.usage, "\(provider.id) is of kind oauth2, which has no ID tokens")
+        case (.zenkey, nil):
+            throw AdministratorError(
+                .usage, "--mccmnc is not five or six digits; a carrier's token needs its network")
+        case (.zenkey, let network): return Source(provider: provider, network: network)
+        case (.oidc, _), (.camara, _):
+            guard question.network == nil else {
+                throw AdministratorError(.usage, "--mccmnc is for carriers; leave it out for \(provider.id)")
+            }
+            return Source(provider: provider, network: nil)
+        }
+    }
+
+    private func moment(_ question: Question) throws -> Timestamp {
+        guard let text = question.moment else { return clock.now() }
+        if let moment = UTCTime.moment(text) { return moment }
+        if text.utf8.count <= 12, let seconds = Int64(text), seconds >= 0 {
+            return Timestamp(secondsSinceEpoch: seconds)
+        }
+        throw AdministratorError(.usage, "--at is not a time; write 2026-11-21T01:02:03Z, or seconds since 1970")
+    }
+
+    private func demand(_ question: Question, _ kind: Question.Kind, _ source: Source) throws -> Demand {
+        switch kind {
+        case .idToken:
+            return .idToken(
+                try expectation(question, source), isEncrypted: try client(question, source).idTokenDecryption != nil)
+        // A provider may send it for any client.
+        case .logoutToken:
+            let clients = question.clientID == nil ? source.provider.clients : [try client(question, source)]
+            return .logoutToken(
+                of: Dictionary(clients.map { ($0.id, $0.signingAlgorithms) }, uniquingKeysWith: { first, _ in first }))
+        }
+    }
+
+    private func expectation(_ question: Question, _ source: Source) throws -> IDTokenExpectation {
+        let client = try client(question, source)
+        var expectation = IDTokenExpectation(clientID: client.id)
+        expectation.signingAlgorithms = client.signingAlgorithms
+        expectation.nonce = question.nonce
+        expectation.acrValues = question.acrValues?.split(separator: " ").map(String.init) ?? []
+        expectation.context = question.context
+        expectation.maximumAuthenticationAge = question.maximumAuthenticationAge
+        expectation.accessToken = question.accessToken
+        return expectation
+    }
+
+    private func client(_ question: Question, _ source: Source) throws -> Configuration.Client {
+        let known = source.provider.clients
+        if let named = question.clientID {
+            guard let client = known.first(where: { $0.id.text == named }) else {
+                throw AdministratorError(.usage, "--client-id names none of the clients of \(source.key)")
+            }
+            return client
+        }
+        guard let only = known.first, known.count == 1 else {
+            let names = known.map(\.id.text).joined(separator: ", ")
+            throw AdministratorError(.usage, "there are several clients; name one with --client-id: \(names)")
+        }
+        return only
+    }
+}
