@@ -384,7 +384,7 @@ extension IDTokenCheck {
         case .issuedAt: ["iat"]
         case .notBefore: ["nbf"]
         case .nonce: ["nonce"]
-        case .requestID: ["auth_req_id"]
+        case .requestID: ["urn:openid:params:jwt:claim:auth_req_id"]
         case .acr: ["acr"]
         case .authTime: ["auth_time"]
         case .accessTokenHash: ["at_hash"]

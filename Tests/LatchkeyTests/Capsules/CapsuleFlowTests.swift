@@ -113,6 +113,8 @@ import Testing
         let code: String
         var providerCode: String?
         var check: String?
+        /// The claim that the check found in the ID token.
+        var found: String?
         var operation = "end"
 
         var testDescription: String { "\(fault?.name ?? "") \(code) \(providerCode ?? "")" }
@@ -122,8 +124,10 @@ import Testing
         BackchannelRow(decision: .failed("access_denied"), code: "refused_by_carrier", providerCode: "access_denied"),
         BackchannelRow(seconds: 400, code: "expired_token"),
         BackchannelRow(
-            fault: .idTokenOtherRequestID, decision: .approved, code: "invalid_id_token", check: "auth_req_id"),
-        BackchannelRow(fault: .idTokenExpired, decision: .approved, code: "invalid_id_token", check: "expiry"),
+            fault: .idTokenOtherRequestID, decision: .approved, code: "invalid_id_token", check: "auth_req_id",
+            found: "urn:openid:params:jwt:claim:auth_req_id"),
+        BackchannelRow(
+            fault: .idTokenExpired, decision: .approved, code: "invalid_id_token", check: "expiry", found: "exp"),
         BackchannelRow(fault: .ciba500, code: "carrier_error", operation: "start"),
     ]
 
@@ -143,6 +147,7 @@ import Testing
             #expect(capsule.flow == "backchannel_authentication")
             #expect(capsule.code == row.code)
             #expect(capsule.check == row.check)
+            if let found = row.found { #expect(capsule.description.contains(#""found":{"\#(found)":"#), "\(capsule)") }
             if let code = row.providerCode { #expect(capsule.providerCode == code) }
             #expect(capsule.request?["operation"]?.string == row.operation)
             #expect(capsule.request?["delivery_mode"]?.string == "poll")
