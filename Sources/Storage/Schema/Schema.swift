@@ -15,7 +15,10 @@ enum Schema {
 
     /// In their order. Later ones go to the end; the name of each begins with its number, the next one.
     static let migrations = [
-        baseline, Migration("36 backchannel authentications", backchannelAuthentications),
+        baseline,
+        Migration(
+            "36 backchannel authentications", backchannelAuthentications, sqlite: issuedNonces(empty: "x''"),
+            postgres: issuedNonces(empty: "''::bytea")),
     ]
 
     /// The version of the tables that ``baseline`` makes.
@@ -278,6 +281,15 @@ enum Schema {
         ) STRICT;
         CREATE INDEX account_changes_by_end ON account_changes (whole_at);
         """
+
+    // Issued nonces are one-time records.
+    private static func issuedNonces(empty: String) -> String {
+        """
+        INSERT INTO sealed_notes (handle_hash, purpose, content, expires_at)
+        SELECT nonce_hash, 'nonce for ' || provider, \(empty), expires_at FROM sign_in_attempts;
+        DELETE FROM sign_in_attempts;
+        """
+    }
 
     // sign_in_attempts: no longer used, because issued nonces are one-time records. Instances of the version before may
     // still write to it.

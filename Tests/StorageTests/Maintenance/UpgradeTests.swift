@@ -149,6 +149,20 @@ struct UpgradeTests {
         #expect(try Set(database.steps()) == Set(Version35.migrations + Schema.migrations.dropFirst().map(\.name)))
     }
 
+    @Test("A nonce that version 35 issued is good for one sign-in", arguments: Engine.allCases)
+    func issuedNonce(engine: Engine) async throws {
+        let database = try Database(engine)
+        let nonce = TokenHash(sha256Of: "nonce")
+        try database.execute(
+            "INSERT INTO sign_in_attempts VALUES (\(engine.literal(nonce)), 'acme', \(Records.now.secondsSinceEpoch + 1))")
+        let store = try database.open()
+        for (provider, isGood) in [("other", false), ("acme", true), ("acme", false)] {
+            let content = try await store.takeOneTimeRecord(nonce, purpose: "nonce for \(provider)", at: Records.now)
+            #expect(content == (isGood ? [] : nil), "\(provider)")
+        }
+        try await store.close()
+    }
+
     private func counts(_ database: DatabaseProbe, _ shapes: [TableShape]) throws -> [String: Int64] {
         try Dictionary(
             uniqueKeysWithValues: shapes.map { shape in
@@ -164,8 +178,11 @@ struct UpgradeTests {
         let probe = DatabaseProbe(path: database.path)
         try SampleRows.fill(probe, rows: 6, shapes: shapes)
         try await database.open().close()
-        // The table of backchannel authentications is made anew: its rows live for minutes.
-        #expect(try counts(probe, shapes.filter { $0.name != "async_sign_ins" }).values.allSatisfy { $0 == 6 })
+        // The table of backchannel authentications is made anew: its rows live for minutes. Issued nonces are moved.
+        let moved: [String: Int64] = ["sealed_notes": 12, "sign_in_attempts": 0]
+        for (name, count) in try counts(probe, shapes.filter { $0.name != "async_sign_ins" }) {
+            #expect(count == moved[name] ?? 6, "\(name)")
+        }
         #expect(try Set(database.shapes()) == Set(TableShape.all()))
     }
 
