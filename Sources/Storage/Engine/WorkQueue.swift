@@ -46,7 +46,7 @@ package final class WorkQueue: Sendable {
     }
 
     private enum Next {
-        case batch(ArraySlice<Waiting>)
+        case batch([Waiting])
         case delay(nanoseconds: UInt64)
         case sleep
         /// The worker ends; these have waited for the last one.
@@ -181,7 +181,7 @@ package final class WorkQueue: Sendable {
     private func refuseOverdue() {
         let overdue = state.withLock { state in
             state.tick += 1
-            let overdue = state.waiting.prefix { state.tick - $0.tick > Self.ticks }
+            let overdue = Array(state.waiting.prefix { state.tick - $0.tick > Self.ticks })
             state.waiting.removeFirst(overdue.count)
             state.isTicking = !state.waiting.isEmpty
             if state.isTicking { scheduleTick() }
@@ -229,7 +229,7 @@ package final class WorkQueue: Sendable {
                 }
             }
             state.batches += 1
-            let batch = state.waiting.prefix(maximumBatch)
+            let batch = Array(state.waiting.prefix(maximumBatch))
             state.waiting.removeFirst(batch.count)
             return .batch(batch)
         }
