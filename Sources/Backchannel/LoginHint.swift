@@ -61,7 +61,7 @@ enum LoginHint: Sendable, Hashable {
 ///
 /// Every number has one text, so that what is counted for its user is what the carrier gets. Texts that a lenient
 /// reader could take for the same number, such as those with a trunk prefix after the country code, are refused.
-struct PhoneNumber: Sendable, Hashable {
+struct PhoneNumber: Sendable, Hashable, Redacted {
     /// `+` and 7 to 15 digits.
     let text: String
 

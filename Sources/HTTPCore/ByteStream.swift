@@ -4,7 +4,8 @@ import Glibc
 /// The socket of a connection, plain or with TLS. A value, so that a plain connection pays only a comparison for each
 /// call.
 package struct ByteStream {
-    package let descriptor: Int32
+    /// -1 once it is closed: its number may be another socket's then.
+    package private(set) var descriptor: Int32
     /// Nil on a plain connection.
     package var tls: TLSSession?
     /// Whether the socket may have something to read: true until a read finds less than it asked for.
@@ -58,6 +59,7 @@ package struct ByteStream {
         registration = nil
         tls?.end()
         tls = nil
-        SystemCalls.closeDescriptor(descriptor)
+        if descriptor >= 0 { SystemCalls.closeDescriptor(descriptor) }
+        descriptor = -1
     }
 }
