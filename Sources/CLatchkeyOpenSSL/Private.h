@@ -1,0 +1,40 @@
+// What the files of this target share.
+#ifndef CLATCHKEY_OPENSSL_PRIVATE_H
+#define CLATCHKEY_OPENSSL_PRIVATE_H
+
+#define _GNU_SOURCE
+
+#include "CLatchkeyOpenSSL.h"
+
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#if OPENSSL_VERSION_NUMBER < 0x30000000L
+#error "OpenSSL 3.0 or later is needed"
+#endif
+
+struct copenssl_context {
+    SSL_CTX *ssl;
+    int64_t not_before;
+    int64_t not_after;
+};
+
+/// A time in seconds since 1970; 0 for none.
+int64_t copenssl_seconds(const ASN1_TIME *time);
+
+/// Writes the subject of a certificate in the form of RFC 2253. Returns 0 if it cannot.
+int copenssl_write_subject(const X509 *certificate, char *subject, size_t room);
+
+/// Gives a context its certificate chain, in PEM, and the times between which its certificate is valid.
+copenssl_fault copenssl_use_chain(copenssl_context *context, const uint8_t *bytes, size_t count);
+
+/// Gives a context the private key of its certificate, in PEM.
+copenssl_fault copenssl_use_key(SSL_CTX *ssl, const uint8_t *bytes, size_t count);
+
+/// Has a server accept the client certificates of authorities, in PEM.
+copenssl_fault copenssl_trust_clients(SSL_CTX *ssl, const uint8_t *bytes, size_t count);
+
+/// Has a client trust the authorities of a directory and a bundle; without a directory those of the system.
+void copenssl_trust_places(SSL_CTX *ssl, const char *directory, const char *bundle);
+
+#endif
