@@ -62,7 +62,8 @@ package struct IDTokenValidator: Sendable {
         _ expectation: IDTokenExpectation, _ now: Timestamp
     ) -> ClaimValidationContext {
         ClaimValidationContext(
-            claims, type: type, algorithm: algorithm, rules: rules, issuer: issuer, expectation: expectation, now: now)
+            claims: claims, type: type, algorithm: algorithm, rules: rules, issuer: issuer, expectation: expectation,
+            now: now)
     }
 }
 
