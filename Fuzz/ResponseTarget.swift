@@ -62,10 +62,10 @@ enum ResponseTarget {
     private static func check(_ parser: ResponseParser, limit: Int) {
         demand(parser.body.count <= limit, "a body has its limit")
         demand(parser.isComplete || !parser.allowsReuse, "what is not complete is not used again")
-        let head = parser.head
-        demand(head.status == 0 || (100...999).contains(head.status), "a status has three digits")
-        demand((head.contentLength ?? 0) >= 0, "a length is not negative")
-        let texts = [head.contentType, head.cacheControl, head.retryAfter, head.date]
+        let response = parser.head.response
+        demand(response.status == 0 || (100...999).contains(response.status), "a status has three digits")
+        demand((parser.head.contentLength ?? 0) >= 0, "a length is not negative")
+        let texts = [response.contentType, response.cacheControl, response.retryAfter, response.date]
         for text in texts.compactMap(\.self) {
             demand(text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }, "a field has no control characters")
             demand(text.utf8.count <= 3 * ResponseParser.maximumHeadBytes, "a field has its limit")

@@ -1,4 +1,5 @@
 import CLatchkeySystem
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -93,7 +94,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         let now = MonotonicTime.now()
         nextTick = now.advanced(by: tick)
         delay = LoopDelay(at: now)
-        LoopQueue.start(self, poller: poller, label: label)
+        start(label)
     }
 
     deinit {
@@ -175,12 +176,34 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: Turns
 
+    /// Has a worker wait and take turns until the loop is released.
+    ///
+    /// A block of Dispatch's for each turn would cost a second context switch. Of the workers of this quality of
+    /// service, ``maximumCount`` may be loops.
+    private func start(_ label: String) {
+        // The block never holds the loop while it waits, or no loop would be released.
+        Worker.start(label, quality: .userInitiated) { [weak self, poller] in
+            // Not released between two turns while there is work.
+            var busy: EventLoop?
+            var milliseconds: Int32 = 0
+            while true {
+                let count = poller.wait(milliseconds: milliseconds)
+                guard let loop = busy ?? self else { return }
+                csystem_set_current_loop(Unmanaged.passUnretained(loop).toOpaque())
+                milliseconds = loop.turn(events: count)
+                // Before the loop may be released.
+                csystem_set_current_loop(nil)
+                busy = loop.hasWork ? loop : nil
+            }
+        }
+    }
+
     /// Whether the last turn has left work.
-    var hasWork: Bool { !work.isEmpty }
+    private var hasWork: Bool { !work.isEmpty }
 
     /// Serves events and work.
     /// - Returns: For how many milliseconds to wait until the next turn, if no event comes; -1 for no limit.
-    func turn(events count: Int) -> Int32 {
+    private func turn(events count: Int) -> Int32 {
         drainInbox()
         hasMoreWorkThisTurn = count + work.count > 1
         let now = MonotonicTime.now()

@@ -1,5 +1,4 @@
 import HTTPTypes
-import Synchronization
 
 /// The current load of a server, and its counts since it was created.
 public struct ServerStatistics: Sendable, Hashable {
@@ -46,27 +45,18 @@ public enum ConnectionLimit: String, Sendable, CaseIterable {
     case incompleteRequests = "incomplete_requests"
 }
 
-/// The counts that no other object keeps. A lock is cheap beside the response and the connection that a refusal costs.
-final class ServerCounts: Sendable {
-    private let counts: Mutex<ServerStatistics>
+/// The counts that no other object keeps.
+extension ServerStatistics {
+    /// Zero for each reason and status.
+    static let none = {
+        var none = ServerStatistics()
+        for limit in ConnectionLimit.allCases { none.limited[limit] = 0 }
+        for error in RequestError.allCases { none.refusedRequests[error.status.code] = 0 }
+        return none
+    }()
 
-    init() {
-        var zero = ServerStatistics()
-        zero.limited = Dictionary(uniqueKeysWithValues: ConnectionLimit.allCases.map { ($0, 0) })
-        for error in RequestError.allCases { zero.refusedRequests[error.status.code] = 0 }
-        counts = Mutex(zero)
+    mutating func count(_ limit: ConnectionLimit) {
+        limited[limit, default: 0] += 1
+        if [.full, .addressShare, .unanswered].contains(limit) { refused += 1 }
     }
-
-    func count(_ limit: ConnectionLimit) {
-        counts.withLock { counts in
-            counts.limited[limit, default: 0] += 1
-            if [.full, .addressShare, .unanswered].contains(limit) { counts.refused += 1 }
-        }
-    }
-
-    func countFailedHandshake() { counts.withLock { $0.failedHandshakes += 1 } }
-
-    func count(_ error: RequestError) { counts.withLock { $0.refusedRequests[error.status.code, default: 0] += 1 } }
-
-    var statistics: ServerStatistics { counts.withLock { $0 } }
 }

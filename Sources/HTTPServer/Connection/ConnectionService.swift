@@ -19,7 +19,8 @@ final class ConnectionService: Sendable {
     let shed: LoadShedder?
     let handler: ImmediateHandler
     private let logger: Logger
-    private let counts: ServerCounts
+    /// A lock is cheap beside the response and the connection that a refusal costs.
+    private let counts: Counts<ServerStatistics>
 
     /// - Parameter other: Of another listener of the server, which shares its limits; nil for the first one.
     init(
@@ -35,7 +36,7 @@ final class ConnectionService: Sendable {
         input = other?.input ?? MemoryBudget(maximum: limits.incompleteBytes)
         streams = other?.streams ?? CountLimit(maximum: limits.streams)
         probePaths = configuration.probePaths
-        counts = other?.counts ?? ServerCounts()
+        counts = other?.counts ?? Counts(ServerStatistics.none)
         self.tls = tls
         self.render = render
         self.shed = shed
@@ -44,7 +45,7 @@ final class ConnectionService: Sendable {
     }
 
     var statistics: ServerStatistics {
-        var statistics = counts.statistics
+        var statistics = counts.present
         connections.write(to: &statistics)
         statistics.handshakes = handshakes.count
         statistics.streams = streams.count
@@ -87,16 +88,16 @@ final class ConnectionService: Sendable {
     }
 
     /// Records a connection that was refused or closed because of a limit.
-    func limited(_ limit: ConnectionLimit) { counts.count(limit) }
+    func limited(_ limit: ConnectionLimit) { counts.note { $0.count(limit) } }
 
     func handshakeFailed(_ reason: String) {
-        counts.countFailedHandshake()
+        counts.note { $0.failedHandshakes += 1 }
         logger.debug("a TLS handshake failed", metadata: ["reason": "\(reason)"])
     }
 
     /// Records a request that was refused before the handler.
     func refused(_ error: RequestError) {
-        counts.count(error)
+        counts.note { $0.refusedRequests[error.status.code, default: 0] += 1 }
         logger.debug(
             "refused a request", metadata: ["rule": "\(error)", "status": .stringConvertible(error.status.code)])
     }

@@ -82,12 +82,3 @@ package enum QualityValue {
         return weight <= 1000 ? weight : nil
     }
 }
-
-extension Substring.UTF8View {
-    /// The text without white space at its ends.
-    var trimmed: Substring.UTF8View {
-        var text = drop(while: ASCII.isWhitespace)
-        while let last = text.last, ASCII.isWhitespace(last) { text.removeLast() }
-        return text
-    }
-}

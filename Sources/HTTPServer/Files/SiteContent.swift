@@ -54,9 +54,6 @@ public final class BuiltInFiles: Sendable {
     /// - Parameter files: What reads a file, by its path without a slash at the beginning, such as `docs/index.html`.
     public init(_ files: [String: @Sendable () -> [UInt8]]) { self.files = files }
 
-    /// The paths of all files.
-    public var paths: Set<String> { Set(files.keys) }
-
     func content(of path: String) -> SiteContent? {
         guard let read = files[path] else { return nil }
         if let kept = contents.withLock({ $0[path] }) { return kept }

@@ -140,7 +140,7 @@ public final class StaticFiles: Sendable {
         var headers = fields
         headers[.contentType] = content.type
         headers[.eTag] = variant.tag
-        headers[.lastModified] = modified.map(DateField.format)
+        headers[.lastModified] = modified.map(UTCTime.httpText)
         headers[.acceptRanges] = "bytes"
         headers[.vary] = "Accept-Encoding"
         if gzip != nil { headers[.contentEncoding] = "gzip" }
@@ -178,7 +178,7 @@ public final class StaticFiles: Sendable {
         guard let condition = request.headers[.ifRange] else { return nil }
         if condition == variant.tag { return range }
         guard let modified else { return nil }
-        return condition == DateField.format(modified) && modified < now - 1 ? range : nil
+        return condition == UTCTime.httpText(modified) && modified < now - 1 ? range : nil
     }
 
     /// The value of `Allow` for a file.

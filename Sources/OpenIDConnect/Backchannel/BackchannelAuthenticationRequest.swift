@@ -127,12 +127,11 @@ public struct BindingMessage: Sendable, Hashable {
 
     private static func isShown(_ character: Unicode.Scalar) -> Bool {
         switch character.properties.generalCategory {
-        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .nonspacingMark,
-            .spacingMark, .decimalNumber, .letterNumber, .otherNumber, .connectorPunctuation, .dashPunctuation,
-            .openPunctuation, .closePunctuation, .initialPunctuation, .finalPunctuation, .otherPunctuation,
-            .mathSymbol, .currencySymbol, .modifierSymbol, .otherSymbol:
-            true
-        default: character == " "
+        case .spaceSeparator: character == " "
+        case .control, .format, .lineSeparator, .paragraphSeparator, .enclosingMark, .surrogate, .privateUse,
+            .unassigned:
+            false
+        default: true
         }
     }
 }

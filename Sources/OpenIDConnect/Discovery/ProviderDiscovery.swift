@@ -36,29 +36,28 @@ final class ProviderDiscovery: Sendable {
     func provider(
         for network: MCCMNC?, clientID: ClientID, correlationID: CorrelationID
     ) async throws(OIDCError) -> ProviderMetadata {
-        switch (configuration.discovery, network) {
-        case (.fixed(let metadata), _): return metadata
-        case (.ofIssuer(let issuer), _):
-            return try await provider(MetadataQuestion(source: .issuer(issuer)), correlationID)
-        case (.byNetwork(let url), let network?):
-            let question = MetadataQuestion(source: .network(network, at: url), clientID: clientID)
-            return try await provider(question, correlationID)
-        case (.byNetwork, nil):
+        if case .fixed(let metadata) = configuration.discovery { return metadata }
+        guard let source = source(for: network) else {
             throw OIDCError(.unknownNetwork, reason: "The sign-in names no network (mccmnc) to find the carrier by.")
+        }
+        let clientID: ClientID? = if case .network = source { clientID } else { nil }
+        return try await provider(MetadataQuestion(source: source, clientID: clientID), correlationID)
+    }
+
+    /// Where metadata is fetched from; nil if it is configured, or if a network is needed.
+    private func source(for network: MCCMNC?) -> MetadataSource? {
+        switch configuration.discovery {
+        case .fixed: nil
+        case .ofIssuer(let issuer): .issuer(issuer)
+        case .byNetwork(let url): network.map { .network($0, at: url) }
         }
     }
 
     /// The metadata in the cache, fresh or stale; for the log.
     func knownProvider(for network: MCCMNC?) -> ProviderMetadata? {
-        let source: MetadataSource
-        switch (configuration.discovery, network) {
-        case (.fixed(let metadata), _): return metadata
-        case (.ofIssuer(let issuer), _): source = .issuer(issuer)
-        case (.byNetwork(let url), let network?): source = .network(network, at: url)
-        case (.byNetwork, nil): return nil
-        }
+        if case .fixed(let metadata) = configuration.discovery { return metadata }
         let now = clock.now()
-        return cache.withLock { $0.usable(source, at: now) }
+        return source(for: network).flatMap { source in cache.withLock { $0.usable(source, at: now) } }
     }
 
     /// When metadata was fetched; nil if it is not in the cache.

@@ -27,9 +27,7 @@ package enum DisplayText {
     package static func line(_ text: String) -> String {
         var line = ""
         for scalar in text.unicodeScalars.prefix(maximumCharacters) {
-            let category = scalar.properties.generalCategory
-            let isControl = category == .control || category == .format || category == .lineSeparator
-            line.unicodeScalars.append(isControl || category == .paragraphSeparator ? "\u{FFFD}" : scalar)
+            line.unicodeScalars.append(scalar.controlsTerminal ? "\u{FFFD}" : scalar)
         }
         return text.unicodeScalars.count > maximumCharacters ? line + "…" : line
     }

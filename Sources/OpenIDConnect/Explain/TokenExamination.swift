@@ -1,7 +1,7 @@
 package import Primitives
 
 /// The explanation of a token: the steps that all kinds of token have in common.
-struct TokenExamination<Check: TokenCheck> {
+struct TokenExamination<Check: MessageCheck> {
     typealias Step = TokenExplanation<Check>.Step
 
     private enum Source {
@@ -12,27 +12,20 @@ struct TokenExamination<Check: TokenCheck> {
 
     private let source: Source
     private let type: TokenType
-    /// The name that a check has for this kind of token.
-    private let named: (IDTokenCheck) -> Check
     private let header: JSONObject?
     let claims: JSONObject?
 
-    init(
-        _ text: Secret, _ type: TokenType, _ rules: IDTokenRules, keys: Result<JSONWebKeySet, OIDCError>,
-        named: @escaping (IDTokenCheck) -> Check
-    ) {
+    init(_ text: Secret, _ type: TokenType, _ rules: IDTokenRules, keys: Result<JSONWebKeySet, OIDCError>) {
         let compact = CompactToken(text, maximumBytes: rules.maximumBytes)
         source = .text(text, compact, maximumBytes: rules.maximumBytes, keys: keys)
         self.type = type
-        self.named = named
         header = compact?.header
         claims = compact?.payload.object
     }
 
-    init(_ record: RecordedToken, _ type: TokenType, named: @escaping (IDTokenCheck) -> Check) {
+    init(_ record: RecordedToken, _ type: TokenType) {
         source = .record(record.verdicts)
         self.type = type
-        self.named = named
         header = record.header
         claims = record.claims
     }
@@ -42,11 +35,11 @@ struct TokenExamination<Check: TokenCheck> {
     }
 
     var formatStep: Step {
-        guard case .text(let text, let compact, let maximumBytes, _) = source else { return recorded(named(.format)) }
+        guard case .text(let text, let compact, let maximumBytes, _) = source else { return recorded(.format) }
         let size = "\(text.exposed.utf8.count) bytes; at most \(maximumBytes) are allowed"
         guard let compact else {
             let parts = text.exposed.utf8.count > maximumBytes ? "" : "; not three parts with dots between"
-            return Step(check: named(.format), verdict: .failed, found: size + parts)
+            return Step(check: .format, verdict: .failed, found: size + parts)
         }
         var faults: [String] = []
         if compact.header == nil { faults.append("the header is not base64url of a JSON object") }
@@ -54,7 +47,7 @@ struct TokenExamination<Check: TokenCheck> {
         if compact.payload.bytes == nil { faults.append("the payload is empty or not base64url") }
         if compact.signature.bytes == nil { faults.append("the signature is empty or not base64url") }
         return Step(
-            check: named(.format), verdict: TokenVerdict(compact.isWellFormed),
+            check: .format, verdict: TokenVerdict(compact.isWellFormed),
             found: ([size] + faults).joined(separator: "; "))
     }
 
@@ -65,51 +58,49 @@ struct TokenExamination<Check: TokenCheck> {
 
     func headerSteps(_ allows: (SigningAlgorithm) -> Bool) -> [Step] {
         HeaderRule.all.map { rule in
-            guard let header else { return notPossible(rule.check, "the header cannot be read") }
+            guard let header else { return notPossible(Check(rule.check), "the header cannot be read") }
             return Step(
-                check: named(rule.check), verdict: TokenVerdict(rule.isMet(header, type, allows)),
+                check: Check(rule.check), verdict: TokenVerdict(rule.isMet(header, type, allows)),
                 found: rule.found(header, type))
         }
     }
 
     var signatureSteps: [Step] {
         let rules = SignatureValidationContext.signatureRules
-        guard case .text(_, let compact, _, let keys) = source else { return rules.map { recorded(named($0.check)) } }
+        guard case .text(_, let compact, _, let keys) = source else { return rules.map { recorded(Check($0.check)) } }
         guard let token = compact.flatMap({ SignedToken($0) }) else {
-            return rules.map { notPossible($0.check, "the token is not signed in a known way") }
+            return rules.map { notPossible(Check($0.check), "the token is not signed in a known way") }
         }
         switch keys {
         case .success(let keys):
             let context = SignatureValidationContext(token, keys: keys)
             return rules.map { rule in
                 if rule.check == .signature, context.candidates.isEmpty {
-                    return notPossible(rule.check, "there is no key to check it with")
+                    return notPossible(Check(rule.check), "there is no key to check it with")
                 }
                 return Step(
-                    check: named(rule.check), verdict: TokenVerdict(rule.isMet(context)), found: rule.found(context))
+                    check: Check(rule.check), verdict: TokenVerdict(rule.isMet(context)), found: rule.found(context))
             }
         case .failure(let error):
             return rules.map { rule in
                 // The provider has keys, and none of them can be trusted.
-                guard rule.check == error.check else { return notPossible(rule.check, error.reason) }
-                return Step(check: named(rule.check), verdict: .failed, found: error.reason)
+                guard rule.check == error.check else { return notPossible(Check(rule.check), error.reason) }
+                return Step(check: Check(rule.check), verdict: .failed, found: error.reason)
             }
         }
     }
 
     var claimsStep: Step {
-        guard case .text(_, let compact, _, _) = source else { return recorded(named(.claims)) }
+        guard case .text(_, let compact, _, _) = source else { return recorded(.claims) }
         guard compact?.payload.bytes != nil else { return notPossible(.claims, "the payload cannot be read") }
         let found = claims.map { "\($0.members.count) claims" } ?? "the payload is not one strict JSON object"
-        return Step(check: named(.claims), verdict: TokenVerdict(claims != nil), found: found)
+        return Step(check: .claims, verdict: TokenVerdict(claims != nil), found: found)
     }
 
     /// - Parameter context: Nil if the claims cannot be read.
     func claimSteps<Context>(_ rules: [TokenRule<Check, Context>], _ context: Context?) -> [Step] {
         rules.map { rule in
-            guard let context else {
-                return Step(check: rule.check, verdict: .notPossible, found: "the claims cannot be read")
-            }
+            guard let context else { return notPossible(rule.check, "the claims cannot be read") }
             let verdict = TokenVerdict(rule.isMet(context))
             guard verdict == .passed, !rule.hasExpectedValue(context) else {
                 return Step(check: rule.check, verdict: verdict, found: rule.found(context))
@@ -125,12 +116,12 @@ struct TokenExamination<Check: TokenCheck> {
     private func recorded(_ check: Check) -> Step {
         guard case .record(let verdicts) = source, let verdict = verdicts[check.rawValue],
             verdict == .passed || verdict == .failed
-        else { return Step(check: check, verdict: .notPossible, found: "there is no record of its result") }
+        else { return notPossible(check, "there is no record of its result") }
         return Step(check: check, verdict: verdict, found: "as recorded", isRecorded: true)
     }
 
-    private func notPossible(_ check: IDTokenCheck, _ why: String) -> Step {
-        Step(check: named(check), verdict: .notPossible, found: why)
+    private func notPossible(_ check: Check, _ why: String) -> Step {
+        Step(check: check, verdict: .notPossible, found: why)
     }
 }
 
@@ -156,7 +147,7 @@ package struct RecordedToken: Sendable {
         allows: (SigningAlgorithm) -> Bool
     ) -> LogoutTokenExplanation {
         LogoutValidationContext.explain(
-            TokenExamination(self, .logoutToken) { LogoutTokenCheck($0) },
+            TokenExamination(self, .logoutToken),
             .init(issuer: issuer, clients: clients, rules: rules, now: moment), allows: allows)
     }
 
@@ -166,7 +157,7 @@ package struct RecordedToken: Sendable {
         of issuer: String, for clients: [ClientID: SigningAlgorithm], _ rules: IDTokenRules, at moment: Timestamp
     ) -> AuthorizationResponseExplanation {
         AuthorizationResponseValidationContext.explain(
-            TokenExamination(self, .authorizationResponse) { AuthorizationResponseCheck($0) },
+            TokenExamination(self, .authorizationResponse),
             .init(issuer: issuer, clients: clients.mapValues { [$0] }, rules: rules, now: moment))
     }
 }

@@ -14,25 +14,8 @@ struct ClaimValidationContext: IssuedClaims {
     let now: Timestamp
 
     // Nil if the claim is absent or not a NumericDate.
-    let expiresAt: Timestamp?
-    let issuedAt: Timestamp?
-    let authTime: Timestamp?
-
-    init(
-        _ claims: JSONObject, type: IDTokenType?, algorithm: SigningAlgorithm?, rules: IDTokenRules, issuer: String,
-        expectation: IDTokenExpectation, now: Timestamp
-    ) {
-        self.claims = claims
-        self.type = type
-        self.algorithm = algorithm
-        self.rules = rules
-        self.issuer = issuer
-        self.expectation = expectation
-        self.now = now
-        expiresAt = Self.numericDate(claims["exp"])
-        issuedAt = Self.numericDate(claims["iat"])
-        authTime = Self.numericDate(claims["auth_time"])
-    }
+    var expiresAt: Timestamp? { Self.numericDate(claims["exp"]) }
+    var authTime: Timestamp? { Self.numericDate(claims["auth_time"]) }
 
     /// A NumericDate (RFC 7519 section 2): a JSON number, not negative, below 2⁵³; fractions of a second are cut off.
     static func numericDate(_ value: JSONValue?) -> Timestamp? {

@@ -34,7 +34,7 @@ package struct IDTokenValidator: Sendable {
         _ text: Secret, keys: Result<JSONWebKeySet, OIDCError>, allows: (SigningAlgorithm) -> Bool,
         expecting expectation: IDTokenExpectation, now: Timestamp
     ) -> IDTokenExplanation {
-        explain(TokenExamination(text, .idToken(rules.types), rules, keys: keys) { $0 }, allows, expectation, now)
+        explain(TokenExamination(text, .idToken(rules.types), rules, keys: keys), allows, expectation, now)
     }
 
     /// Applies every rule to a token of which there is a record.
@@ -42,7 +42,7 @@ package struct IDTokenValidator: Sendable {
         _ token: RecordedToken, allows: (SigningAlgorithm) -> Bool, expecting expectation: IDTokenExpectation,
         now: Timestamp
     ) -> IDTokenExplanation {
-        explain(TokenExamination(token, .idToken(rules.types)) { $0 }, allows, expectation, now)
+        explain(TokenExamination(token, .idToken(rules.types)), allows, expectation, now)
     }
 
     private func explain(
@@ -62,7 +62,8 @@ package struct IDTokenValidator: Sendable {
         _ expectation: IDTokenExpectation, _ now: Timestamp
     ) -> ClaimValidationContext {
         ClaimValidationContext(
-            claims, type: type, algorithm: algorithm, rules: rules, issuer: issuer, expectation: expectation, now: now)
+            claims: claims, type: type, algorithm: algorithm, rules: rules, issuer: issuer, expectation: expectation,
+            now: now)
     }
 }
 

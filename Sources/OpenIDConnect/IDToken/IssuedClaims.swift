@@ -7,8 +7,6 @@ protocol IssuedClaims {
     /// As the provider's metadata spells it.
     var issuer: String { get }
     var now: Timestamp { get }
-    /// Nil if the claim is absent or not a NumericDate.
-    var issuedAt: Timestamp? { get }
 }
 
 /// The claims of a token of which only these are checked by rules.
@@ -20,6 +18,7 @@ struct PlainClaims: IssuedClaims {
 }
 
 extension IssuedClaims {
+    /// Nil if the claim is absent or not a NumericDate.
     var issuedAt: Timestamp? { ClaimValidationContext.numericDate(claims["iat"]) }
 
     var hasIssuer: Bool { claims["iss"]?.string?.hasSameBytes(as: issuer) == true }

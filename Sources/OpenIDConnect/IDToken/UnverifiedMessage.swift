@@ -14,7 +14,7 @@ public typealias LogoutTokenError = TokenRefusal<LogoutTokenCheck>
 /// Why a signed authorization response is not used.
 public typealias AuthorizationResponseError = TokenRefusal<AuthorizationResponseCheck>
 
-/// A check of a message that a provider signs: a logout token or an authorization response.
+/// A check of a token that a provider signs for this server: an ID token, a logout token or an authorization response.
 protocol MessageCheck: TokenCheck {
     static var format: Self { get }
     static var algorithm: Self { get }
@@ -22,9 +22,11 @@ protocol MessageCheck: TokenCheck {
 }
 
 extension MessageCheck {
-    /// The check of an ID token that applies to the message, too: of form, header and signature.
+    /// The check of an ID token that applies to each of them: of form, header and signature.
     init(_ check: IDTokenCheck) { self = Self(rawValue: check.rawValue) ?? .format }
 }
+
+extension IDTokenCheck: MessageCheck {}
 
 extension LogoutTokenCheck: MessageCheck {}
 

@@ -7,7 +7,7 @@ import Synchronization
 /// keys are replaced only by a set with usable keys.
 package final class KeyCache: Sendable {
     private struct State {
-        var held: (keys: JSONWebKeySet, fetchedAt: Timestamp, freshness: Freshness)?
+        var held: (keys: JSONWebKeySet, freshness: Freshness)?
         /// Counts the sets, so that a caller that misses a key can tell whether the set has changed since.
         var generation = 0
         var bucket: TokenBucket
@@ -118,7 +118,8 @@ package final class KeyCache: Sendable {
         state.withLock { state in
             state.held.map {
                 KeyStatus(
-                    issuer: issuer, fetchedAt: $0.fetchedAt, freshUntil: $0.freshness.freshUntil, count: $0.keys.count)
+                    issuer: issuer, fetchedAt: $0.freshness.fetchedAt, freshUntil: $0.freshness.freshUntil,
+                    count: $0.keys.count)
             }
         }
     }
@@ -177,10 +178,9 @@ package final class KeyCache: Sendable {
         }
         // The provider has a key set, and none of its keys can be trusted.
         guard keys.count > 0 else { throw .failed(.key) }
-        let now = clock.now()
-        let freshness = Freshness(response, at: now, rules: rules, random: random)
+        let freshness = Freshness(response, at: clock.now(), rules: rules, random: random)
         state.withLock { state in
-            state.held = (keys, now, freshness)
+            state.held = (keys, freshness)
             state.generation += 1
         }
     }

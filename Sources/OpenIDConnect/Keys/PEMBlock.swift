@@ -1,3 +1,5 @@
+import Primitives
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -16,7 +18,7 @@ struct PEMBlock: Sendable {
         var content: [Substring] = []
         // Split by bytes, because CR LF is one Character.
         for line in text.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
-            let line = trimmed(Substring(line))
+            let line = Substring(line.trimmed)
             if let begun = boundary("BEGIN", line) {
                 (label, content) = (begun, [])
             } else if let open = label, boundary("END", line) == open {
@@ -40,11 +42,5 @@ struct PEMBlock: Sendable {
         let start = "-----\(word) "
         guard line.hasPrefix(start), line.hasSuffix("-----") else { return nil }
         return String(line.dropFirst(start.count).dropLast(5))
-    }
-
-    private static func trimmed(_ line: Substring) -> Substring {
-        var line = line
-        while line.last == " " || line.last == "\t" { line.removeLast() }
-        return line.drop { $0 == " " || $0 == "\t" }
     }
 }

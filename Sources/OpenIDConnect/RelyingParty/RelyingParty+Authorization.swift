@@ -62,9 +62,12 @@ extension RelyingParty {
         }
         return AuthorizationDestination(
             url: request.url(at: browsersGoTo, pushedAs: response.requestURI),
-            expiresIn: configuration.extensions.signedRequestObjects.applies(
-                ifDemanded: provider.demands.signedRequestObjects)
+            expiresIn: signsRequests(to: provider)
                 ? min(response.expiresIn, RequestObject.lifetime) : response.expiresIn)
+    }
+
+    private func signsRequests(to provider: ProviderMetadata) -> Bool {
+        configuration.extensions.signedRequestObjects.applies(ifDemanded: provider.demands.signedRequestObjects)
     }
 
     /// The signed request; nil if requests to the provider are not signed.
@@ -72,10 +75,7 @@ extension RelyingParty {
         of request: AuthorizationRequest, signedWith key: ClientKey?, _ provider: ProviderMetadata,
         _ endpoint: EndpointURL
     ) throws(OIDCError) -> Secret? {
-        guard configuration.extensions.signedRequestObjects.applies(ifDemanded: provider.demands.signedRequestObjects)
-        else {
-            return nil
-        }
+        guard signsRequests(to: provider) else { return nil }
         return try demand(of: provider, for: endpoint) { () throws(OIDCError) in
             try RequestObject.make(
                 of: request, signedWith: key, provider: provider, id: random.token(bytes: 16), now: clock.now())

@@ -53,7 +53,7 @@ extension RelyingParty {
     ) -> LogoutTokenExplanation {
         let rules = configuration.idTokenRules
         return LogoutValidationContext.explain(
-            TokenExamination(logoutToken, .logoutToken, rules, keys: keys) { LogoutTokenCheck($0) },
+            TokenExamination(logoutToken, .logoutToken, rules, keys: keys),
             .init(
                 issuer: issuer, clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules, now: moment),
             allows: { provider?.signingAlgorithms.contains($0) ?? true })
@@ -65,9 +65,7 @@ extension RelyingParty {
     ) -> AuthorizationResponseExplanation {
         let (rules, keys) = (configuration.idTokenRules, cachedKeys(of: knownProvider(for: nil)))
         return AuthorizationResponseValidationContext.explain(
-            TokenExamination(authorizationResponse, .authorizationResponse, rules, keys: keys) {
-                AuthorizationResponseCheck($0)
-            },
+            TokenExamination(authorizationResponse, .authorizationResponse, rules, keys: keys),
             .init(
                 issuer: issuer?.text ?? "", clients: clients.mapValues { [$0] }, rules: rules, now: clock.now()))
     }

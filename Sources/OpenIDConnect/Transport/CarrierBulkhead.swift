@@ -68,7 +68,7 @@ final class CarrierBulkhead: HTTPClient {
                     .overloaded, mayHaveBeenSent: false, reason: "too many requests to the provider are under way",
                     retryAfter: 1)
             }
-            var breaker = state.breakers[destination] ?? CircuitBreaker(rules: rules.breaker)
+            var breaker = state.breakers[destination] ?? rules.newBreaker
             switch breaker.admit(now: now) {
             case .refuse(let seconds):
                 throw OutboundError(
@@ -93,7 +93,7 @@ final class CarrierBulkhead: HTTPClient {
             state.inFlight[destination.carrier] = left > 0 ? left : nil
             // A breaker that is not kept is one in its first period.
             if outcome != .failed, state.breakers[destination] == nil { return }
-            var breaker = state.breakers[destination] ?? CircuitBreaker(rules: rules.breaker)
+            var breaker = state.breakers[destination] ?? rules.newBreaker
             breaker.end(ticket, outcome, now: now)
             if breaker.isPristine {
                 state.breakers.remove(destination)
@@ -116,7 +116,7 @@ public struct CarrierBulkheadRules: Sendable, Hashable {
     /// The defaults.
     public init() {}
 
-    var breaker: CircuitBreaker.Rules { CircuitBreaker.Rules(failures: failures, pause: pause) }
+    var newBreaker: CircuitBreaker { CircuitBreaker(failures: failures, pause: pause) }
 
     /// The limit that counts for a request of a step. Steps that finish a sign-in may use twice the limit, because its
     /// code is spent. Resources for signed-in users may use half of it, and leave the rest to sign-ins. So may requests

@@ -6,23 +6,6 @@ package import Primitives
 /// request passes for a pause. *Half open*: one probe passes, and its end decides: a response closes the breaker, a
 /// failure opens it for twice as long as before.
 package struct CircuitBreaker: Sendable {
-    package struct Rules: Sendable, Hashable {
-        /// Failures in a row after which the breaker opens.
-        package var failures: Int
-        /// The first pause and the longest, in seconds.
-        package var pause: Int64
-        package var longestPause: Int64
-        /// After how many seconds a probe that has not ended counts as lost.
-        package var probeLimit: Int64
-
-        package init(failures: Int = 5, pause: Int64 = 5, longestPause: Int64 = 60, probeLimit: Int64 = 120) {
-            self.failures = max(1, failures)
-            self.pause = max(1, pause)
-            self.longestPause = max(self.pause, longestPause)
-            self.probeLimit = max(1, probeLimit)
-        }
-    }
-
     package enum Admission: Sendable, Hashable {
         /// The request may be sent. Its end is reported with the ticket.
         case pass(Ticket)
@@ -46,11 +29,23 @@ package struct CircuitBreaker: Sendable {
         case halfOpen(since: Timestamp, pause: Int64)
     }
 
-    private let rules: Rules
+    private let failures: Int
+    private let firstPause: Int64
+    private let longestPause: Int64
+    private let probeLimit: Int64
     private var state = State.closed(failures: 0)
     private var period = 0
 
-    package init(rules: Rules) { self.rules = rules }
+    /// - Parameters:
+    ///   - failures: In a row, after which the breaker opens.
+    ///   - pause: The first one; this and the others in seconds.
+    ///   - probeLimit: After which a probe that has not ended counts as lost.
+    package init(failures: Int, pause: Int64, longestPause: Int64 = 60, probeLimit: Int64 = 120) {
+        self.failures = max(1, failures)
+        firstPause = max(1, pause)
+        self.longestPause = max(firstPause, longestPause)
+        self.probeLimit = probeLimit
+    }
 
     /// Whether there is nothing to remember. A breaker that was open before remembers its period.
     package var isPristine: Bool {
@@ -70,7 +65,7 @@ package struct CircuitBreaker: Sendable {
         switch state {
         case .closed: return .pass(Ticket(period: period))
         case .open(let since, let pause): return admit(after: pause, since: since, pause: pause, now)
-        case .halfOpen(let since, let pause): return admit(after: rules.probeLimit, since: since, pause: pause, now)
+        case .halfOpen(let since, let pause): return admit(after: probeLimit, since: since, pause: pause, now)
         }
     }
 
@@ -80,10 +75,10 @@ package struct CircuitBreaker: Sendable {
         switch (state, outcome) {
         case (.closed, .answered), (.halfOpen, .answered): change(to: .closed(failures: 0))
         case (.closed(let failures), .failed):
-            let opens = failures + 1 >= rules.failures
-            change(to: opens ? .open(since: now, pause: rules.pause) : .closed(failures: failures + 1))
+            let opens = failures + 1 >= self.failures
+            change(to: opens ? .open(since: now, pause: firstPause) : .closed(failures: failures + 1))
         case (.halfOpen(_, let pause), .failed):
-            change(to: .open(since: now, pause: min(rules.longestPause, pause * 2)))
+            change(to: .open(since: now, pause: min(longestPause, pause * 2)))
         case (.halfOpen(_, let pause), .unknown):
             // The next one is the probe.
             change(to: .open(since: now.advanced(bySeconds: -pause), pause: pause))

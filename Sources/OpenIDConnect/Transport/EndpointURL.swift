@@ -61,10 +61,12 @@ public struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The host, in brackets if it is an IPv6 address, and the port if it is not the scheme's usual one.
-    package var authority: String {
-        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-        return port == (scheme == .https ? 443 : 80) ? name : "\(name):\(port)"
-    }
+    package var authority: String { port == (scheme == .https ? 443 : 80) ? name : authorityWithPort }
+
+    /// As ``authority``, always with the port.
+    package var authorityWithPort: String { "\(name):\(port)" }
+
+    private var name: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
 
     /// The URL without its query, for `htu` (RFC 9449 section 4.2). An empty path is `/` (RFC 3986 section 6.2.3).
     var withoutQuery: String {

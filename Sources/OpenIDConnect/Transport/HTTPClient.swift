@@ -79,7 +79,7 @@ public struct OutboundRequest: Sendable {
 }
 
 /// A whole response of any status, redirects included.
-public struct OutboundResponse: Sendable {
+public struct OutboundResponse: Sendable, Hashable {
     /// The status code.
     public var status: Int
     /// The `Content-Type` field.

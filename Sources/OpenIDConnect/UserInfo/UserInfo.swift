@@ -79,8 +79,7 @@ extension UserInfo {
     private static func fourDigits(_ value: JSONValue?) -> String? {
         let plain = value?.object.map { $0["value"] } ?? value
         guard case .integer(let number) = plain, (0...9999).contains(number) else { return nil }
-        let digits = String(number)
-        return String(repeating: "0", count: 4 - digits.utf8.count) + digits
+        return number.digits(4)
     }
 
     /// The other places where providers tell an attribute.

@@ -52,7 +52,7 @@ package struct RequestWriter: Sendable {
         bytes += hasBody ? "POST " : "GET "
         Self.appendTarget(of: request.url, to: recipient, &bytes)
         bytes += " HTTP/1.1\r\nHost: "
-        Self.appendAuthority(request.url, isPortNeeded: false, &bytes)
+        bytes += request.url.authority.utf8
         bytes += "\r\n"
         var (hasAgent, hasAccept) = (false, false)
         for (name, value) in request.headers {
@@ -80,11 +80,7 @@ package struct RequestWriter: Sendable {
 
     /// Appends a request for a tunnel to the URL's host and port (RFC 9110 section 9.3.6).
     package func appendConnect(to url: EndpointURL, _ bytes: inout [UInt8]) {
-        bytes += "CONNECT "
-        Self.appendAuthority(url, isPortNeeded: true, &bytes)
-        bytes += " HTTP/1.1\r\nHost: "
-        Self.appendAuthority(url, isPortNeeded: true, &bytes)
-        bytes += "\r\n"
+        bytes += "CONNECT \(url.authorityWithPort) HTTP/1.1\r\nHost: \(url.authorityWithPort)\r\n".utf8
         bytes += userAgent
         bytes += proxyAuthorization
         bytes += "\r\n"
@@ -94,7 +90,7 @@ package struct RequestWriter: Sendable {
     private static func appendTarget(of url: EndpointURL, to recipient: Recipient, _ bytes: inout [UInt8]) {
         if recipient == .proxy {
             bytes += "http://"
-            appendAuthority(url, isPortNeeded: false, &bytes)
+            bytes += url.authority.utf8
         }
         let text = url.text.utf8
         // Past the scheme's "://".
@@ -106,16 +102,6 @@ package struct RequestWriter: Sendable {
         }
         if rest[path] == UInt8(ascii: "?") { bytes += "/" }
         bytes += rest[path...]
-    }
-
-    private static func appendAuthority(_ url: EndpointURL, isPortNeeded: Bool, _ bytes: inout [UInt8]) {
-        let isIPv6 = url.host.utf8.contains(UInt8(ascii: ":"))
-        if isIPv6 { bytes += "[" }
-        bytes += url.host.utf8
-        if isIPv6 { bytes += "]" }
-        guard isPortNeeded || url.port != (url.scheme == .https ? 443 : 80) else { return }
-        bytes += ":"
-        bytes += String(url.port).utf8
     }
 }
 

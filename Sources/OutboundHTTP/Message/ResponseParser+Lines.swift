@@ -1,4 +1,5 @@
 import HTTPCore
+import OpenIDConnect
 
 // The lines of a response: the status line, fields and trailers.
 extension ResponseParser {
@@ -22,7 +23,7 @@ extension ResponseParser {
         }
         for index in 12..<line.count where !ASCII.isFieldValue(line[index]) { throw .statusLine }
         head.minorVersion = Int(minor - UInt8(ascii: "0"))
-        head.status = status
+        head.response.status = status
         state = .fields
     }
 
@@ -57,10 +58,10 @@ extension ResponseParser {
 
     private mutating func keep(_ field: FieldLine, of line: Span<UInt8>) -> LastField {
         for (name, text, isList) in Self.kept where line.equals(field.name, name) {
-            let former = head[keyPath: text]
+            let former = head.response[keyPath: text]
             guard isList || former == nil else { break }
             let value = line.text(field.value)
-            head[keyPath: text] = former.map { "\($0), \(value)" } ?? value
+            head.response[keyPath: text] = former.map { "\($0), \(value)" } ?? value
             return .kept(text)
         }
         return .other
@@ -72,7 +73,7 @@ extension ResponseParser {
         switch lastField {
         case .none, .framing: throw .folding
         case .other: break
-        case .kept(let text): head[keyPath: text]?.append(" " + line.text(line.trimmed(0..<line.count)))
+        case .kept(let text): head.response[keyPath: text]?.append(" " + line.text(line.trimmed(0..<line.count)))
         }
     }
 

@@ -1,4 +1,5 @@
 package import HTTPCore
+package import OpenIDConnect
 
 /// Parses a response incrementally (RFC 9112), decodes its codings and limits its size.
 ///
@@ -133,8 +134,8 @@ package struct ResponseParser {
 
     /// Decides on the framing of the body (RFC 9112 section 6.3).
     private mutating func endHead() throws(ResponseError) {
-        if head.status < 200 {
-            guard head.status != 101 else { throw .switchedProtocols }
+        if head.response.status < 200 {
+            guard head.response.status != 101 else { throw .switchedProtocols }
             head = ResponseHead()
             lastField = .none
             state = .statusLine
@@ -208,17 +209,12 @@ package struct ResponseParser {
 
 /// The status and the header fields of a response that the client uses.
 package struct ResponseHead: Sendable, Hashable {
-    typealias Text = any WritableKeyPath<ResponseHead, String?> & Sendable
+    typealias Text = any WritableKeyPath<OutboundResponse, String?> & Sendable
 
-    package var status = 0
+    /// The response without its body; the status is 0 before the first line.
+    package var response = OutboundResponse(status: 0)
     /// 0 or 1.
     package var minorVersion = 1
-    package var contentType: String?
-    package var cacheControl: String?
-    package var retryAfter: String?
-    package var date: String?
-    package var dpopNonce: String?
-    package var wwwAuthenticate: String?
     package var contentLength: Int?
     /// Whether the body has the chunked transfer coding.
     package var isChunked = false
@@ -227,7 +223,7 @@ package struct ResponseHead: Sendable, Hashable {
     package var connection = ConnectionOptions()
 
     /// Statuses whose responses have no body (RFC 9112 section 6.3).
-    package var hasNoBody: Bool { status == 204 || status == 304 }
+    package var hasNoBody: Bool { response.status == 204 || response.status == 304 }
 
     /// Whether the connection may be used for another request: its sender agrees (RFC 9112 section 9.3), and the
     /// framing is unambiguous. Where both lengths are given, the coding counts, and the connection must be closed

@@ -22,7 +22,7 @@ extension OutboundConnection {
             case .bytes(let count):
                 do throws(ResponseError) {
                     let taken = try parser.receive(pool.loop.received(count).span)
-                    let status = parser.head.status
+                    let status = parser.head.response.status
                     guard status < 300 else {
                         return fail(.unreachable, "the proxy answers with status \(status)")
                     }

@@ -85,11 +85,8 @@ final class OutboundConnection: LoopMember, @unchecked Sendable {
     /// - Parameter isAlone: Whether nothing has followed the response.
     private func complete(isAlone: Bool) {
         guard let exchange = exchange.take() else { return }
-        let head = parser.head
-        let response = OutboundResponse(
-            status: head.status, contentType: head.contentType, cacheControl: head.cacheControl,
-            retryAfter: head.retryAfter, date: head.date, dpopNonce: head.dpopNonce,
-            wwwAuthenticate: head.wwwAuthenticate, body: parser.body, certificateExpiry: certificateExpiry)
+        var response = parser.head.response
+        (response.body, response.certificateExpiry) = (parser.body, certificateExpiry)
         certificateExpiry = nil
         let isReusable = isAlone && parser.allowsReuse && output.isEmpty && !socket.peerHasEnded
         parser = ResponseParser(bodyBytes: 0)

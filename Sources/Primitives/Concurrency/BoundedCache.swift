@@ -8,8 +8,8 @@
 /// A lookup is a dictionary's and changes nothing. A change takes constant time on the average of many. The
 /// methods are inlinable, because other modules call them on hot paths and would otherwise not specialise them.
 ///
-/// The values stand in a ring in the order of age, and a hash table of four-byte places finds them: a dictionary and a
-/// list of its keys would take three times the memory.
+/// The values stand in a ring in the order of age, and a ``PlaceTable`` finds them: a dictionary and a list of its keys
+/// would take three times the memory.
 @usableFromInline
 package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// What the age of a value counts from.
@@ -45,8 +45,8 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     /// The place of the oldest entry, and the number of places from there to the newest one.
     @usableFromInline var first = 0
     @usableFromInline var used = 0
-    /// A hash table with linear probing: an entry's place in the ring plus one, 0 for none. Twice as large as the ring.
-    @usableFromInline var slots: [UInt32] = []
+    /// The entries' places in the ring. Twice as large as the ring.
+    @usableFromInline var table = PlaceTable()
 
     /// - Parameters:
     ///   - capacity: How many values are kept, 1 at least.
@@ -79,7 +79,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         let hash = Self.hash(of: key)
         if let slot = slot(of: key, hash) {
             if age == .insertion {
-                ring[Int(slots[slot]) - 1]?.value = value
+                ring[table.place(in: slot)]?.value = value
                 return
             }
             removeEntry(in: slot)
@@ -124,7 +124,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     mutating func append(_ entry: Entry) {
         // If half of the places are of removed entries, these are enough.
         if used == ring.count { resize(to: count > ring.count / 2 ? 2 * ring.count : max(8, ring.count)) }
-        insert(place(used), entry.hash)
+        table.insert(place(used), UInt64(entry.hash))
         ring[place(used)] = entry
         used += 1
         count += 1
@@ -135,11 +135,11 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     mutating func resize(to size: Int) {
         let (former, places) = (ring, (0..<used).map(place))
         ring = [Entry?](repeating: nil, count: size)
-        slots = [UInt32](repeating: 0, count: 2 * size)
+        table = PlaceTable(size: 2 * size)
         (first, used) = (0, 0)
         for place in places {
             guard let entry = former[place] else { continue }
-            insert(used, entry.hash)
+            table.insert(used, UInt64(entry.hash))
             ring[used] = entry
             used += 1
         }
@@ -149,12 +149,12 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     @inlinable
     @discardableResult
     mutating func removeEntry(in slot: Int) -> Entry? {
-        let place = Int(slots[slot]) - 1
+        let place = table.place(in: slot)
         let removed = ring[place]
         ring[place] = nil
         count -= 1
         while used > 0, ring[first] == nil { (first, used) = (self.place(1), used - 1) }
-        clear(slot)
+        table.clear(slot) { [ring] in UInt64(ring[$0]?.hash ?? 0) }
         return removed
     }
 
@@ -165,47 +165,10 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     static func hash(of key: Key) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
 
     @inlinable
-    func entry(of key: Key) -> Entry? { slot(of: key, Self.hash(of: key)).flatMap { ring[Int(slots[$0]) - 1] } }
+    func entry(of key: Key) -> Entry? { slot(of: key, Self.hash(of: key)).flatMap { ring[table.place(in: $0)] } }
 
     @inlinable
     func slot(of key: Key, _ hash: UInt32) -> Int? {
-        guard count > 0 else { return nil }
-        var slot = home(of: hash)
-        while slots[slot] != 0 {
-            if let entry = ring[Int(slots[slot]) - 1], entry.hash == hash, entry.key == key { return slot }
-            slot = next(slot)
-        }
-        return nil
+        table.slot(of: UInt64(hash)) { ring[$0]?.hash == hash && ring[$0]?.key == key }
     }
-
-    @inlinable
-    mutating func insert(_ place: Int, _ hash: UInt32) {
-        var slot = home(of: hash)
-        while slots[slot] != 0 { slot = next(slot) }
-        slots[slot] = UInt32(place + 1)
-    }
-
-    /// Empties a slot, and moves later entries of the same run into the gap unless their search begins behind it.
-    @inlinable
-    mutating func clear(_ slot: Int) {
-        var gap = slot
-        var later = next(slot)
-        while slots[later] != 0 {
-            if let entry = ring[Int(slots[later]) - 1] {
-                let mask = slots.count - 1
-                if (later - home(of: entry.hash)) & mask >= (later - gap) & mask {
-                    slots[gap] = slots[later]
-                    gap = later
-                }
-            }
-            later = next(later)
-        }
-        slots[gap] = 0
-    }
-
-    @inlinable
-    func home(of hash: UInt32) -> Int { Int(hash) & (slots.count - 1) }
-
-    @inlinable
-    func next(_ slot: Int) -> Int { (slot + 1) & (slots.count - 1) }
 }

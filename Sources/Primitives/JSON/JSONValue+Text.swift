@@ -10,26 +10,18 @@ extension JSONValue {
     /// and its number.
     package var terminalText: String {
         let text = text
-        guard text.unicodeScalars.contains(where: Self.controlsTerminal) else { return text }
+        guard text.unicodeScalars.contains(where: \.controlsTerminal) else { return text }
         var safe = ""
         for scalar in text.unicodeScalars {
-            guard Self.controlsTerminal(scalar) else {
+            guard scalar.controlsTerminal else {
                 safe.unicodeScalars.append(scalar)
                 continue
             }
             for unit in UTF16.encode(scalar) ?? .init() {
-                let digits = String(unit, radix: 16)
-                safe += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                safe += "\\u" + [UInt8(unit >> 8), UInt8(unit & 0xFF)].hexadecimal
             }
         }
         return safe
-    }
-
-    /// Controls, formats (as marks of direction), and separators of lines and paragraphs. All are within strings: of
-    /// the others, JSON text without white space has none.
-    private static func controlsTerminal(_ scalar: Unicode.Scalar) -> Bool {
-        guard scalar.value > 0x7E else { return false }
-        return [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
     }
 
     private func append(to bytes: inout [UInt8]) {
@@ -57,5 +49,13 @@ extension JSONValue {
             }
             bytes.append(UInt8(ascii: "}"))
         }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it is a control, a format (as marks of direction), or a separator of lines or paragraphs. Those in JSON
+    /// text without white space are within strings.
+    package var controlsTerminal: Bool {
+        [.control, .format, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
     }
 }

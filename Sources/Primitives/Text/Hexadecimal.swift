@@ -16,6 +16,14 @@ extension Sequence<UInt8> {
     }
 }
 
+extension BinaryInteger {
+    /// The digits of a number that is not negative, with zeros before them up to a count.
+    package func digits(_ count: Int) -> String {
+        let text = String(self)
+        return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+    }
+}
+
 extension UInt8 {
     /// The lower-case hexadecimal digit of a number below 16.
     var hexadecimalDigit: UInt8 { self < 10 ? UInt8(ascii: "0") + self : UInt8(ascii: "a") - 10 + self }

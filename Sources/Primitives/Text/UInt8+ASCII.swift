@@ -25,6 +25,16 @@ extension UInt8 {
     public var lowercasedASCII: UInt8 { self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self }
 }
 
+extension Substring.UTF8View {
+    /// The text without blanks and tabs at its ends.
+    package var trimmed: Substring.UTF8View {
+        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        var text = drop(while: isBlank)
+        while let last = text.last, isBlank(last) { text.removeLast() }
+        return text
+    }
+}
+
 extension String {
     /// Whether all characters are ASCII.
     public var isASCII: Bool { utf8.allSatisfy { $0 < 0x80 } }

@@ -2,12 +2,32 @@
 public enum UTCTime {
     /// A text such as `2026-11-21T01:02:03Z`. Times outside the years 0 to 9999 become the nearest one inside.
     public static func text(_ moment: Timestamp) -> String {
-        let seconds = min(max(moment.secondsSinceEpoch, -62_167_219_200), 253_402_300_799)
+        let (days, clock) = daysAndClock(moment.secondsSinceEpoch)
+        let (year, month, day) = date(daysSinceEpoch: days)
+        return "\(year.digits(4))-\(month.digits(2))-\(day.digits(2))T\(clock)Z"
+    }
+
+    /// The IMF-fixdate of HTTP (RFC 9110 section 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`; like ``text(_:)``
+    /// outside the years 0 to 9999.
+    package static func httpText(_ secondsSinceEpoch: Int) -> String {
+        let (days, clock) = daysAndClock(Int64(secondsSinceEpoch))
+        let (year, month, day) = date(daysSinceEpoch: days)
+        // Counted from a Sunday before the year 0.
+        let weekday = weekdayNames[Int((days + 719_534) % 7)]
+        return "\(weekday), \(day.digits(2)) \(monthNames[Int(month) - 1]) \(year.digits(4)) \(clock) GMT"
+    }
+
+    private static let weekdayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    private static let monthNames = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// The day, and the time in it as `01:02:03`.
+    private static func daysAndClock(_ secondsSinceEpoch: Int64) -> (days: Int64, clock: String) {
+        let seconds = min(max(secondsSinceEpoch, -62_167_219_200), 253_402_300_799)
         let days = seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400
         let rest = seconds - days * 86400
-        let (year, month, day) = date(daysSinceEpoch: days)
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
-            + "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2))Z"
+        return (days, "\((rest / 3600).digits(2)):\((rest / 60 % 60).digits(2)):\((rest % 60).digits(2))")
     }
 
     /// The date of a day in the proleptic Gregorian calendar. Years are counted from March, so that the leap day is the
@@ -22,11 +42,6 @@ public enum UTCTime {
         let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
         let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
-    }
-
-    private static func padded(_ number: Int64, _ width: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
     }
 }
 
@@ -132,12 +147,8 @@ extension UTCTime {
         private var monthNumber: Int64? {
             guard !monthName.isEmpty else { return number(UInt8(ascii: "n")) }
             let name = String(decoding: monthName, as: UTF8.self)
-            return Self.monthNames.firstIndex(of: name).map { Int64($0) + 1 }
+            return UTCTime.monthNames.firstIndex(of: name).map { Int64($0) + 1 }
         }
-
-        private static let monthNames = [
-            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-        ]
     }
 
     /// The inverse of ``date(daysSinceEpoch:)``, for years from 0 on.

@@ -179,8 +179,6 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
         guard let url = EndpointURL(text, policy: .allowLoopbackHTTP) else { return nil }
         let authority = text.utf8.dropFirst(url.scheme.rawValue.utf8.count + 3)
         guard !authority.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else { return nil }
-        let host = url.host.utf8.contains(UInt8(ascii: ":")) ? "[\(url.host)]" : url.host
-        let isUsual = url.port == (url.scheme == .https ? 443 : 80)
-        self.text = "\(url.scheme.rawValue)://\(host)" + (isUsual ? "" : ":\(url.port)")
+        self.text = "\(url.scheme.rawValue)://\(url.authority)"
     }
 }

@@ -33,7 +33,7 @@ final class IdempotencyTable: Sendable {
 
     private struct State {
         /// Apart from the other results, because there are many and they are small.
-        var sessions: BoundedCache<IdempotencyKey, Entry<CompactSession>>
+        var sessions: BoundedCache<IdempotencyKey, Entry<GivenSession>>
         var others: BoundedCache<IdempotencyKey, Entry<Result>>
         var noncesTaken: BoundedCache<IdempotencyKey, Timestamp>
         /// The count at the latest end of one of the user's sessions.
@@ -55,7 +55,7 @@ final class IdempotencyTable: Sendable {
         mutating func keep(_ result: Result, for key: IdempotencyKey, at now: Timestamp) {
             count += 1
             if case .success(.signedIn(let session)) = result {
-                sessions.put(Entry(value: CompactSession(session), count: count), for: key, at: now)
+                sessions.put(Entry(value: session, count: count), for: key, at: now)
             } else {
                 let repeats = others.value(for: key, at: now)?.repeats ?? 0
                 others.put(Entry(value: result, repeats: repeats, count: count), for: key, at: now)
@@ -67,18 +67,18 @@ final class IdempotencyTable: Sendable {
         ) -> Result {
             if let entry = sessions.value(for: key, at: now) { return repeating(entry, for: key, at: now) }
             count += 1
-            sessions.put(Entry(value: CompactSession(session), repeats: 1, count: count), for: key, at: since)
+            sessions.put(Entry(value: session, repeats: 1, count: count), for: key, at: since)
             return .success(.signedIn(session))
         }
 
         private mutating func repeating(
-            _ entry: Entry<CompactSession>, for key: IdempotencyKey, at now: Timestamp
+            _ entry: Entry<GivenSession>, for key: IdempotencyKey, at now: Timestamp
         ) -> Result {
             Result { () throws(SignInError) in
                 var entry = entry
                 try entry.countRepeat()
                 sessions.put(entry, for: key, at: now)
-                return .signedIn(entry.value.session)
+                return .signedIn(entry.value)
             }
         }
 
@@ -103,7 +103,7 @@ final class IdempotencyTable: Sendable {
 
     /// - Parameters:
     ///   - window: How long an outcome is kept, in seconds.
-    ///   - capacity: The most sessions kept, at 90 bytes each; of the other results, which are larger and fewer,
+    ///   - capacity: The most sessions kept, at 150 bytes each; of the other results, which are larger and fewer,
     ///     an eighth of that.
     init(window: Int64, capacity: Int = 32_768) {
         self.capacity = capacity
@@ -158,7 +158,7 @@ final class IdempotencyTable: Sendable {
         guard let key = IdempotencyKey(bytes: earlier.key) else { return }
         state.withLock { state in
             state.count += 1
-            state.sessions.put(Entry(value: CompactSession(earlier.session), count: state.count), for: key, at: since)
+            state.sessions.put(Entry(value: earlier.session, count: state.count), for: key, at: since)
         }
     }
 
@@ -282,38 +282,5 @@ private struct Fields {
 
     private mutating func add(count: Int) {
         withUnsafeBytes(of: Int64(count)) { bytes.append(contentsOf: $0) }
-    }
-}
-
-/// A session that a sign-in gave, without its own allocation: thousands are kept.
-struct CompactSession: Sendable {
-    private enum Identifier: Sendable {
-        /// That of every session this version makes: 16 bytes, base64url.
-        case bytes(UInt64, UInt64)
-        case text(String)
-    }
-
-    let user: UserID
-    private let endings: Int64
-    private let identifier: Identifier
-
-    init(_ session: GivenSession) {
-        (user, endings) = (session.user, session.endings)
-        if let bytes = Base64URL.decode(session.id), bytes.count == 16 {
-            identifier = bytes.withUnsafeBytes {
-                .bytes($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            }
-        } else {
-            identifier = .text(session.id)
-        }
-    }
-
-    var session: GivenSession {
-        let id =
-            switch identifier {
-            case .bytes(let first, let second): withUnsafeBytes(of: (first, second)) { Base64URL.encode($0) }
-            case .text(let text): text
-            }
-        return GivenSession(id: id, user: user, endings: endings)
     }
 }

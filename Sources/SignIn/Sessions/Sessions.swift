@@ -1,6 +1,5 @@
 package import Primitives
 package import StorageModel
-import Synchronization
 
 /// The sessions of signed-in users: authentication, sign-out, and erasing the account.
 package struct Sessions: Sendable {
@@ -188,18 +187,6 @@ package struct SessionStatistics: Sendable, Hashable {
     package var cacheMisses: UInt64 = 0
 
     package init() {}
-}
-
-/// Counts events.
-package final class Counts<Value: Sendable>: Sendable {
-    private let value: Mutex<Value>
-
-    package init(_ value: Value) { self.value = Mutex(value) }
-
-    package func note(_ change: (inout Value) -> Void) { value.withLock { change(&$0) } }
-
-    /// Since the process started.
-    package var present: Value { value.withLock { $0 } }
 }
 
 extension Sessions {

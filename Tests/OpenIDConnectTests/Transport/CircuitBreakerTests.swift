@@ -6,7 +6,7 @@ import Testing
 struct CircuitBreakerTests {
     /// A breaker and its clock, in seconds from the start.
     private final class Bench {
-        var breaker = CircuitBreaker(rules: .init(failures: 3, pause: 5, longestPause: 15, probeLimit: 30))
+        var breaker = CircuitBreaker(failures: 3, pause: 5, longestPause: 15, probeLimit: 30)
         var seconds: Int64 = 0
 
         private var now: Timestamp { Timestamp(secondsSinceEpoch: 1_800_000_000 + seconds) }

@@ -1,3 +1,4 @@
+import OpenIDConnect
 import OutboundHTTP
 import Testing
 
@@ -104,12 +105,12 @@ struct ResponseParserTests {
             #expect(parser.isComplete != good.endsWithConnection)
             if good.endsWithConnection { try parser.inputEnded() }
             #expect(parser.isComplete)
-            #expect(parser.head.status == good.status)
+            #expect(parser.head.response.status == good.status)
             #expect(String(decoding: parser.body, as: UTF8.self) == good.body)
             #expect(parser.allowsReuse == good.allowsReuse)
             // What follows does not belong to the response.
             #expect(try parser.receive(Array("HTTP/1.1 500 X\r\n\r\n".utf8).span) == 0)
-            #expect(parser.head.status == good.status)
+            #expect(parser.head.response.status == good.status)
         }
     }
 
@@ -237,10 +238,10 @@ struct ResponseParserTests {
         let head = try head(
             "CONTENT-TYPE:application/json", "cache-control: \t max-age=60 ", "Retry-After: 7",
             "Date: Tue, 01 Jul 2025 00:00:00 GMT", "Content-Length: 0", "X-Date: no", "Dat: no")
-        #expect(head.contentType == "application/json")
-        #expect(head.cacheControl == "max-age=60")
-        #expect(head.retryAfter == "7")
-        #expect(head.date == "Tue, 01 Jul 2025 00:00:00 GMT")
+        #expect(head.response.contentType == "application/json")
+        #expect(head.response.cacheControl == "max-age=60")
+        #expect(head.response.retryAfter == "7")
+        #expect(head.response.date == "Tue, 01 Jul 2025 00:00:00 GMT")
     }
 
     @Test("The first of several fields counts, but Cache-Control fields are joined")
@@ -248,22 +249,22 @@ struct ResponseParserTests {
         let head = try head(
             "Content-Type: a/b", "Content-Type: c/d", " e", "Cache-Control: x", "\tx2", "Cache-Control: y", "Date: a",
             " b", "Content-Length: 0")
-        #expect(head.contentType == "a/b")
-        #expect(head.cacheControl == "x x2, y")
-        #expect(head.date == "a b")
+        #expect(head.response.contentType == "a/b")
+        #expect(head.response.cacheControl == "x x2, y")
+        #expect(head.response.date == "a b")
     }
 
     @Test("Several DPoP-Nonce and WWW-Authenticate fields are joined, so that none of them is taken for the only one")
     func challenges() throws {
         let single = try head(
             "dpop-nonce: n-1", "WWW-Authenticate: DPoP algs=\"ES256\",", " error=\"x\"", "Content-Length: 0")
-        #expect(single.dpopNonce == "n-1")
-        #expect(single.wwwAuthenticate == "DPoP algs=\"ES256\", error=\"x\"")
+        #expect(single.response.dpopNonce == "n-1")
+        #expect(single.response.wwwAuthenticate == "DPoP algs=\"ES256\", error=\"x\"")
         let several = try head(
             "DPoP-Nonce: a", "DPoP-Nonce: b", "WWW-Authenticate: Bearer", "WWW-Authenticate: DPoP", "Content-Length: 0")
-        #expect(several.dpopNonce == "a, b")
-        #expect(several.wwwAuthenticate == "Bearer, DPoP")
-        #expect(try head("DPoP-Nonce: a", " b", "Content-Length: 0").dpopNonce == "a b")
+        #expect(several.response.dpopNonce == "a, b")
+        #expect(several.response.wwwAuthenticate == "Bearer, DPoP")
+        #expect(try head("DPoP-Nonce: a", " b", "Content-Length: 0").response.dpopNonce == "a b")
     }
 
     @Test("An interim response's fields are forgotten, and a trailer's are never used")
@@ -275,8 +276,8 @@ struct ResponseParserTests {
         var parser = ResponseParser(bodyBytes: 0)
         _ = try parser.receive(Array(text.utf8).span)
         #expect(parser.allowsReuse)
-        #expect(parser.head.contentType == nil)
-        #expect(parser.head.retryAfter == "1")
+        #expect(parser.head.response.contentType == nil)
+        #expect(parser.head.response.retryAfter == "1")
     }
 
     @Test("A response to CONNECT has no body, whatever its fields say", arguments: ["200 OK", "407 No", "502 No"])

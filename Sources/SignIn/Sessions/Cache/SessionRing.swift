@@ -18,8 +18,8 @@ struct SessionRing: ~Copyable {
     private var end: Int?
     /// How many records there are, also of tokens that were put in again later.
     private var recordCount = 0
-    /// Places of records plus one, 0 for none: a hash table with linear probing, at most three quarters full.
-    private var slots: [UInt32] = []
+    /// The places of records by token, at most three quarters full.
+    private var table = PlaceTable()
     private var usedSlots = 0
 
     /// - Parameter maximumBytes: Of records and table; a sixteenth is the table's.
@@ -29,18 +29,11 @@ struct SessionRing: ~Copyable {
 
     deinit { bytes.deallocate() }
 
-    var allocatedBytes: Int { byteCount + slots.capacity * MemoryLayout<UInt32>.stride }
+    var allocatedBytes: Int { byteCount + table.allocatedBytes }
 
     /// The record that was last put in for a token. Valid until the ring changes.
     func record(of token: TokenHash) -> SessionRecord? {
-        guard usedSlots > 0 else { return nil }
-        var slot = Self.home(of: token.number, slots.count)
-        while slots[slot] != 0 {
-            let record = record(at: Int(slots[slot]) - 1)
-            if record.isOf(token) { return record }
-            slot = (slot + 1) & (slots.count - 1)
-        }
-        return nil
+        slot(of: token).map { record(at: table.place(in: $0)) }
     }
 
     mutating func put(_ found: SessionAndUser, for token: TokenHash, generation: UInt32, readAt: Timestamp) {
@@ -60,7 +53,7 @@ struct SessionRing: ~Copyable {
         bytes = UnsafeMutableRawPointer.allocate(byteCount: 0, alignment: 8)
         byteCount = 0
         (head, tail, end, recordCount) = (0, 0, nil, 0)
-        (slots, usedSlots) = ([], 0)
+        (table, usedSlots) = (PlaceTable(), 0)
     }
 
     // MARK: The ring
@@ -124,14 +117,12 @@ struct SessionRing: ~Copyable {
     // MARK: The table
 
     /// The hashes of valid tokens are distributed evenly: an attacker cannot choose them.
-    private static func home(of number: UInt64, _ count: Int) -> Int { Int(truncatingIfNeeded: number) & (count - 1) }
-
-    private func home(of record: SessionRecord) -> Int {
-        Self.home(of: record.tokenNumber, slots.count)
+    private func slot(of token: TokenHash) -> Int? {
+        table.slot(of: token.number) { record(at: $0).isOf(token) }
     }
 
     private mutating func rebuildSlots() {
-        (slots, usedSlots) = ([], 0)
+        (table, usedSlots) = (PlaceTable(), 0)
         var place = 0
         for _ in 0..<recordCount {
             let record = record(at: place)
@@ -141,43 +132,22 @@ struct SessionRing: ~Copyable {
     }
 
     private mutating func setPlace(_ place: Int, of token: TokenHash) {
-        if 4 * (usedSlots + 1) > 3 * slots.count { growSlots() }
-        var slot = Self.home(of: token.number, slots.count)
-        while slots[slot] != 0, !record(at: Int(slots[slot]) - 1).isOf(token) {
-            slot = (slot + 1) & (slots.count - 1)
-        }
-        if slots[slot] == 0 { usedSlots += 1 }
-        slots[slot] = UInt32(place + 1)
+        if let slot = slot(of: token) { return table.replace(slot, by: place) }
+        if 4 * (usedSlots + 1) > 3 * table.size { growTable() }
+        table.insert(place, token.number)
+        usedSlots += 1
     }
 
-    private mutating func growSlots() {
-        let former = slots
-        slots = [UInt32](repeating: 0, count: max(Self.fewestSlots, 2 * former.count))
-        for place in former where place != 0 {
-            var slot = home(of: record(at: Int(place) - 1))
-            while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
-            slots[slot] = place
-        }
+    private mutating func growTable() {
+        var larger = PlaceTable(size: max(Self.fewestSlots, 2 * table.size))
+        table.forEachPlace { larger.insert($0, record(at: $0).tokenNumber) }
+        table = larger
     }
 
     /// Removes a record's place, unless its token was put in again later.
     private mutating func clearPlace(_ place: Int, of record: SessionRecord) {
-        var slot = home(of: record)
-        while slots[slot] != UInt32(place + 1) {
-            guard slots[slot] != 0 else { return }
-            slot = (slot + 1) & (slots.count - 1)
-        }
+        guard let slot = table.slot(of: record.tokenNumber, where: { $0 == place }) else { return }
         usedSlots -= 1
-        // Moves later entries of the same run into the gap unless their search begins behind it.
-        var gap = slot
-        while true {
-            slot = (slot + 1) & (slots.count - 1)
-            guard slots[slot] != 0 else { break }
-            let start = home(of: self.record(at: Int(slots[slot]) - 1))
-            guard (slot - start) & (slots.count - 1) >= (slot - gap) & (slots.count - 1) else { continue }
-            slots[gap] = slots[slot]
-            gap = slot
-        }
-        slots[gap] = 0
+        table.clear(slot) { [bytes] in SessionRecord(at: UnsafeRawPointer(bytes + $0)).tokenNumber }
     }
 }
