@@ -207,15 +207,11 @@ package final class AuditSealer: Sendable {
             return state.blamed == record.number
         }
         guard !isKnown else { return }
-        if own == nil {
-            logger.error(
-                "the newest seal of the audit log is not signed with a key of this server; run latchkey audit verify",
-                metadata: ["number": "\(record.number)"])
-        } else {
-            logger.error(
-                "the row of the newest seal of the audit log was changed; run latchkey audit verify",
-                metadata: ["number": "\(record.number)"])
-        }
+        logger.error(
+            own == nil
+                ? "the newest seal of the audit log is not signed with a key of this server; run latchkey audit verify"
+                : "the row of the newest seal of the audit log was changed; run latchkey audit verify",
+            metadata: ["number": "\(record.number)"])
     }
 
     /// Whether a seal without events is needed: to follow a foreign seal; to name a new key; to name the former key
