@@ -101,7 +101,9 @@ extension KitReport {
 
     private static func lines(of result: Row) -> [String] {
         let row = result.row
-        var lines = ["  \(result.verdict.name)\(row.id)"]
+        let verdict = result.verdict.rawValue.replacing("_", with: " ")
+        let isFound = [.violation, .loosened].contains(result.verdict)
+        var lines = ["  \((isFound ? verdict.uppercased() : verdict).padded(10))\(row.id)"]
         func add(_ name: String, _ text: String) { lines.append("            \(name): \(text)") }
         add("sent", row.sent)
         switch result.outcome {
@@ -156,19 +158,6 @@ extension KitReport {
             }
         }
         return String(decoding: json.finish(), as: UTF8.self) + "\n"
-    }
-}
-
-extension KitReport.Verdict {
-    /// At the start of a line.
-    fileprivate var name: String {
-        switch self {
-        case .ok: "ok        "
-        case .violation: "VIOLATION "
-        case .loosened: "LOOSENED  "
-        case .stricter: "stricter  "
-        case .notRun: "not run   "
-        }
     }
 }
 
