@@ -43,13 +43,7 @@ package struct CapsuleReplay: Sendable {
     }
 
     /// The result of one check.
-    struct Step: Sendable {
-        let check: String
-        let demand: String
-        let verdict: TokenVerdict
-        let found: String
-        let isRecorded: Bool
-    }
+    typealias Step = (check: String, demand: String, verdict: TokenVerdict, found: String, isRecorded: Bool)
 
     /// ``ProviderReference/text`` of the provider.
     package let provider: String

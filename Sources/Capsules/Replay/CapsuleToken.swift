@@ -121,11 +121,7 @@ struct CapsuleToken {
     }
 
     private static func steps(_ explanation: TokenExplanation<some TokenCheck>) -> [Step] {
-        explanation.steps.map { step in
-            Step(
-                check: step.check.rawValue, demand: step.check.demand, verdict: step.verdict, found: step.found,
-                isRecorded: step.isRecorded)
-        }
+        explanation.steps.map { ($0.check.rawValue, $0.check.demand, $0.verdict, $0.found, $0.isRecorded) }
     }
 }
 
