@@ -196,7 +196,8 @@ package struct AuditError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The statement, its signature, or the list of its events.
     static func sealChanged(_ seal: Int64) -> Self {
         Self(
-            "seal_changed", seal: seal, "seal \(seal) was changed: its signature or the list of its events is not valid")
+            "seal_changed", seal: seal,
+            "seal \(seal) was changed: its signature or the list of its events is not valid")
     }
 
     /// It follows another seal than the one before it.

@@ -13,7 +13,6 @@ package struct KitReport: Sendable {
         case loosened
         /// Refused, although it is correct.
         case stricter
-        /// Does not apply.
         case notRun = "not_run"
     }
 
@@ -21,7 +20,6 @@ package struct KitReport: Sendable {
         package enum Outcome: Sendable {
             /// With the setting that explains why the case is accepted, if there is one.
             case observed(KitObservation, String?)
-            /// Why it does not apply.
             case notRun(String)
         }
 
