@@ -3,7 +3,6 @@ import CommandLineSupport
 import LatchkeyConfiguration
 import LatchkeyService
 
-/// `latchkey audit verify`.
 struct VerifyAuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -47,7 +46,6 @@ struct VerifyAuditCommand: AsyncParsableCommand {
     }
 }
 
-/// `latchkey audit export`.
 struct ExportAuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",

@@ -5,13 +5,11 @@ package import StorageModel
 
 /// A SHA-256 in the audit log: of an event, of a seal, or of the list of a seal's events.
 package struct AuditDigest: Sendable, Hashable, CustomStringConvertible {
-    /// The 32 bytes.
     package let bytes: [UInt8]
 
     /// Stands for no seal: the predecessor of the first one.
     package static let noSeal = AuditDigest([UInt8](repeating: 0, count: 32))
 
-    /// Hashes bytes.
     package init(sha256Of bytes: some Sequence<UInt8>) { self.bytes = Array(SHA256.hash(data: Array(bytes))) }
 
     /// Reads 64 hexadecimal digits; nil for anything else.

@@ -31,16 +31,11 @@ package final class AuditSealer: Sendable {
         let since: Timestamp
     }
 
-    /// How far the log is read.
-    private struct Reach: Sendable {
-        /// The serial up to which no event can appear any more; 0 if that is not known yet.
-        let end: Int64
-        /// The highest serial that can be seen.
-        let highest: Int64
-    }
-
     /// The newest seal if one of the server's keys signed it, and its signer.
     private typealias OwnSeal = (seal: AuditSeal, signer: String)
+    /// How far the log is read: the serial up to which no event can appear any more, which is 0 if that is not known yet,
+    /// and the highest serial that can be seen.
+    private typealias Reach = (end: Int64, highest: Int64)
     private typealias OwnKeys = (ids: [String], signer: SigningKey)
 
     private static let pause = Duration.seconds(10)
@@ -136,7 +131,7 @@ package final class AuditSealer: Sendable {
                     "transactions": "\(late.horizon.open.sorted().joined(separator: " "))",
                 ])
         }
-        return Reach(end: end, highest: present.serial)
+        return (end, present.serial)
     }
 
     private static func hasPassed(since time: Timestamp, _ now: Timestamp) -> Bool {
@@ -207,15 +202,11 @@ package final class AuditSealer: Sendable {
             return state.blamed == record.number
         }
         guard !isKnown else { return }
-        if own == nil {
-            logger.error(
-                "the newest seal of the audit log is not signed with a key of this server; run latchkey audit verify",
-                metadata: ["number": "\(record.number)"])
-        } else {
-            logger.error(
-                "the row of the newest seal of the audit log was changed; run latchkey audit verify",
-                metadata: ["number": "\(record.number)"])
-        }
+        logger.error(
+            own == nil
+                ? "the newest seal of the audit log is not signed with a key of this server; run latchkey audit verify"
+                : "the row of the newest seal of the audit log was changed; run latchkey audit verify",
+            metadata: ["number": "\(record.number)"])
     }
 
     /// Whether a seal without events is needed: to follow a foreign seal; to name a new key; to name the former key

@@ -23,7 +23,6 @@ extension AuditHorizon {
         """
 }
 
-/// The statements of the seals.
 extension SQLStore {
     /// At most `limit` events with serials above `serial`, up to `end`, in order. `Int64.min` is before all events.
     package func auditEvents(

@@ -84,20 +84,20 @@ package struct AuditVerifier: Sendable {
         var rest = entries[...]
         for event in stored {
             guard let entry = rest.first, entry.serial <= event.serial else {
-                throw .eventInserted(serial: event.serial, seal: seal)
+                throw .eventInserted(event.serial, seal: seal)
             }
-            guard entry.serial == event.serial else { throw .eventMissing(serial: entry.serial, seal: seal) }
-            guard event.digest == entry.digest else { throw .eventChanged(serial: event.serial, seal: seal) }
+            guard entry.serial == event.serial else { throw .eventMissing(entry.serial, seal: seal) }
+            guard event.digest == entry.digest else { throw .eventChanged(event.serial, seal: seal) }
             if !event.matchesItsDigest {
                 guard statement.mismatched.contains(event.serial) else {
-                    throw .detailsChanged(serial: event.serial, seal: seal)
+                    throw .detailsChanged(event.serial, seal: seal)
                 }
                 if mismatched == nil { mismatched = (event.serial, seal) }
             }
             note(event, in: seal)
             rest.removeFirst()
         }
-        if let entry = rest.first { throw .eventMissing(serial: entry.serial, seal: seal) }
+        if let entry = rest.first { throw .eventMissing(entry.serial, seal: seal) }
     }
 
     /// Notes an event after the newest seal, which may be the erasure of a user.
@@ -120,7 +120,7 @@ package struct AuditVerifier: Sendable {
         let last = newest?.seal.number ?? 0
         if let anchor, anchor.number > last { throw .endMissing(after: last, expected: anchor.number) }
         if let first = withoutErasure.values.min(by: { $0.serial < $1.serial }) {
-            throw .detailsErased(serial: first.serial, seal: first.seal)
+            throw .detailsErased(first.serial, seal: first.seal)
         }
         guard let first, let newest else { return }
         guard trusted.contains(newest.signer) else {
@@ -130,7 +130,7 @@ package struct AuditVerifier: Sendable {
         guard first.seal.number == 1 || first.seal.timeBefore.map({ $0 < end }) ?? false else {
             throw .removedEarly(before: first.seal.number)
         }
-        if let mismatched { throw .detailsMismatched(serial: mismatched.serial, seal: mismatched.seal) }
+        if let mismatched { throw .detailsMismatched(mismatched.serial, seal: mismatched.seal) }
     }
 
     /// Whether the kept seal has expired, so that it cannot be compared.
@@ -141,102 +141,94 @@ package struct AuditVerifier: Sendable {
 }
 
 /// What is wrong with the audit log: the first entry that is not as it was sealed.
-package enum AuditError: Error, Sendable, Hashable {
-    case eventChanged(serial: Int64, seal: Int64)
-    /// The details differ from their stored digest, which is as it was sealed.
-    case detailsChanged(serial: Int64, seal: Int64)
-    /// The details differed from their stored digest when the event was sealed: no server wrote it so.
-    case detailsMismatched(serial: Int64, seal: Int64)
-    /// The log does not say that the user of the event was erased.
-    case detailsErased(serial: Int64, seal: Int64)
-    case eventMissing(serial: Int64, seal: Int64)
-    /// Among sealed events, and not sealed.
-    case eventInserted(serial: Int64, seal: Int64)
-    /// The statement, its signature, or the list of its events.
-    case sealChanged(Int64)
-    /// It follows another seal than the one before it.
-    case sealReplaced(Int64)
-    case sealMissing(Int64)
-    /// The log ends before the seal that the administrator kept. 0 is the log without a seal.
-    case endMissing(after: Int64, expected: Int64)
-    /// Signed with a key that neither the server has nor the next seal names.
-    case unknownKey(seal: Int64, thumbprint: String)
-    /// The seals before this one were removed too early.
-    case removedEarly(before: Int64)
-    /// Another digest than the one that the administrator kept.
-    case unexpected(seal: Int64, digest: AuditDigest)
-
+package struct AuditError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The name for programs.
-    package var kind: String {
-        switch self {
-        case .eventChanged: "event_changed"
-        case .detailsChanged: "details_changed"
-        case .detailsMismatched: "details_mismatched"
-        case .detailsErased: "details_erased"
-        case .eventMissing: "event_missing"
-        case .eventInserted: "event_inserted"
-        case .sealChanged: "seal_changed"
-        case .sealReplaced: "seal_replaced"
-        case .sealMissing, .endMissing: "seal_missing"
-        case .unknownKey: "unknown_key"
-        case .removedEarly: "removed_early"
-        case .unexpected: "unexpected_seal"
-        }
-    }
-
+    package let kind: String
     /// The number of the event, if one is wrong.
-    package var serial: Int64? {
-        switch self {
-        case .eventChanged(let serial, _), .detailsChanged(let serial, _), .detailsMismatched(let serial, _),
-            .detailsErased(let serial, _), .eventMissing(let serial, _), .eventInserted(let serial, _):
-            serial
-        default: nil
-        }
+    package let serial: Int64?
+    package let seal: Int64
+    package let description: String
+
+    private init(_ kind: String, event serial: Int64? = nil, seal: Int64, _ description: String) {
+        self.kind = kind
+        self.serial = serial
+        self.seal = seal
+        self.description = description
     }
 
-    /// The number of the seal.
-    package var seal: Int64 {
-        switch self {
-        case .eventChanged(_, let seal), .detailsChanged(_, let seal), .detailsMismatched(_, let seal),
-            .detailsErased(_, let seal), .eventMissing(_, let seal), .eventInserted(_, let seal),
-            .sealChanged(let seal), .sealReplaced(let seal), .sealMissing(let seal), .unknownKey(let seal, _),
-            .removedEarly(let seal), .unexpected(let seal, _):
-            seal
-        case .endMissing(let last, _): last + 1
-        }
+    static func eventChanged(_ serial: Int64, seal: Int64) -> Self {
+        Self("event_changed", event: serial, seal: seal, "event #\(serial) was changed after seal \(seal) was made")
     }
-}
 
-extension AuditError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .eventChanged(let serial, let seal): "event #\(serial) was changed after seal \(seal) was made"
-        case .detailsChanged(let serial, let seal):
-            "the details of event #\(serial) were changed after seal \(seal) was made"
-        case .detailsMismatched(let serial, let seal):
-            """
-            the details of event #\(serial) did not match their digest before seal \(seal) was made: no server wrote \
-            them
-            """
-        case .detailsErased(let serial, let seal):
-            "the details of event #\(serial), of seal \(seal), were erased, and no event says that its user was"
-        case .eventMissing(let serial, let seal): "event #\(serial) is missing, and seal \(seal) has it"
-        case .eventInserted(let serial, let seal): "event #\(serial) was inserted: seal \(seal) does not have it"
-        case .sealChanged(let seal): "seal \(seal) was changed: its signature or the list of its events is not valid"
-        case .sealReplaced(let seal): "seal \(seal) does not follow the seal before it: one of them was replaced"
-        case .sealMissing(let seal): "seal \(seal) is missing"
-        case .endMissing(let last, let expected):
-            """
-            seal \(last + 1) is missing: the log \(last == 0 ? "has no seal" : "ends at seal \(last)"), and --expect \
-            names seal \(expected)
-            """
-        case .unknownKey(let seal, let thumbprint):
-            """
-            seal \(seal) is signed with the key \(thumbprint), which is not one of the server's keys. Compare it \
-            with a key that you noted earlier, before you add --key
-            """
-        case .removedEarly(let seal): "the seals before \(seal) were removed before their events expired"
-        case .unexpected(let seal, let digest): "seal \(seal) has another digest than the expected one: \(digest)"
-        }
+    /// The details differ from their stored digest, which is as it was sealed.
+    static func detailsChanged(_ serial: Int64, seal: Int64) -> Self {
+        Self(
+            "details_changed", event: serial, seal: seal,
+            "the details of event #\(serial) were changed after seal \(seal) was made")
+    }
+
+    /// The details differed from their stored digest when the event was sealed: no server wrote it so.
+    static func detailsMismatched(_ serial: Int64, seal: Int64) -> Self {
+        Self(
+            "details_mismatched", event: serial, seal: seal,
+            "the details of event #\(serial) did not match their digest before seal \(seal) was made: no server wrote "
+                + "them")
+    }
+
+    /// The log does not say that the user of the event was erased.
+    static func detailsErased(_ serial: Int64, seal: Int64) -> Self {
+        Self(
+            "details_erased", event: serial, seal: seal,
+            "the details of event #\(serial), of seal \(seal), were erased, and no event says that its user was")
+    }
+
+    static func eventMissing(_ serial: Int64, seal: Int64) -> Self {
+        Self("event_missing", event: serial, seal: seal, "event #\(serial) is missing, and seal \(seal) has it")
+    }
+
+    /// Among sealed events, and not sealed.
+    static func eventInserted(_ serial: Int64, seal: Int64) -> Self {
+        Self(
+            "event_inserted", event: serial, seal: seal,
+            "event #\(serial) was inserted: seal \(seal) does not have it")
+    }
+
+    /// The statement, its signature, or the list of its events.
+    static func sealChanged(_ seal: Int64) -> Self {
+        Self(
+            "seal_changed", seal: seal,
+            "seal \(seal) was changed: its signature or the list of its events is not valid")
+    }
+
+    /// It follows another seal than the one before it.
+    static func sealReplaced(_ seal: Int64) -> Self {
+        Self("seal_replaced", seal: seal, "seal \(seal) does not follow the seal before it: one of them was replaced")
+    }
+
+    static func sealMissing(_ seal: Int64) -> Self { Self("seal_missing", seal: seal, "seal \(seal) is missing") }
+
+    /// The log ends before the seal that the administrator kept. 0 is the log without a seal.
+    static func endMissing(after last: Int64, expected: Int64) -> Self {
+        Self(
+            "seal_missing", seal: last + 1,
+            "seal \(last + 1) is missing: the log \(last == 0 ? "has no seal" : "ends at seal \(last)"), and --expect "
+                + "names seal \(expected)")
+    }
+
+    /// Signed with a key that neither the server has nor the next seal names.
+    static func unknownKey(seal: Int64, thumbprint: String) -> Self {
+        Self(
+            "unknown_key", seal: seal,
+            "seal \(seal) is signed with the key \(thumbprint), which is not one of the server's keys. Compare it with "
+                + "a key that you noted earlier, before you add --key")
+    }
+
+    static func removedEarly(before seal: Int64) -> Self {
+        Self("removed_early", seal: seal, "the seals before \(seal) were removed before their events expired")
+    }
+
+    /// Another digest than the one that the administrator kept.
+    static func unexpected(seal: Int64, digest: AuditDigest) -> Self {
+        Self("unexpected_seal", seal: seal, "seal \(seal) has another digest than the expected one: \(digest)")
     }
 }

@@ -173,7 +173,6 @@ extension BackchannelNotification {
 /// A provider's notification about a backchannel authentication.
 struct BackchannelNotification: Sendable {
     enum Outcome: Sendable {
-        /// The user approved.
         case approved(idToken: Secret, accessToken: Secret?)
         /// The provider refused, with its error code.
         case refused(String)

@@ -146,7 +146,6 @@ extension BackchannelAuthentication {
 enum PromptOutcome: String, Sendable, CaseIterable {
     /// The provider prompts the user.
     case accepted
-    /// The provider refused it.
     case refused
     /// It was not sent, or its response cannot be used.
     case failed

@@ -22,7 +22,6 @@ enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
         }
     }
 
-    /// An event in a sign-in.
     enum Event: String, Sendable, CaseIterable {
         /// The provider vouches for the user.
         case approval
@@ -32,7 +31,6 @@ enum BackchannelAuthenticationStatus: String, Sendable, CaseIterable {
         case poll
         /// The client wants the provider to ask the user again.
         case retry
-        /// The client cancels it.
         case cancellation
     }
 
@@ -88,7 +86,6 @@ struct BackchannelAuthenticationFailure: Sendable, Hashable {
     /// As it is stored.
     let text: String
 
-    /// The provider contradicted itself.
     static let contradiction = Self(text: "contradiction")
     /// The provider's tokens cannot be used.
     static let unusable = Self(text: "unusable")

@@ -80,22 +80,18 @@ package struct BackchannelFeature: Feature {
     }
 
     package static func metrics(of feature: Self?) -> [any Metric] {
-        let outcome = MetricDescription.Label(
-            "outcome",
-            "`accepted`, the provider prompts the user; `refused` by the provider; `failed`, not sent or without a "
-                + "usable response; `user_limit`, the user has enough pending requests or prompts; `caller_limit` and "
-                + "`carrier_limit`, too many requests of the caller or at the provider")
-        return [
+        [
             SampledMetric(
-                MetricDescription(
-                    "latchkey_backchannel_requests_total", .counter,
-                    "Backchannel authentication requests, sent to providers or refused because of a limit.",
-                    labels: [outcome])
+                "latchkey_backchannel_requests_total",
+                "Backchannel authentication requests, sent to providers or refused because of a limit.",
+                by: .init(
+                    "outcome",
+                    "`accepted`, the provider prompts the user; `refused` by the provider; `failed`, not sent or "
+                        + "without a usable response; `user_limit`, the user has enough pending requests or prompts; "
+                        + "`caller_limit` and `carrier_limit`, too many requests of the caller or at the provider")
             ) {
                 let counts = feature?.prompts.present ?? [:]
-                return PromptOutcome.allCases.compactMap { outcome in
-                    counts[outcome].map { .init(Double($0), [outcome.rawValue]) }
-                }
+                return PromptOutcome.allCases.compactMap { outcome in counts[outcome].map { (outcome.rawValue, $0) } }
             }
         ]
     }

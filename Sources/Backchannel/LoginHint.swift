@@ -77,10 +77,36 @@ struct PhoneNumber: Sendable, Hashable, Redacted {
         self.text = "+" + digits
     }
 
-    /// The digits after `+`.
+    /// The digits after `+`; nil also for a malformed URI, or one of a local number without an international context.
     private static func internationalDigits(_ text: String) -> String? {
-        if let uri = TelephoneURI(text) { return uri.digits }
-        return text.hasPrefix("+") ? digits(text.dropFirst()) : nil
+        guard text.utf8.count > 4, text.prefix(4).lowercased() == "tel:" else {
+            return text.hasPrefix("+") ? digits(text.dropFirst()) : nil
+        }
+        // A URI of RFC 3966.
+        let parts = text.dropFirst(4).split(ascii: ";", omittingEmptySubsequences: false)
+        let number = parts[0]
+        guard let parameters = parameters(parts.dropFirst()) else { return nil }
+        guard let context = parameters["phone-context"] else {
+            return number.hasPrefix("+") ? digits(number.dropFirst()) : nil
+        }
+        // A number in international form has no context.
+        guard !number.hasPrefix("+"), context.hasPrefix("+"), let prefix = digits(context.dropFirst()),
+            let local = digits(number)
+        else { return nil }
+        return prefix + local
+    }
+
+    /// The parameters of a URI by their names in lower case; nil if one is malformed, or occurs twice.
+    private static func parameters(_ parts: ArraySlice<Substring>) -> [String: Substring]? {
+        var parameters: [String: Substring] = [:]
+        for part in parts {
+            let name = part.prefix { $0 != "=" }
+            guard !name.isEmpty, name.utf8.allSatisfy({ $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") }),
+                part.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-_.!~*'()[]/:&+$%=".utf8.contains($0) }),
+                parameters.updateValue(part.dropFirst(name.count + 1), forKey: name.lowercased()) == nil
+            else { return nil }
+        }
+        return parameters
     }
 
     /// The digits of a number of the North American Numbering Plan: ten, or eleven after the country code.
@@ -90,7 +116,7 @@ struct PhoneNumber: Sendable, Hashable, Redacted {
     }
 
     /// The digits of a text that has digits and visual separators only (RFC 3966 section 3); nil for any other.
-    fileprivate static func digits(_ text: Substring) -> String? {
+    private static func digits(_ text: Substring) -> String? {
         guard text.utf8.allSatisfy({ $0.isASCIIDigit || "-.()".utf8.contains($0) }) else { return nil }
         let digits = text.utf8.filter(\.isASCIIDigit)
         return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
@@ -129,45 +155,6 @@ struct PhoneNumber: Sendable, Hashable, Redacted {
     private static func isNorthAmerican(_ network: MCCMNC) -> Bool {
         guard let country = Int(network.text.prefix(3)) else { return false }
         return country == 302 || (310...316).contains(country)
-    }
-}
-
-/// A URI of RFC 3966: `tel:` and a number, with parameters.
-private struct TelephoneURI {
-    /// The digits of the number in international form. Nil if the number or a parameter is not well formed, or if a
-    /// local number has no context in international form.
-    let digits: String?
-
-    /// Nil if the text has another scheme, or none.
-    init?(_ text: String) {
-        guard text.utf8.count > 4, text.prefix(4).lowercased() == "tel:" else { return nil }
-        let parts = text.dropFirst(4).split(ascii: ";", omittingEmptySubsequences: false)
-        digits = Self.digits(of: parts[0], Self.parameters(parts.dropFirst()))
-    }
-
-    private static func digits(of number: Substring, _ parameters: [String: Substring]?) -> String? {
-        guard let parameters, let context = parameters["phone-context"] else {
-            guard parameters != nil, number.hasPrefix("+") else { return nil }
-            return PhoneNumber.digits(number.dropFirst())
-        }
-        // A number in international form has no context.
-        guard !number.hasPrefix("+"), context.hasPrefix("+"), let prefix = PhoneNumber.digits(context.dropFirst()),
-            let local = PhoneNumber.digits(number)
-        else { return nil }
-        return prefix + local
-    }
-
-    /// The parameters by their names in lower case; nil if one is malformed, or occurs twice.
-    private static func parameters(_ parts: ArraySlice<Substring>) -> [String: Substring]? {
-        var parameters: [String: Substring] = [:]
-        for part in parts {
-            let name = part.prefix { $0 != "=" }
-            guard !name.isEmpty, name.utf8.allSatisfy({ $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") }),
-                part.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-_.!~*'()[]/:&+$%=".utf8.contains($0) }),
-                parameters.updateValue(part.dropFirst(name.count + 1), forKey: name.lowercased()) == nil
-            else { return nil }
-        }
-        return parameters
     }
 }
 

@@ -2,7 +2,6 @@ import OpenIDConnect
 import SignIn
 import StorageModel
 
-/// Errors of backchannel authentications.
 extension SignInError {
     static let clientHasNoKey = SignInError(
         .invalidRequest, .configurationError,

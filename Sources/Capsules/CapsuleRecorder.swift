@@ -29,14 +29,6 @@ final class CapsuleRecorder: Sendable {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// What the capsules of one origin may have, so that those of callers with an API key always find a place.
-    private struct Share {
-        let perMinute: Int
-        let perCause: Int
-        /// How many are made and stored at once.
-        let atOnce: Int
-    }
-
     /// The most capsules that are made and stored at once, so that few wait while the store hangs.
     private static let maximumAtOnce = 4
     /// The longest time that the response of a failure waits for its capsule. The capsule is stored all the same.
@@ -68,14 +60,17 @@ final class CapsuleRecorder: Sendable {
         self.maximumPerMinute = maximumPerMinute
     }
 
+    /// What the capsules of one origin may have, so that those of callers with an API key always find a place; `atOnce`
+    /// are made and stored at once.
+    ///
     /// One cause may have a third, so that a flood of it leaves room for others. All sign-ins together that need no API
     /// key have a third, whatever causes they have, and all unauthenticated callers together have another.
-    private func share(of origin: FailedOperation.Origin) -> Share {
+    private func share(of origin: FailedOperation.Origin) -> (perMinute: Int, perCause: Int, atOnce: Int) {
         let third = max(1, maximumPerMinute / 3)
         return switch origin {
-        case .known: Share(perMinute: maximumPerMinute, perCause: third, atOnce: Self.maximumAtOnce)
-        case .keyless: Share(perMinute: third, perCause: max(1, third / 3), atOnce: Self.maximumAtOnce / 2)
-        case .unauthenticated: Share(perMinute: maximumPerMinute / 3, perCause: maximumPerMinute / 3, atOnce: 1)
+        case .known: (maximumPerMinute, third, Self.maximumAtOnce)
+        case .keyless: (third, max(1, third / 3), Self.maximumAtOnce / 2)
+        case .unauthenticated: (maximumPerMinute / 3, maximumPerMinute / 3, 1)
         }
     }
 

@@ -20,9 +20,7 @@ extension CapsuleRecord {
     }
 }
 
-/// The statements of the table `capsules`.
 extension SQLStore {
-    /// Adds a capsule.
     package func addCapsule(_ capsule: CapsuleRecord) async throws(StorageError) {
         try await writes.submit { db in
             try db.perform(

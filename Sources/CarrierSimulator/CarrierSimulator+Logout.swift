@@ -5,7 +5,6 @@ extension CarrierSimulator {
     /// A defect of a logout token. The raw value is its wire name.
     public enum LogoutDefect: String, Sendable, CaseIterable {
         case algNone = "alg-none"
-        /// HS256 by the client's secret.
         case hs256BySecret = "hs256-by-secret"
         case badSignature = "bad-signature"
         case strangerKey = "stranger-key"

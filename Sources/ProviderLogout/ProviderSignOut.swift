@@ -107,7 +107,6 @@ struct ProviderSignOut: Sendable {
     }
 }
 
-/// A session whose user signs out.
 struct PresentedSession: Sendable {
     let session: Session
     /// The session's ID token; nil if the presented token does not open it.

@@ -215,11 +215,9 @@ struct ProviderGrant: Sendable {
         throw failure.map { SignInError($0) } ?? .internalFault
     }
 
-    /// Why a grant has ended.
     private enum Ending: String {
         /// The access token has expired, and there is no refresh token.
         case expired
-        /// The provider refused the refresh token.
         case refused
         /// The provider refused the refresh token after an earlier request with it, whose response was lost. Probably
         /// the lost response had the next refresh token.

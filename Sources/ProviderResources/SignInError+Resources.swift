@@ -1,7 +1,6 @@
 import OpenIDConnect
 import SignIn
 
-/// Errors of providers' resources.
 extension SignInError {
     static let unknownResource = SignInError(
         .notFound, .invalidRequest,

@@ -12,7 +12,6 @@ struct ServiceStatus: Sendable {
         var signedUp: UInt64 = 0
         /// Links, transactions, and users who must register.
         var other: UInt64 = 0
-        /// Denied by the user.
         var denied: UInt64 = 0
         /// Refused because of the app: a wrong request, code or client.
         var refused: UInt64 = 0
@@ -58,7 +57,6 @@ struct ServiceStatus: Sendable {
         var minutes: [(beginning: Timestamp, responses: Responses)] = []
     }
 
-    /// A sign-in that failed.
     struct Failure: Sendable {
         /// Names it on this instance. It is random, because an app may choose the correlation id.
         let id: String
@@ -74,7 +72,6 @@ struct ServiceStatus: Sendable {
     var carriers: [Carrier] = []
     /// Newest first.
     var failures: [Failure] = []
-    /// Whether capsules of failures are made.
     var hasCapsules = false
     var sessions = SessionStatistics()
     var load = RequestLoad()
@@ -84,7 +81,6 @@ struct ServiceStatus: Sendable {
 }
 
 extension ServiceStatus {
-    /// The last hour together.
     var lastHour: Outcomes {
         minutes.reduce(into: Outcomes()) { sum, minute in
             for part in Outcomes.parts { sum[keyPath: part.count] += minute.outcomes[keyPath: part.count] }

@@ -8,7 +8,6 @@ import Synchronization
 /// The data of the administrator's status page: the last hour by minute, from the counters of the metrics, and the last
 /// failed sign-ins. In memory only, without personal data.
 final class StatusBoard: Sendable {
-    /// The counters at one time.
     private struct Counters: Sendable {
         var signIns = ServiceStatus.Outcomes()
         var carriers: [CarrierMetrics.Source: CarrierMetrics.Figures] = [:]
@@ -66,7 +65,6 @@ final class StatusBoard: Sendable {
         }
     }
 
-    /// The kept failure with an id.
     func failure(_ id: String) -> ServiceStatus.Failure? {
         state.withLock { $0.failures.first { $0.id == id } }
     }

@@ -13,13 +13,9 @@ struct Receipt: Sendable, Hashable {
     let issuer: String
     /// The user's public id, not the provider's subject.
     let subject: String
-    /// The client whose user approved.
     let clientID: ClientID
-    /// The text the user approved.
     let context: String
-    /// The authentication context.
     let acr: String
-    /// When the user was authenticated.
     let authTime: Timestamp
     let issuedAt: Timestamp
     let expiresAt: Timestamp
@@ -38,7 +34,6 @@ extension Receipt {
         return try key.token(type: Self.type, naming: .keyID, claims: claims.finish())
     }
 
-    /// Adds the receipt's claims.
     func write(to json: inout JSONObjectWriter) {
         json.add("iss", issuer)
         json.add("sub", subject)

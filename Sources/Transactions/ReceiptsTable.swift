@@ -2,7 +2,6 @@ package import Primitives
 package import Storage
 package import StorageModel
 
-/// A stored receipt of a transaction.
 package struct ReceiptRecord: Sendable, Hashable {
     /// The hash of the receipt's id.
     package let id: TokenHash
@@ -11,7 +10,6 @@ package struct ReceiptRecord: Sendable, Hashable {
     package let expiresAt: Timestamp
 }
 
-/// The result of storing a receipt.
 package enum ReceiptAdmission: Sendable, Hashable {
     case recorded(User)
     /// The session was revoked or has expired.
@@ -22,7 +20,6 @@ package enum ReceiptAdmission: Sendable, Hashable {
     case codeUsed
 }
 
-/// The result of spending a receipt.
 package enum ReceiptRedemption: Sendable, Hashable {
     case redeemed
     case alreadyRedeemed
@@ -30,7 +27,6 @@ package enum ReceiptRedemption: Sendable, Hashable {
     case unknown
 }
 
-/// The table `receipts`.
 extension SQLStore {
     package func addReceipt(
         _ receipt: ReceiptRecord, approvedBy identity: Identity, session: TokenHash, at now: Timestamp

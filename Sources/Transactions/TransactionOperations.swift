@@ -3,7 +3,6 @@ package import LatchkeyAPI
 import Primitives
 import SignIn
 
-/// The operations in the OpenAPI document.
 extension TransactionsFeature {
     package static let operations: [APIOperation] = [
         APIOperation(

@@ -18,7 +18,6 @@ struct BackchannelAuthenticationRecord: Sendable, Hashable {
         case done
         /// The provider refused, or its result was invalid.
         case failed
-        /// The client cancelled it.
         case cancelled
     }
 
@@ -48,7 +47,6 @@ struct BackchannelAuthenticationRecord: Sendable, Hashable {
         var portedFrom: [PortedIdentity] = []
     }
 
-    /// The hash of the client's handle.
     let handle: TokenHash
     /// The caller that started it, the only one that may poll it.
     let caller: TokenHash
@@ -60,7 +58,6 @@ struct BackchannelAuthenticationRecord: Sendable, Hashable {
     var notification: TokenHash
     /// The hash of the provider's id of the latest request (`auth_req_id`); nil until it is known.
     var carrierRequest: TokenHash?
-    /// Why it failed.
     var failure: BackchannelAuthenticationFailure?
     /// Nil until the user has approved.
     var user: VouchedUser?
@@ -68,7 +65,6 @@ struct BackchannelAuthenticationRecord: Sendable, Hashable {
     var polling: TokenPolling?
     /// When the pending or approved phase expires.
     var expiresAt: Timestamp
-    /// When the record is removed.
     var removedAt: Timestamp
     /// Counts the changes, so that of two concurrent ones only one is stored.
     var revision: Int64 = 0

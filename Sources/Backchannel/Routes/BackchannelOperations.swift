@@ -3,7 +3,6 @@ package import LatchkeyAPI
 import OpenIDConnect
 import SignIn
 
-/// The operations in the OpenAPI document.
 extension BackchannelFeature {
     package static let operations = ofCarriers + ofProviders
 

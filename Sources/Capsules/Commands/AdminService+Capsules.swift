@@ -77,7 +77,6 @@ extension CapsuleRecord {
         return ShownLine.text(words.joined(separator: " "))
     }
 
-    /// The capsule for people.
     fileprivate func report() throws(AdministratorError) -> [String] {
         [try summary()] + CapsuleReport(of: try content(), at: time).lines
     }

@@ -81,7 +81,6 @@ enum CapsuleVocabulary {
         return Set(words + others + SigningAlgorithm.allCases.map(\.rawValue) + ProviderErrorTable.rows.map(\.code))
     }()
 
-    /// Media types of responses.
     static let mediaTypes: Set = [
         "application/json", "application/jwt", "application/jwk-set+json", "application/problem+json", "text/html",
         "application/xhtml+xml", "multipart/form-data",
@@ -91,7 +90,6 @@ enum CapsuleVocabulary {
     /// Directives of `Cache-Control` whose seconds are shown.
     static let timedDirectives: Set = ["max-age", "s-maxage", "stale-while-revalidate", "stale-if-error"]
 
-    /// Directives of `Cache-Control`.
     static let cacheDirectives: Set = [
         "no-store", "no-cache", "private", "public", "must-revalidate", "max-age", "s-maxage", "immutable",
         "stale-while-revalidate", "stale-if-error", "no-transform", "proxy-revalidate",

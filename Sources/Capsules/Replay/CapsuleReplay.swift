@@ -33,44 +33,17 @@ package struct CapsuleReplay: Sendable {
     }
 
     /// A failure, as a capsule shows it.
-    package struct Failure: Sendable, Hashable {
-        package let code: String
-        package let check: String?
-        package let errorType: String
-        package let step: String?
+    struct Failure: Sendable, Hashable {
+        let code: String
+        let check: String?
+        let errorType: String
+        let step: String?
         /// What was wrong; nil if the capsule does not show it.
-        package let cause: String?
+        let cause: String?
     }
 
     /// The result of one check.
-    package struct Step: Sendable {
-        package let check: String
-        package let demand: String
-        let verdict: TokenVerdict
-        package let found: String
-        let isRecorded: Bool
-
-        /// The first that the token does not pass; nil if it passes all.
-        static func deciding(_ steps: [Step]) -> Step? {
-            steps.first { $0.verdict == .failed || $0.verdict == .notPossible }
-        }
-    }
-
-    /// What became of the token.
-    package struct Verdict: Sendable {
-        /// How it failed.
-        package let failure: Failure
-        /// How it fails now; nil if it passes.
-        package let failureNow: Failure?
-        /// The checks that fail now; the one that decides first.
-        package let failedChecks: [Step]
-        /// Whether the failure was taken from the capsule as it is, because the check cannot be made again.
-        package let isTakenOver: Bool
-        /// What the replay did not compute.
-        package let carriedOver: [String]
-        /// The settings that tokens are judged by and that differ: name, then and now.
-        package let changedSettings: [(name: String, before: String, now: String)]
-    }
+    typealias Step = (check: String, demand: String, verdict: TokenVerdict, found: String, isRecorded: Bool)
 
     /// ``ProviderReference/text`` of the provider.
     package let provider: String
@@ -124,88 +97,18 @@ package struct CapsuleReplay: Sendable {
     }
 }
 
+/// What the token of a capsule is judged by.
+struct ReplaySettings: Sendable {
+    var clients: [ClientID: SignInConfiguration.Client]
+    var relyingParty: RelyingParty.Configuration
+}
+
 extension CapsuleReplay {
-    /// Checks the token again.
-    ///
-    /// With the settings that the capsule recorded, the same version must refuse it for the same check. If it does not,
-    /// the capsule lacks what decided, and no replay of it says anything. Another version may have other rules, so that
-    /// nothing follows from a difference.
-    ///
-    /// - Parameters:
-    ///   - settings: What the token is judged by.
-    ///   - usual: The settings of today without those that are tried.
-    ///   - version: Of this program.
-    /// - Throws: ``ReplayError`` if no check of a token failed, the configuration has no such provider, or the capsule
-    ///   lacks what decided.
-    func run(
-        _ settings: ReplaySettings, usual: ReplaySettings, version: String
-    ) throws(ReplayError) -> Verdict {
-        let token = try CapsuleToken(self)
-        if version == self.version {
-            let before = Step.deciding(try token.steps(self, recorded(in: usual)))
-            guard before?.verdict == .failed, before?.check == failure.check else {
-                throw ReplayError(
-                    .notReplayable,
-                    "with the settings and the version of then it does not fail as it did, so the capsule does not "
-                        + "have what decided; if another setting has changed since, give the configuration of then "
-                        + "with --config, and the change with --with")
-            }
-        }
-        let steps = try token.steps(self, settings)
-        let deciding = Step.deciding(steps)
-        if let deciding, deciding.verdict == .notPossible {
-            throw ReplayError(
-                .notReplayable,
-                "the capsule does not have the result of the check \(deciding.check), without which nothing follows")
-        }
-        let client = ClientID(clientID).flatMap { settings.clients?[$0] }
-        return Verdict(
-            failure: failure, failureNow: deciding.map { failureNow(by: $0) },
-            failedChecks: steps.filter { $0.verdict == .failed }, isTakenOver: deciding?.isRecorded ?? false,
-            carriedOver: token.carriedOver
-                + steps.filter(\.isRecorded).map { "the check \($0.check): \($0.verdict.rawValue)" },
-            changedSettings: changes(to: settings.relyingParty.map { Capsule.settings(of: client, $0.idTokenRules) }))
-    }
-
-    /// All checks of one kind of token have the same code.
-    private func failureNow(by step: Step) -> Failure {
-        guard step.check != failure.check else { return failure }
-        return Failure(
-            code: failure.code, check: step.check, errorType: failure.errorType, step: failure.step, cause: step.demand)
-    }
-
-    private func changes(to now: JSONValue?) -> [(name: String, before: String, now: String)] {
-        guard let before = content["settings"]?.object, let now = now?.object else { return [] }
-        return now.members.compactMap { member in
-            guard let former = before[member.name], former != member.value else { return nil }
-            return (member.name, Self.shown(former.text), member.value.text)
-        }
-    }
-
     /// A text of the file for a message.
     static func shown(_ text: String) -> String {
         let clean = text.unicodeScalars.prefix(80).map { (0x20...0x7E).contains($0.value) ? Character($0) : "?" }
         return String(clean)
     }
-}
-
-/// What the token of a capsule is judged by.
-struct ReplaySettings: Sendable {
-    /// Nil if the provider is not configured.
-    var clients: [ClientID: SignInConfiguration.Client]?
-    /// Nil if the provider is not configured.
-    var relyingParty: RelyingParty.Configuration?
-
-    /// The settings of the capsule's provider, if there is one.
-    init(_ clients: [SignInConfiguration.Client]?, _ relyingParty: RelyingParty.Configuration?) {
-        self.clients = clients.map {
-            Dictionary($0.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        }
-        self.relyingParty = relyingParty
-    }
-}
-
-extension CapsuleReplay {
     /// The longest times of a configuration, in seconds: a year.
     private static let times: ClosedRange<Int64> = 0...31_622_400
     /// The most words of one setting.
@@ -216,17 +119,16 @@ extension CapsuleReplay {
     func recorded(in settings: ReplaySettings) throws(ReplayError) -> ReplaySettings {
         var settings = settings
         let shown = content["settings"]?.object
-        if var rules = settings.relyingParty?.idTokenRules {
-            rules.clockSkewSeconds = try Self.seconds(shown?["clock_skew"]) ?? rules.clockSkewSeconds
-            rules.maximumAgeSeconds = try Self.seconds(shown?["max_age_of_issue"]) ?? rules.maximumAgeSeconds
-            if let names = Self.words(shown?["id_token_types"]) {
-                rules.types = names.compactMap(IDTokenType.init(rawValue:))
-            }
-            settings.relyingParty?.idTokenRules = rules
+        var rules = settings.relyingParty.idTokenRules
+        rules.clockSkewSeconds = try Self.seconds(shown?["clock_skew"]) ?? rules.clockSkewSeconds
+        rules.maximumAgeSeconds = try Self.seconds(shown?["max_age_of_issue"]) ?? rules.maximumAgeSeconds
+        if let names = Self.words(shown?["id_token_types"]) {
+            rules.types = names.compactMap(IDTokenType.init(rawValue:))
         }
+        settings.relyingParty.idTokenRules = rules
         if let id = ClientID(clientID), let names = Self.words(shown?["signing_algorithms"]) {
-            settings.clients?[id]?.idTokenSigningAlgorithm = nil
-            settings.clients?[id]?.usualSigningAlgorithms = Set(
+            settings.clients[id]?.idTokenSigningAlgorithm = nil
+            settings.clients[id]?.usualSigningAlgorithms = Set(
                 names.compactMap(SigningAlgorithm.init(rawValue:)))
         }
         return settings

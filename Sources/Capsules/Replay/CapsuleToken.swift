@@ -88,12 +88,9 @@ struct CapsuleToken {
     }
 
     /// Makes every check of the token, with the rules that sign-ins and logouts use.
-    /// - Throws: ``CapsuleReplay/ReplayError`` if the configuration has no such provider or client.
+    /// - Throws: ``CapsuleReplay/ReplayError`` if the configuration has no such client.
     func steps(_ capsule: CapsuleReplay, _ settings: ReplaySettings) throws(CapsuleReplay.ReplayError) -> [Step] {
-        let name = CapsuleReplay.shown(capsule.provider)
-        guard let clients = settings.clients, let relyingParty = settings.relyingParty else {
-            throw ReplayError(.configuration, "the configuration has no provider \(name)")
-        }
+        let (clients, relyingParty) = (settings.clients, settings.relyingParty)
         let rules = relyingParty.idTokenRules
         let listed = capsule.content["metadata"]?.object?["id_token_signing_alg_values_supported"]?.array
         let allows = { (algorithm: SigningAlgorithm) in listed?.contains(.string(algorithm.rawValue)) ?? true }
@@ -102,7 +99,7 @@ struct CapsuleToken {
         switch kind {
         case .idToken(var expectation, let issuer, let moment):
             guard let client = clients[expectation.clientID] else {
-                let client = CapsuleReplay.shown(capsule.clientID)
+                let (name, client) = (CapsuleReplay.shown(capsule.provider), CapsuleReplay.shown(capsule.clientID))
                 throw ReplayError(.configuration, "the provider \(name) has no client \(client) in the configuration")
             }
             expectation.signingAlgorithms = client.signingAlgorithms
@@ -124,11 +121,7 @@ struct CapsuleToken {
     }
 
     private static func steps(_ explanation: TokenExplanation<some TokenCheck>) -> [Step] {
-        explanation.steps.map { step in
-            Step(
-                check: step.check.rawValue, demand: step.check.demand, verdict: step.verdict, found: step.found,
-                isRecorded: step.isRecorded)
-        }
+        explanation.steps.map { ($0.check.rawValue, $0.check.demand, $0.verdict, $0.found, $0.isRecorded) }
     }
 }
 

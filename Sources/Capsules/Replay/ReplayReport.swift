@@ -1,29 +1,76 @@
 package import LatchkeyConfiguration
 import LatchkeyService
+import OpenIDConnect
 import Primitives
+import SignIn
 
 /// What a replay of a capsule found, for people and for programs.
 package struct ReplayReport: Sendable {
     private let replay: CapsuleReplay
-    private let verdict: CapsuleReplay.Verdict
     private let version: String
+    /// How it fails now; nil if it passes.
+    private let failureNow: CapsuleReplay.Failure?
+    /// The checks that fail now; the one that decides first.
+    private let failedChecks: [CapsuleReplay.Step]
+    /// Whether the failure was taken from the capsule as it is, because the check cannot be made again.
+    package let isTakenOver: Bool
+    /// What the replay did not compute.
+    private let carriedOver: [String]
+    /// The settings that tokens are judged by and that differ.
+    private let changedSettings: [(name: String, before: String, now: String)]
+
+    private typealias ReplayError = CapsuleReplay.ReplayError
 
     /// Replays a capsule with a configuration. No request is sent, and no database is opened.
+    ///
+    /// With the settings that the capsule recorded, the same version must refuse the token for the same check. If it
+    /// does not, the capsule lacks what decided, and no replay of it says anything. Another version may have other
+    /// rules, so that nothing follows from a difference.
     ///
     /// - Parameters:
     ///   - configuration: What the token is judged by.
     ///   - usual: Today's, if `configuration` has settings that are tried; nil if it has none.
     ///   - version: Of this program.
-    /// - Throws: ``CapsuleReplay/ReplayError``.
+    /// - Throws: ``CapsuleReplay/ReplayError`` if no check of a token failed, the configuration has no such provider, or
+    ///   the capsule lacks what decided.
     package init(
         of replay: CapsuleReplay, with configuration: Configuration, usual: Configuration? = nil,
         version: String = LatchkeyVersion.text
     ) throws(CapsuleReplay.ReplayError) {
+        let token = try CapsuleToken(replay)
+        if version == replay.version {
+            let settings = try replay.recorded(in: (usual ?? configuration).replaySettings(of: replay.provider))
+            let before = Self.deciding(try token.steps(replay, settings))
+            guard before?.verdict == .failed, before?.check == replay.failure.check else {
+                throw ReplayError(
+                    .notReplayable,
+                    "with the settings and the version of then it does not fail as it did, so the capsule does not "
+                        + "have what decided; if another setting has changed since, give the configuration of then "
+                        + "with --config, and the change with --with")
+            }
+        }
+        let settings = try configuration.replaySettings(of: replay.provider)
+        let steps = try token.steps(replay, settings)
+        let deciding = Self.deciding(steps)
+        if let deciding, deciding.verdict == .notPossible {
+            throw ReplayError(
+                .notReplayable,
+                "the capsule does not have the result of the check \(deciding.check), without which nothing follows")
+        }
         self.replay = replay
         self.version = version
-        verdict = try replay.run(
-            configuration.replaySettings(of: replay.provider),
-            usual: (usual ?? configuration).replaySettings(of: replay.provider), version: version)
+        failureNow = deciding.map { replay.failure(by: $0) }
+        failedChecks = steps.filter { $0.verdict == .failed }
+        isTakenOver = deciding?.isRecorded ?? false
+        carriedOver =
+            token.carriedOver + steps.filter(\.isRecorded).map { "the check \($0.check): \($0.verdict.rawValue)" }
+        let client = ClientID(replay.clientID).flatMap { settings.clients[$0] }
+        changedSettings = replay.changes(to: Capsule.settings(of: client, settings.relyingParty.idTokenRules))
+    }
+
+    /// The first check that the token does not pass; nil if it passes all.
+    private static func deciding(_ steps: [CapsuleReplay.Step]) -> CapsuleReplay.Step? {
+        steps.first { $0.verdict == .failed || $0.verdict == .notPossible }
     }
 
     /// What a capsule says was expected and found, for a failure that is not replayed: for people as `latchkey capsule
@@ -33,48 +80,44 @@ package struct ReplayReport: Sendable {
         return CapsuleReport(of: replay.content, at: replay.time).lines.joined(separator: "\n")
     }
 
-    /// Whether the token would pass.
-    package var passes: Bool { verdict.failureNow == nil }
+    package var passes: Bool { failureNow == nil }
 
     /// Whether it fails for the reason of the capsule.
-    package var isSame: Bool { failsNow == verdict.failure.check }
-
-    /// Whether the failure was taken from the capsule as it is, because the check cannot be made again.
-    package var isTakenOver: Bool { verdict.isTakenOver }
+    package var isSame: Bool { failsNow == replay.failure.check }
 
     /// The name of the check that fails now; nil if the token passes.
-    package var failsNow: String? { verdict.failureNow?.check }
+    package var failsNow: String? { failureNow?.check }
 
     /// For people.
     package var text: String {
         var lines = [
             "capsule \(replay.correlationID), \(UTCTime.text(replay.time)): \(replay.provider), client "
                 + replay.clientID,
-            "then: \(Self.text(verdict.failure))",
+            "then: \(Self.text(replay.failure))",
         ]
-        if let now = verdict.failureNow {
+        if let now = failureNow {
             lines.append("now:  \(Self.text(now))")
         } else {
             lines.append("now:  passes")
         }
-        for check in verdict.failedChecks {
+        for check in failedChecks {
             lines.append("  check \(check.check)")
             lines.append("    expected: \(check.demand)")
             lines.append("    found:    \(check.found)")
         }
-        for setting in verdict.changedSettings {
+        for setting in changedSettings {
             lines.append("changed: \(setting.name) was \(setting.before) and is \(setting.now)")
         }
         if replay.version != version {
             lines.append("changed: the version of Latchkey was \(replay.version) and is \(version)")
         }
-        for item in verdict.carriedOver { lines.append("taken from the capsule: \(item)") }
+        for item in carriedOver { lines.append("taken from the capsule: \(item)") }
         lines.append("result: \(result)")
         return lines.map { ShownLine.text($0) + "\n" }.joined()
     }
 
     private var result: String {
-        guard let now = verdict.failureNow else {
+        guard let now = failureNow else {
             return "the token passes every check now; what would follow is not replayed"
         }
         let what = "the check \(now.check ?? "") fails"
@@ -88,12 +131,12 @@ package struct ReplayReport: Sendable {
             ("correlation_id", .string(replay.correlationID)), ("provider", .string(replay.provider)),
             ("client_id", .string(replay.clientID)), ("time", .string(UTCTime.text(replay.time))),
             ("passes", .bool(passes)), ("same", .bool(isSame)), ("taken_over", .bool(isTakenOver)),
-            ("then", Self.json(verdict.failure)),
-            ("now", verdict.failureNow.map(Self.json)),
+            ("then", Self.json(replay.failure)),
+            ("now", failureNow.map(Self.json)),
             (
                 "failed_checks",
                 .array(
-                    verdict.failedChecks.map {
+                    failedChecks.map {
                         .object(of: [
                             ("check", .string($0.check)), ("expected", .string($0.demand)),
                             ("found", .string($0.found)),
@@ -103,13 +146,13 @@ package struct ReplayReport: Sendable {
             (
                 "changed_settings",
                 .array(
-                    verdict.changedSettings.map {
+                    changedSettings.map {
                         .object(of: [
                             ("name", .string($0.name)), ("then", .string($0.before)), ("now", .string($0.now)),
                         ])
                     })
             ), ("version", .object(of: [("then", .string(replay.version)), ("now", .string(version))])),
-            ("taken_from_capsule", .texts(verdict.carriedOver)),
+            ("taken_from_capsule", .texts(carriedOver)),
         ]).terminalText
     }
 
@@ -129,10 +172,32 @@ package struct ReplayReport: Sendable {
     }
 }
 
+extension CapsuleReplay {
+    /// All checks of one kind of token have the same code.
+    fileprivate func failure(by step: Step) -> Failure {
+        guard step.check != failure.check else { return failure }
+        return Failure(
+            code: failure.code, check: step.check, errorType: failure.errorType, step: failure.step, cause: step.demand)
+    }
+
+    fileprivate func changes(to now: JSONValue) -> [(name: String, before: String, now: String)] {
+        guard let before = content["settings"]?.object, let now = now.object else { return [] }
+        return now.members.compactMap { member in
+            guard let former = before[member.name], former != member.value else { return nil }
+            return (member.name, Self.shown(former.text), member.value.text)
+        }
+    }
+}
+
 extension Configuration {
     /// What the token of a capsule is judged by at a provider, which the capsule names.
-    fileprivate func replaySettings(of provider: String) -> ReplaySettings {
-        let known = servers.first { $0.id == provider && !$0.isTelcoFinder }
-        return ReplaySettings(known?.clients, known.map { relyingParty(of: $0) })
+    fileprivate func replaySettings(of provider: String) throws(CapsuleReplay.ReplayError) -> ReplaySettings {
+        guard let known = servers.first(where: { $0.id == provider && !$0.isTelcoFinder }) else {
+            throw CapsuleReplay.ReplayError(
+                .configuration, "the configuration has no provider \(CapsuleReplay.shown(provider))")
+        }
+        return ReplaySettings(
+            clients: Dictionary(known.clients.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
+            relyingParty: relyingParty(of: known))
     }
 }

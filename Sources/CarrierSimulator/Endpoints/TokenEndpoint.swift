@@ -125,10 +125,8 @@ struct TokenEndpoint: Sendable {
     }
 }
 
-/// What a token request is granted.
 struct TokenGrant: Sendable {
     let grant: Grant
-    /// The code that it redeemed.
     var code: String?
     /// The `auth_req_id` that the ID token repeats.
     var requestID: String?
@@ -226,7 +224,6 @@ extension SimulatorState {
         return token
     }
 
-    /// Revokes the tokens of some families.
     fileprivate mutating func revoke(_ families: Set<String>) {
         refreshTokens.updateAll { if families.contains($0.family) { $0.isRevoked = true } }
         accessTokens.updateAll { if families.contains($0.family) { $0.isRevoked = true } }

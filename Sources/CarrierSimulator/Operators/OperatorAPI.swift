@@ -35,7 +35,6 @@ struct OperatorCall: Sendable {
     let grant: Grant
     let token: String
 
-    /// The object of its body.
     func object() throws(OAuthError) -> JSONObject {
         guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") ?? false,
             let object = (try? JSONValue(parsing: request.body))?.object

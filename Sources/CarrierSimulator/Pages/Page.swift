@@ -1,3 +1,5 @@
+import Primitives
+
 /// Whose page it is, which a band above each page shows: to leave the app's site must be visible.
 struct Brand {
     let name: String
@@ -85,15 +87,6 @@ enum RefusalPage {
 /// ```
 struct HTML: Sendable {
     private(set) var source: String
-
-    private static let references: [Unicode.Scalar: String] = [
-        "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;",
-    ]
-
-    /// The text with character references in place of the characters that have a meaning in text or attributes.
-    static func escaped(_ text: String) -> String {
-        text.unicodeScalars.map { references[$0] ?? String($0) }.joined()
-    }
 }
 
 extension HTML: ExpressibleByStringInterpolation {
@@ -105,7 +98,7 @@ extension HTML: ExpressibleByStringInterpolation {
         }
 
         mutating func appendLiteral(_ literal: String) { source += literal }
-        mutating func appendInterpolation(_ text: String) { source += HTML.escaped(text) }
+        mutating func appendInterpolation(_ text: String) { source += Primitives.HTML.escaped(text) }
         mutating func appendInterpolation(_ html: HTML) { source += html.source }
         mutating func appendInterpolation(_ parts: [HTML]) { for part in parts { source += part.source } }
     }

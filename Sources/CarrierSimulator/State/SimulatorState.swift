@@ -1,6 +1,5 @@
 import Primitives
 
-/// The mutable state of the simulator.
 struct SimulatorState: Sendable {
     /// The simulator's own URL, without a slash at the end; nil until it is known.
     var baseURL: String?
@@ -11,7 +10,6 @@ struct SimulatorState: Sendable {
     var keyGenerations: [String: Int] = [:]
     /// Grants by authorization code. Redeemed ones stay, so that a second use is recognised.
     var grants = BoundedCache<String, Grant>(capacity: 10_000, age: .insertion)
-    /// Grants by access token.
     var accessTokens = BoundedCache<String, AccessToken>(capacity: 10_000, age: .insertion)
     /// Grants by refresh token. Spent ones stay, so that a second use is recognised.
     var refreshTokens = BoundedCache<String, RefreshToken>(capacity: 10_000, age: .insertion)
@@ -68,7 +66,6 @@ extension BoundedCache where Key == String {
         put(value, for: key)
     }
 
-    /// Changes all values.
     mutating func updateAll(_ change: (inout Value) -> Void) {
         for (key, var value) in entries {
             change(&value)

@@ -1,12 +1,7 @@
 import Crypto
 import CryptoExtras
+import FoundationEssentials
 import Primitives
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension CarrierSimulator.Client {
     /// How one kind of response is encrypted for a client, as it is registered (RFC 7516, RFC 7518 sections 4 and 5).

@@ -1,12 +1,7 @@
+import FoundationEssentials
 import HTTPServer
 import HTTPTypes
 import Primitives
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Authenticates the client of a token request or a pushed authorization request, by the one method the client is
 /// registered for (RFC 6749 section 2.3, OpenID Connect Core section 9).

@@ -1,12 +1,7 @@
 import Crypto
 import CryptoExtras
+import FoundationEssentials
 import Primitives
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A JWS in compact form as received (RFC 7515 section 7.1), parsed and not verified.
 struct ReceivedJWS: Sendable {

@@ -15,7 +15,6 @@ package struct KitCase: Sendable {
         case refuse = "must_refuse"
         /// The specification recommends that it is refused, or Latchkey refuses it by default.
         case recommendRefusal = "should_refuse"
-        /// It is correct.
         case accept
     }
 

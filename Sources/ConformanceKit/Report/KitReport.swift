@@ -13,7 +13,6 @@ package struct KitReport: Sendable {
         case loosened
         /// Refused, although it is correct.
         case stricter
-        /// Does not apply.
         case notRun = "not_run"
     }
 
@@ -21,7 +20,6 @@ package struct KitReport: Sendable {
         package enum Outcome: Sendable {
             /// With the setting that explains why the case is accepted, if there is one.
             case observed(KitObservation, String?)
-            /// Why it does not apply.
             case notRun(String)
         }
 
@@ -101,7 +99,9 @@ extension KitReport {
 
     private static func lines(of result: Row) -> [String] {
         let row = result.row
-        var lines = ["  \(result.verdict.name)\(row.id)"]
+        let verdict = result.verdict.rawValue.replacing("_", with: " ")
+        let isFound = [.violation, .loosened].contains(result.verdict)
+        var lines = ["  \((isFound ? verdict.uppercased() : verdict).padded(10))\(row.id)"]
         func add(_ name: String, _ text: String) { lines.append("            \(name): \(text)") }
         add("sent", row.sent)
         switch result.outcome {
@@ -156,19 +156,6 @@ extension KitReport {
             }
         }
         return String(decoding: json.finish(), as: UTF8.self) + "\n"
-    }
-}
-
-extension KitReport.Verdict {
-    /// At the start of a line.
-    fileprivate var name: String {
-        switch self {
-        case .ok: "ok        "
-        case .violation: "VIOLATION "
-        case .loosened: "LOOSENED  "
-        case .stricter: "stricter  "
-        case .notRun: "not run   "
-        }
     }
 }
 

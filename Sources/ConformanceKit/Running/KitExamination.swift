@@ -7,7 +7,6 @@ import LatchkeyService
 import OpenIDConnect
 package import Primitives
 import SignIn
-import Synchronization
 
 /// Examines what a configuration accepts and refuses of one provider.
 package enum KitExamination {
@@ -47,7 +46,7 @@ package enum KitExamination {
         at time: Timestamp
     ) async throws -> KitReport {
         var results: [KitReport.Row] = []
-        let refusals = RefusalCounter()
+        let refusals = Counts(0)
         for (number, row) in cases.enumerated() {
             if let reason = row.excludedBy(target.settings) {
                 results.append(.init(row: row, outcome: .notRun(reason)))
@@ -74,7 +73,7 @@ package enum KitExamination {
             time: time, configuration: target.settings.configuration.fingerprint,
             provider: target.provider, kind: target.settings.provider.kind.rawValue,
             client: target.settings.client.id.text, rows: results,
-            refusedRequests: refusals.count.withLock { $0 })
+            refusedRequests: refusals.present)
     }
 
     /// A new folder that only this user can read.

@@ -5,8 +5,7 @@ import LatchkeyConfiguration
 import LatchkeyService
 package import OpenIDConnect
 import Primitives
-import SignIn
-package import Synchronization
+package import SignIn
 
 /// The administrator's configuration with the simulator in the place of one provider, and with nothing else that a run
 /// could reach: no database, no other provider, no receiver of telemetry.
@@ -263,9 +262,9 @@ private struct KitDecryption: Sendable {
 package final class SimulatorOnlyClient: HTTPClient {
     private let client: any HTTPClient
     private let port: UInt16
-    private let refusals: RefusalCounter
+    private let refusals: Counts<Int>
 
-    package init(_ client: any HTTPClient, port: UInt16, refusals: RefusalCounter) {
+    package init(_ client: any HTTPClient, port: UInt16, refusals: Counts<Int>) {
         self.client = client
         self.port = port
         self.refusals = refusals
@@ -273,7 +272,7 @@ package final class SimulatorOnlyClient: HTTPClient {
 
     package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         guard request.url.host == "127.0.0.1", request.url.port == port else {
-            refusals.count.withLock { $0 += 1 }
+            refusals.note { $0 += 1 }
             throw OutboundError(.addressRefused, mayHaveBeenSent: false, reason: "only the simulator may be requested")
         }
         return try await client.send(request)
@@ -284,7 +283,7 @@ package final class SimulatorOnlyClient: HTTPClient {
 struct SimulatorOnly: Feature {
     struct Settings: FeatureSettings {
         var port: UInt16 = 0
-        var refusals = RefusalCounter()
+        var refusals = Counts(0)
     }
 
     let settings: Settings
@@ -294,11 +293,4 @@ struct SimulatorOnly: Feature {
     func client(_ client: any HTTPClient) -> any HTTPClient {
         SimulatorOnlyClient(client, port: settings.port, refusals: settings.refusals)
     }
-}
-
-/// How many requests to other addresses were refused.
-package final class RefusalCounter: Sendable {
-    package let count = Mutex(0)
-
-    package init() {}
 }

@@ -11,16 +11,9 @@ package struct TokenReport: Sendable {
         case undecided
     }
 
-    private struct Row: Sendable {
-        let name: String
-        let demand: String
-        let verdict: TokenVerdict
-        let found: String
-    }
-
     package let outcome: Outcome
     private let heading: String
-    private let rows: [Row]
+    private let rows: [(name: String, demand: String, verdict: TokenVerdict, found: String)]
     private let header: JSONObject?
     private let claims: JSONObject?
     /// Added to the conclusion if the token is accepted.
@@ -29,9 +22,7 @@ package struct TokenReport: Sendable {
     init<Check>(_ explanation: TokenExplanation<Check>, heading: String, caution: String? = nil) {
         outcome = explanation.isAccepted ? .accepted : explanation.isRefused ? .refused : .undecided
         self.heading = heading
-        rows = explanation.steps.map {
-            Row(name: $0.check.rawValue, demand: $0.check.demand, verdict: $0.verdict, found: $0.found)
-        }
+        rows = explanation.steps.map { ($0.check.rawValue, $0.check.demand, $0.verdict, $0.found) }
         header = explanation.header
         claims = explanation.claims
         self.caution = caution

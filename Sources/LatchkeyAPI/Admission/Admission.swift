@@ -16,7 +16,6 @@ package struct Admission: Sendable {
     let ground: Ground
     /// The clients whose users and sessions the caller may access; nil for all.
     package let clients: Set<String>?
-    /// Whether the key is an administrator's.
     var isAdministrator = false
 
     /// Whether the caller's session is in its browser's cookies.

@@ -12,7 +12,7 @@ extension LatchkeyAPI {
             guard try await admit(request).isAdministrator else { throw APIError.notForAdministrators }
         } else {
             // Against DNS rebinding: another site's name could resolve to this machine.
-            guard rates.proxies.admit(request, from: IPAddressRange.thisMachine), Self.isNamedLocally(request),
+            guard rates.proxies.admit(request, from: IPAddressRange.loopback), Self.isNamedLocally(request),
                 !Self.isOfAnotherSite(request)
             else { throw APIError.nothingThere }
         }

@@ -13,12 +13,7 @@ public struct TrustedProxies: Sendable {
         /// RFC 7239.
         case forwarded
 
-        fileprivate var name: HTTPField.Name {
-            switch self {
-            case .xForwardedFor: .xForwardedFor
-            case .forwarded: .forwarded
-            }
-        }
+        fileprivate var name: HTTPField.Name { self == .forwarded ? .forwarded : .xForwardedFor }
     }
 
     /// The proxies' addresses.
@@ -134,8 +129,4 @@ extension TrustedProxies {
     private static let forwardingFields = [
         "X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host", "X-Forwarded-Proto",
     ].compactMap { HTTPField.Name($0) }
-}
-
-extension IPAddressRange {
-    static let thisMachine = ["127.0.0.0/8", "::1"].compactMap(IPAddressRange.init)
 }

@@ -78,7 +78,6 @@ struct APIResponses {
     }
 }
 
-/// The header fields of responses.
 extension APIResponses {
     static let headerComponents: [(name: String, value: JSONValue?)] = [
         header("X-Request-Id", "The request's name in the log. Errors have it in their body, too.", "k3x9ab-1f"),

@@ -53,7 +53,7 @@ package struct MetricsEndpoint: Sendable {
     /// Whether they are served beside the API, too.
     package var isServedHere = true
     /// The addresses that may read them there.
-    package var allowedAddresses = IPAddressRange.thisMachine
+    package var allowedAddresses = IPAddressRange.loopback
 
     /// For this machine only.
     package init(_ text: @escaping @Sendable () async -> [UInt8]) { self.text = text }

@@ -44,7 +44,6 @@ extension ConfigurationCheck {
 
     private static let usualPrompts = ["prompts_per_user": "10/1h", "prompts_per_caller": "100/1h"]
 
-    /// Quotas that are off.
     mutating func warnOfMissingLimits() {
         guard configuration.rateLimits else { return }
         let rules = configuration.requestLimits

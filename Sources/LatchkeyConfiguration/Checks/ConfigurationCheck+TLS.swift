@@ -3,7 +3,6 @@ internal import OpenIDConnect
 internal import Primitives
 
 extension ConfigurationCheck {
-    /// Checks that HTTPS can be served.
     mutating func refuseUnusableTLS(at now: Timestamp = WallClock.system.now()) {
         let tls = configuration.tls
         if tls.certificateFile != nil, tls.privateKeyFile == nil {
@@ -55,7 +54,6 @@ extension ConfigurationCheck {
         }
     }
 
-    /// Warns of HTTPS settings without HTTPS.
     mutating func warnOfTLSWithoutEffect() {
         let tls = configuration.tls
         let set = ["tls.host", "tls.port", "tls.client_ca_file", "tls.client_certificates"].first { origins[$0] != nil }

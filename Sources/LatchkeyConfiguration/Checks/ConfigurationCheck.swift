@@ -71,14 +71,7 @@ struct ConfigurationCheck {
         }
         refuseSharedPorts()
         refuseBadScopes()
-        if configuration.zenkey.extensions.pushedAuthorizationRequests == .always,
-            configuration.zenkey.authorizationURL != nil
-        {
-            refuse(
-                "zenkey.par",
-                "is always, but zenkey.authorization_url takes requests before the carrier is known that they would be "
-                    + "pushed to", "make it auto, or remove zenkey.authorization_url")
-        }
+        refuseEarlyRequests()
         refuseUnsignedRequests()
         refuseUnusableMutualTLS()
         for (key, types) in idTokenTypes where types.isEmpty {
@@ -102,14 +95,21 @@ struct ConfigurationCheck {
         }
     }
 
-    private mutating func refuseUnsignedRequests() {
+    private mutating func refuseEarlyRequests() {
         let zenkey = configuration.zenkey
-        if zenkey.extensions.signedRequestObjects == .always, zenkey.authorizationURL != nil {
+        let uses = [
+            ("zenkey.par", zenkey.extensions.pushedAuthorizationRequests, "pushed to"),
+            ("zenkey.request_object", zenkey.extensions.signedRequestObjects, "signed for"),
+        ]
+        for (key, use, what) in uses where use == .always && zenkey.authorizationURL != nil {
             refuse(
-                "zenkey.request_object",
+                key,
                 "is always, but zenkey.authorization_url takes requests before the carrier is known that they would be "
-                    + "signed for", "make it auto, or remove zenkey.authorization_url")
+                    + what, "make it auto, or remove zenkey.authorization_url")
         }
+    }
+
+    private mutating func refuseUnsignedRequests() {
         for provider in configuration.allProviders where provider.extensions.signedRequestObjects == .always {
             guard let client = provider.clients.first(where: { $0.signingKey == nil }) else { continue }
             refuse(

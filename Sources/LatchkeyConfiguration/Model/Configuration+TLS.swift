@@ -37,7 +37,6 @@ extension Configuration.TLS {
         ].compactMap { key, path in path.map { (key, $0) } }
     }
 
-    /// Reads the files.
     func credentials(_ files: FileReader) throws(ConfigurationProblem) -> TLSCredentials {
         let chain = try Self.read("tls.certificate_file", certificateFile, files)
         let key = try Self.read("tls.private_key_file", privateKeyFile, files)

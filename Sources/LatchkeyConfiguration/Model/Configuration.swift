@@ -192,7 +192,7 @@ extension Configuration {
         /// A port for metrics alone; 0 lets the system choose. Nil serves them with the API, to ``allowedAddresses``.
         public var port: UInt16?
         /// The addresses that may read the metrics where they are served with the API.
-        public var allowedAddresses = ["127.0.0.0/8", "::1"].compactMap(IPAddressRange.init)
+        public var allowedAddresses = IPAddressRange.loopback
 
         /// The defaults.
         public init() {}

@@ -135,6 +135,5 @@ public struct LoadedConfiguration: Sendable {
 struct ConfigurationDocument: Sendable {
     var entries: [ConfigurationEntry] = []
     var isReadableByAll = false
-    /// Whether there is no file.
     var isMissing = false
 }

@@ -61,7 +61,6 @@ public struct ConfigurationErrors: Error, Sendable, Hashable, CustomStringConver
     }
 }
 
-/// The problems found so far.
 struct ProblemList: Sendable {
     private(set) var problems: [ConfigurationProblem] = []
     private(set) var omitted = 0

@@ -1,6 +1,5 @@
 internal import OpenIDConnect
 
-/// The state of reading a configuration.
 struct ReadingContext: Sendable {
     let files: FileReader
     /// Which URLs providers may have; decided by `allow_loopback_http`, which is read first.

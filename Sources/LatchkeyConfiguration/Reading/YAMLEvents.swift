@@ -5,7 +5,6 @@ import CLatchkeyYAML
 /// libyaml is used directly: a parser that builds its own tree would resolve aliases before they can be refused, and
 /// swift-configuration has no lists of groups and does not report unknown keys.
 struct YAMLEvents: ~Copyable {
-    /// A part of a text.
     struct Event {
         enum Kind {
             /// `isPlain` without quotes.

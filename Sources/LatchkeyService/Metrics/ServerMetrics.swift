@@ -19,10 +19,10 @@ enum ServerMetrics {
                 "latchkey_http_connections_refused_total", .counter,
                 "Client connections refused because of a limit, in total or for one address.", { Double($0.refused) }
             ),
-            counts(
+            SampledMetric(
                 "latchkey_http_connections_limited_total",
                 "Client connections refused or closed because of a limit.",
-                .init(
+                by: .init(
                     "reason",
                     "`full`, refused because no other connection could make room; `address_share`, refused because its "
                         + "address had its share; `unanswered`, refused without a response; `evicted`, closed to make "
@@ -48,10 +48,10 @@ enum ServerMetrics {
             sampled("latchkey_tls_handshakes_failed_total", .counter, "TLS handshakes that failed.") {
                 Double($0.failedHandshakes)
             },
-            counts(
+            SampledMetric(
                 "latchkey_http_requests_refused_total",
                 "Requests refused because they were malformed, or their connection was beyond a limit.",
-                .init("status", "the status of the response")
+                by: .init("status", "the status of the response")
             ) {
                 (statistics()?.refusedRequests ?? [:]).sorted { $0.key < $1.key }.map { (String($0.key), $0.value) }
             },
@@ -63,17 +63,17 @@ enum ServerMetrics {
             SampledMetric(
                 "latchkey_http_requests_in_progress", .gauge, "Requests being handled.",
                 { load().map { Double($0.inProgress) } }),
-            counts(
+            SampledMetric(
                 "latchkey_http_requests_shed_total",
                 "Requests answered 503 because of overload, before any work was done for them.",
-                .init(
+                by: .init(
                     "reason",
                     "`concurrent`, at the limit on concurrent requests; `late`, while an event loop has more to do "
                         + "than it can")
             ) { (load()?.shed ?? []).map { ($0.reason.rawValue, $0.count) } },
-            counts(
+            SampledMetric(
                 "latchkey_http_requests_rate_limited_total", "Requests answered 429 because of a rate limit.",
-                .init("limit", "the exceeded limit, as in `RateLimit-Policy`")
+                by: .init("limit", "the exceeded limit, as in `RateLimit-Policy`")
             ) { (load()?.rateLimited ?? []).map { ($0.limit, $0.count) } },
         ]
     }
@@ -83,9 +83,9 @@ enum ServerMetrics {
         return [
             SampledMetric(
                 "latchkey_sessions_started_total", .counter, "Sessions started.", { Double(statistics().started) }),
-            counts(
+            SampledMetric(
                 "latchkey_session_refreshes_total", "Session refreshes.",
-                .init(
+                by: .init(
                     "outcome",
                     "`ok`; `again` for a retry that got the same tokens; `reused` for a used token, which ended the "
                         + "session")
@@ -93,9 +93,9 @@ enum ServerMetrics {
                 let now = statistics()
                 return [("ok", now.refreshed), ("again", now.refreshedAgain), ("reused", now.reused)]
             },
-            counts(
+            SampledMetric(
                 "latchkey_sessions_ended_total", "Sessions ended before they expired.",
-                .init(
+                by: .init(
                     "reason",
                     "`signed_out`; `revoked` by another session or a service; `provider` for a back-channel logout; "
                         + "`reused` for a used refresh token")
@@ -106,9 +106,9 @@ enum ServerMetrics {
                     ("reused", now.reused),
                 ]
             },
-            counts(
+            SampledMetric(
                 "latchkey_session_cache_lookups_total", "Lookups of sessions in the memory cache.",
-                .init("result", "`hit`, or `miss` if the store was asked")
+                by: .init("result", "`hit`, or `miss` if the store was asked")
             ) {
                 let now = statistics()
                 return [("hit", now.cacheHits), ("miss", now.cacheMisses)]
@@ -122,24 +122,15 @@ enum ServerMetrics {
                 "latchkey_redirect_starts_pending", .gauge,
                 "Sign-ins by redirect that this process started and that have not come back.",
                 { Double(redirects.pendingStarts.count) }),
-            counts(
+            SampledMetric(
                 "latchkey_redirect_starts_limited_total",
                 "Sign-ins by redirect refused or dropped because too many are under way.",
-                .init("reason", "`refused`, answered 503; `displaced`, dropped for another one")
+                by: .init("reason", "`refused`, answered 503; `displaced`, dropped for another one")
             ) {
                 let now = redirects.pendingStarts.statistics
                 return [("refused", now.refused), ("displaced", now.displaced)]
             },
         ]
-    }
-
-    private static func counts(
-        _ name: String, _ help: String, _ label: MetricDescription.Label,
-        _ read: @escaping @Sendable () -> [(String, UInt64)]
-    ) -> SampledMetric {
-        SampledMetric(MetricDescription(name, .counter, help, labels: [label])) {
-            read().map { .init(Double($0.1), [$0.0]) }
-        }
     }
 }
 

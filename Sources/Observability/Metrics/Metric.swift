@@ -98,6 +98,16 @@ package struct SampledMetric: Metric {
         self.init(MetricDescription(name, kind, help)) { read().map { [Sample($0)] } ?? [] }
     }
 
+    /// Counts by the values of one label.
+    package init(
+        _ name: String, _ help: String, by label: MetricDescription.Label,
+        counts: @escaping @Sendable () -> [(String, UInt64)]
+    ) {
+        self.init(MetricDescription(name, .counter, help, labels: [label])) {
+            counts().map { Sample(Double($0.1), [$0.0]) }
+        }
+    }
+
     package var points: [MetricPoint] {
         read().map { sample in
             MetricPoint(.number(sample.value), zip(description.labels, sample.labels).map { ($0.name, $1) })

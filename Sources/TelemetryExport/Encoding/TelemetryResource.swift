@@ -17,7 +17,6 @@ package struct TelemetryResource: Sendable, Hashable {
 }
 
 extension JSONObjectWriter {
-    /// Writes `resource`.
     mutating func add(_ resource: TelemetryResource) {
         let attributes = [
             ("service.name", resource.serviceName), ("service.version", resource.version),

@@ -1,4 +1,5 @@
 import Primitives
+import Tracing
 
 /// Spans as the body of a request to `/v1/traces`: an `ExportTraceServiceRequest` of OpenTelemetry's protocol 1.x, in
 /// its JSON encoding. Trace and span ids are hexadecimal there, enumerations numbers.
@@ -22,10 +23,22 @@ extension JSONObjectWriter {
         add("spanId", span.spanID)
         add("parentSpanId", ifPresent: span.parentSpanID)
         add("name", span.name)
-        add("kind", span.kind.rawValue)
+        add("kind", span.kind.number)
         add("startTimeUnixNano", String(span.start))
         add("endTimeUnixNano", String(span.end))
         add(attributes: span.attributes)
         if span.isError { add("status", object: { $0.add("code", 2) }) }
+    }
+}
+
+extension SpanKind {
+    fileprivate var number: Int {
+        switch self {
+        case .internal: 1
+        case .server: 2
+        case .client: 3
+        case .producer: 4
+        case .consumer: 5
+        }
     }
 }

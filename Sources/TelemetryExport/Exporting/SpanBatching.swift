@@ -18,7 +18,6 @@ package struct SpanBatching: Sendable {
 
     /// The spans so far, by what became of them.
     package struct Counts: Sendable, Hashable {
-        /// Taken by the receiver.
         package var exported: UInt64 = 0
         /// Dropped for newer ones.
         package var displaced: UInt64 = 0
@@ -35,7 +34,6 @@ package struct SpanBatching: Sendable {
         case send([SpanRecord], Duration)
         /// Ask again after a time, or, without one, after a span was added.
         case wait(Duration?)
-        /// There will be no more exports.
         case end
     }
 

@@ -55,7 +55,6 @@ package final class TelemetryExporter: Sendable {
     /// The spans that wait or are being exported.
     package var waiting: Int { spans.withLock { $0.waiting } }
 
-    /// Begins to export.
     package func run(_ registry: MetricsRegistry) {
         running.withLock {
             $0 = [Task { await self.exportSpans() }, Task { await self.exportMetrics(of: registry) }]
@@ -166,20 +165,17 @@ extension TelemetryExporter {
         [
             exporter?.exports ?? makeExports(),
             SampledMetric(
-                MetricDescription(
-                    "latchkey_telemetry_spans_total", .counter, "Recorded spans that are no longer kept.",
-                    labels: [
-                        .init(
-                            "outcome",
-                            "`exported`; `displaced` by newer ones when too many waited; `refused` by the receiver; "
-                                + "`failed`, dropped after five attempts; `unsent` at the end of the process")
-                    ])
+                "latchkey_telemetry_spans_total", "Recorded spans that are no longer kept.",
+                by: .init(
+                    "outcome",
+                    "`exported`; `displaced` by newer ones when too many waited; `refused` by the receiver; `failed`, "
+                        + "dropped after five attempts; `unsent` at the end of the process")
             ) {
                 guard let counts = exporter?.counts else { return [] }
                 return [
                     ("exported", counts.exported), ("displaced", counts.displaced), ("refused", counts.refused),
                     ("failed", counts.failed), ("unsent", counts.unsent),
-                ].map { .init(Double($0.1), [$0.0]) }
+                ]
             },
             SampledMetric(
                 "latchkey_telemetry_spans_waiting", .gauge, "Spans that wait for their export.",
@@ -188,7 +184,6 @@ extension TelemetryExporter {
     }
 }
 
-/// An export for the receiver.
 package struct TelemetryRequest: Sendable {
     package enum Signal: String, Sendable, CaseIterable {
         case traces, metrics

@@ -12,7 +12,7 @@ package final class ExportSpan: Tracing.Span {
     }
 
     package let context: InstrumentationContext
-    private let kind: SpanRecord.Kind
+    private let kind: SpanKind
     private let traceContext: TraceContext
     private let parentID: String?
     private let start: UInt64
@@ -20,7 +20,7 @@ package final class ExportSpan: Tracing.Span {
     private let state: Mutex<State>
 
     init(
-        _ name: String, _ kind: SpanRecord.Kind, _ traceContext: TraceContext, _ parentID: String?,
+        _ name: String, _ kind: SpanKind, _ traceContext: TraceContext, _ parentID: String?,
         _ context: InstrumentationContext, start: UInt64, _ record: @escaping @Sendable (SpanRecord) -> Void
     ) {
         self.context = context

@@ -30,7 +30,7 @@ package final class ExportTracer: Tracer {
         let place = parent?.child(random) ?? .root(random, isSampled: sampler.records)
         context[TraceContextKey.self] = place
         return ExportSpan(
-            operationName, SpanRecord.Kind(kind), place, parent?.spanID, context,
+            operationName, kind, place, parent?.spanID, context,
             start: instant().nanosecondsSinceEpoch, record)
     }
 
@@ -53,19 +53,6 @@ package final class ExportTracer: Tracer {
 
 private enum TraceContextKey: InstrumentationContextKey {
     typealias Value = TraceContext
-}
-
-extension SpanRecord.Kind {
-    fileprivate init(_ kind: SpanKind) {
-        self =
-            switch kind {
-            case .server: .server
-            case .client: .client
-            case .producer: .producer
-            case .consumer: .consumer
-            case .internal: .internal
-            }
-    }
 }
 
 /// Decides by its id whether a new trace is recorded. A trace that a caller began follows the caller's decision.

@@ -1,14 +1,7 @@
+package import Tracing
+
 /// A span that has ended.
 package struct SpanRecord: Sendable {
-    /// The numbers are from OpenTelemetry's protocol.
-    package enum Kind: Int, Sendable {
-        case `internal` = 1
-        case server
-        case client
-        case producer
-        case consumer
-    }
-
     package enum Value: Sendable, Hashable {
         case string(String)
         case int(Int64)
@@ -23,7 +16,7 @@ package struct SpanRecord: Sendable {
     /// The span of the caller or of the surrounding work; nil for the first of a trace.
     package let parentSpanID: String?
     package let name: String
-    package let kind: Kind
+    package let kind: SpanKind
     /// In nanoseconds since 1970.
     package let start: UInt64
     /// In nanoseconds since 1970.

@@ -4,6 +4,7 @@ import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
 import Primitives
+import SignIn
 import Synchronization
 import TestSupport
 import Testing
@@ -251,14 +252,14 @@ import Testing
     func onlySimulator(url: String, isSent: Bool) async throws {
         let sent = Mutex(0)
         let http = CountingClient { sent.withLock { $0 += 1 } }
-        let refusals = RefusalCounter()
+        let refusals = Counts(0)
         let client = SimulatorOnlyClient(http, port: 4711, refusals: refusals)
         let url = try #require(EndpointURL(url, policy: .allowLoopbackHTTP))
         let request = OutboundRequest(method: .get, url: url, timeout: .seconds(1), maximumBodyBytes: 1)
         let response = try? await client.send(request)
         #expect((response != nil) == isSent)
         #expect(sent.withLock { $0 } == (isSent ? 1 : 0))
-        #expect(refusals.count.withLock { $0 } == (isSent ? 0 : 1))
+        #expect(refusals.present == (isSent ? 0 : 1))
     }
 }
 

@@ -1,5 +1,6 @@
 import Primitives
 import Testing
+import Tracing
 
 @testable import TelemetryExport
 
@@ -42,7 +43,7 @@ import Testing
 
     @Test("What a span does not have is left out; each kind has its number")
     func bare() {
-        let kinds: [(SpanRecord.Kind, Int)] = [
+        let kinds: [(SpanKind, Int)] = [
             (.internal, 1), (.server, 2), (.client, 3), (.producer, 4), (.consumer, 5),
         ]
         let spans = kinds.map { kind, _ in

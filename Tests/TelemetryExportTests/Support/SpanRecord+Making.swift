@@ -1,3 +1,5 @@
+import Tracing
+
 @testable import TelemetryExport
 
 extension SpanRecord {
