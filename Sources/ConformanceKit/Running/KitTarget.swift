@@ -4,8 +4,8 @@ import CryptoExtras
 import LatchkeyConfiguration
 import LatchkeyService
 package import OpenIDConnect
-import Primitives
-package import SignIn
+package import Primitives
+import SignIn
 
 /// The administrator's configuration with the simulator in the place of one provider, and with nothing else that a run
 /// could reach: no database, no other provider, no receiver of telemetry.
