@@ -34,6 +34,7 @@ let package = Package(
         .trait(name: "Backchannel", description: "Sign-ins that the user approves on their phone (CIBA)"),
         .trait(name: "Capsules", description: "The capsules of failed sign-ins, and their replays"),
         .trait(name: "Examination", description: "The commands doctor, client-metadata and explain-token"),
+        .trait(name: "PostgreSQL", description: "Databases on a PostgreSQL server, which several instances may share"),
         .trait(name: "ProviderLogout", description: "Logout at providers, and by their logout tokens"),
         .trait(name: "ProviderResources", description: "Resources of providers, and the refresh of their tokens"),
         .trait(name: "Services", description: "Introspection and revocation of tokens for other services"),
@@ -42,7 +43,7 @@ let package = Package(
         .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
-            "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination", "ProviderLogout",
+            "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination", "PostgreSQL", "ProviderLogout",
             "ProviderResources", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
         ]),
     ],
@@ -109,10 +110,9 @@ let package = Package(
             name: "StorageModel",
             dependencies: ["CLatchkeyOpenSSL", "Primitives", .product(name: "Crypto", package: "swift-crypto")]),
 
-        // SQLite and PostgreSQL.
+        // The store in SQL, and SQLite.
         .target(
-            name: "Storage",
-            dependencies: ["CLatchkeyPostgres", "CLatchkeySQLite", "EventLoops", "Primitives", "StorageModel"]),
+            name: "Storage", dependencies: ["CLatchkeySQLite", "EventLoops", "Primitives", "StorageModel"]),
 
         // The use cases: sign-ins, sessions, accounts.
         .target(
@@ -225,6 +225,13 @@ let package = Package(
                 "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
+        // Databases on a PostgreSQL server.
+        .target(
+            name: "PostgreSQL",
+            dependencies: [
+                "CLatchkeyPostgres", "LatchkeyConfiguration", "LatchkeyService", "Primitives", "Storage",
+                "StorageModel",
+            ]),
         // Logout at providers, and by their logout tokens.
         .target(name: "ProviderLogout", dependencies: withRoutesAndTables),
         // The resources of providers, fetched with the tokens of sign-ins.
@@ -271,6 +278,7 @@ let package = Package(
                 .target(name: "Backchannel", condition: .when(traits: ["Backchannel"])),
                 .target(name: "Capsules", condition: .when(traits: ["Capsules"])),
                 .target(name: "Examination", condition: .when(traits: ["Examination"])),
+                .target(name: "PostgreSQL", condition: .when(traits: ["PostgreSQL"])),
                 .target(name: "ProviderLogout", condition: .when(traits: ["ProviderLogout"])),
                 .target(name: "ProviderResources", condition: .when(traits: ["ProviderResources"])),
                 .target(name: "Services", condition: .when(traits: ["Services"])),
@@ -365,8 +373,9 @@ let package = Package(
         .testTarget(
             name: "StorageTests",
             dependencies: [
-                "Backchannel", "CLatchkeySQLite", "Capsules", "OpenIDConnect", "Primitives", "ProviderLogout",
-                "ProviderResources", "SignIn", "Storage", "StorageModel", "TestSupport", "Transactions",
+                "Administration", "Backchannel", "CLatchkeySQLite", "Capsules", "Examination", "OpenIDConnect",
+                "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "SignIn", "Storage", "StorageModel",
+                "TestSupport", "Transactions",
             ]),
         .testTarget(
             name: "SignInTests",
@@ -378,9 +387,9 @@ let package = Package(
         .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
-                "Backchannel", "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "ProviderLogout",
-                "ProviderResources", "Services", "SignIn", "StatusPage", "Storage", "StorageModel", "TestSupport",
-                "Transactions", "Zephr",
+                "Backchannel", "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "PostgreSQL", "Primitives",
+                "ProviderLogout", "ProviderResources", "Services", "SignIn", "StatusPage", "Storage", "StorageModel",
+                "TestSupport", "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -399,7 +408,7 @@ let package = Package(
         .testTarget(
             name: "AuditSealsTests",
             dependencies: [
-                "AuditSeals", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport",
+                "AuditSeals", "PostgreSQL", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -441,8 +450,8 @@ let package = Package(
                 "Administration", "AuditSeals", "Backchannel", "Capsules", "CarrierSimulator", "CommandLineSupport",
                 "ConformanceKit", "Examination", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
                 "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Observability", "OpenIDConnect", "OutboundHTTP",
-                "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "TelemetryExport", "Transactions",
-                "Zephr", "latchkey", "latchkey-dev",
+                "PostgreSQL", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "TelemetryExport",
+                "Transactions", "Zephr", "latchkey", "latchkey-dev",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -36,9 +36,8 @@ enum StoredRowsTarget {
         do {
             let store = try SQLStore(
                 configuration: SQLiteConfiguration(path: path + "/latchkey.db", synchronous: .normal))
-            var options = SQLiteConnection.Options()
-            options.enforcesForeignKeys = false
-            options.settings = ["PRAGMA synchronous = OFF"]
+            let options = SQLiteConnection.Options(
+                enforcesForeignKeys: false, settings: ["PRAGMA synchronous = OFF"])
             let raw = try SQLiteConnection(path + "/latchkey.db", options)
             return Place(store: store, tables: try TableShape.all(), raw: raw)
         } catch {

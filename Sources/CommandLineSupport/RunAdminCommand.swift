@@ -20,7 +20,7 @@ package func runAdminCommand(
 ) async throws {
     let configuration = try options.load(for: .operation).configuration
     try await reportingFailure {
-        let admin = try AdminService(configuration)
+        let admin = try AdminService(configuration, features: .ofProgram)
         let result: Result<[String], any Error>
         do { result = .success(try await command(admin, configuration)) } catch { result = .failure(error) }
         await admin.close()

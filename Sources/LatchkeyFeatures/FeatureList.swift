@@ -15,6 +15,9 @@ public import LatchkeyService
 #if Examination
     import Examination
 #endif
+#if PostgreSQL
+    import PostgreSQL
+#endif
 #if ProviderLogout
     import ProviderLogout
 #endif
@@ -54,6 +57,9 @@ extension FeatureList {
         #endif
         #if Examination
             .adding(ExaminationFeature.self)
+        #endif
+        #if PostgreSQL
+            .adding(PostgreSQLFeature.self)
         #endif
         #if ProviderLogout
             .adding(ProviderLogoutFeature.self)

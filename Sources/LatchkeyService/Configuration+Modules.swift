@@ -82,20 +82,6 @@ extension Configuration {
         return page
     }
 
-    package var databaseLocation: DatabaseLocation {
-        switch database.url {
-        case .sqlite(let path):
-            .sqlite(
-                SQLiteConfiguration(
-                    path: path, synchronous: database.synchronous, maximumWait: database.maximumWait))
-        case .postgres(let url):
-            .postgres(
-                PostgresConfiguration(
-                    url: url.secret, poolSize: database.poolSize, statementTimeout: database.statementTimeout,
-                    maximumWait: database.maximumWait))
-        }
-    }
-
     /// The relying party of one of ``servers``.
     package func relyingParty(of provider: Provider) -> RelyingParty.Configuration {
         var party = provider.unconfiguredParty
@@ -178,6 +164,13 @@ extension Configuration {
         configuration.auditsSignIns = auditsSignIns
         configuration.signingKeys.encryptionKeys = keysOfSigningKeys
         return configuration
+    }
+}
+
+extension Configuration.Database {
+    /// The SQLite file; nil for PostgreSQL.
+    package var file: SQLiteConfiguration? {
+        url.path.map { SQLiteConfiguration(path: $0, synchronous: synchronous, maximumWait: maximumWait) }
     }
 }
 

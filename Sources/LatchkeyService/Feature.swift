@@ -37,6 +37,9 @@ package protocol Feature: APIFeature {
     /// What an administrator registers at a provider for the feature, with URLs that begin with `path`.
     static func clientMetadata(of provider: Configuration.Provider, at path: String) -> ClientMetadataMembers
 
+    /// A database on an engine that the feature brings; nil if the URL is not one of this engine.
+    static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)?
+
     /// Its metrics. If the settings leave the feature out (nil), they are described and have no values.
     static func metrics(of feature: Self?) -> [any Metric]
 
@@ -97,6 +100,7 @@ extension Feature {
     package static func clientMetadata(
         of provider: Configuration.Provider, at path: String
     ) -> ClientMetadataMembers { [] }
+    package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? { nil }
     package static func metrics(of feature: Self?) -> [any Metric] { [] }
     package var keepingRules: [WritableKeyPath<ServerRules, Bool>] { [] }
     package var tracer: (any Tracer)? { nil }
@@ -178,6 +182,18 @@ public struct FeatureList: Sendable {
     /// The commands of the features beneath one of the core's.
     package func subcommands(of command: String) -> [any ParsableCommand.Type] {
         features.flatMap { $0.subcommands(of: command) }
+    }
+
+    /// The database of the settings: an SQLite file, or one on the engine of a feature.
+    /// - Throws: `unavailable` if no feature has the engine.
+    package func database(_ settings: Configuration.Database) throws(StorageError) -> any DatabaseLocation {
+        if let file = settings.file { return file }
+        for feature in features {
+            if let database = feature.database(settings) { return database }
+        }
+        throw StorageError(
+            .unavailable,
+            reason: "this build has no PostgreSQL; name an SQLite file, or build with the trait PostgreSQL")
     }
 
     /// The keys of the core and of the features.

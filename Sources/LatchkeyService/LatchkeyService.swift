@@ -63,7 +63,7 @@ public final class LatchkeyService: Sendable {
         reloaded = Mutex(configuration)
         self.metrics = metrics
         self.logger = logger
-        store = try LatchkeyService.openStore(configuration, observer: metrics.store.observer)
+        store = try features.openStore(configuration.database, observer: metrics.store.observer)
         if let problem = store.problemAtStart { LatchkeyService.log(problem, logger) }
         let context = FeatureContext(
             configuration: configuration, store: store, metrics: metrics.registry, clock: clock, uptime: uptime,
@@ -281,17 +281,6 @@ public final class LatchkeyService: Sendable {
         return tracer is NoOpTracer ? nil : tracer
     }
 
-    static func openStore(_ configuration: Configuration, observer: StoreObserver? = nil) throws -> SQLStore {
-        do throws(StorageError) {
-            return switch configuration.databaseLocation {
-            case .sqlite(let sqlite): try SQLStore(configuration: sqlite, observer: observer)
-            case .postgres(let postgres): try SQLStore(configuration: postgres, observer: observer)
-            }
-        } catch {
-            throw LatchkeyStartError(.database, "the database at \(configuration.database.url): \(error.reason)")
-        }
-    }
-
     /// Logs why the database was opened, but not as it should be.
     private static func log(_ problem: StorageError, _ logger: Logger) {
         let isFull = problem.code == .full
@@ -308,6 +297,17 @@ public final class LatchkeyService: Sendable {
             return try OutboundHTTPClient(configuration)
         } catch {
             throw LatchkeyStartError(.outbound, "\(error)")
+        }
+    }
+}
+
+extension FeatureList {
+    /// - Throws: ``LatchkeyStartError``.
+    func openStore(_ settings: Configuration.Database, observer: StoreObserver? = nil) throws -> SQLStore {
+        do throws(StorageError) {
+            return try database(settings).open(observer: observer)
+        } catch {
+            throw LatchkeyStartError(.database, "the database at \(settings.url): \(error.reason)")
         }
     }
 }

@@ -1,3 +1,4 @@
+import PostgreSQL
 import Primitives
 import Storage
 import StorageModel

@@ -38,7 +38,8 @@ struct CopyCommand: AsyncParsableCommand {
     var format = ReportFormat.text
 
     func run() async throws {
-        let copy = DatabaseCopy(from: try Self.url(from, fromFile, "from"), to: try Self.url(to, toFile, "to"))
+        let copy = DatabaseCopy(
+            from: try Self.url(from, fromFile, "from"), to: try Self.url(to, toFile, "to"), features: .ofProgram)
         for warning in copy.warnings { Console.warn("warning: \(warning)") }
         let signals = TerminationSignals()
         let display = ProgressLine()

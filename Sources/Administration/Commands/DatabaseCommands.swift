@@ -95,7 +95,8 @@ private func runDatabaseCommand(
     _ command: (DatabaseAdmin) async throws -> DatabaseAdmin.Report
 ) async throws {
     let loaded = try options.load(for: .operation)
-    let admin = DatabaseAdmin(loaded.configuration, isNamed: loaded.origins["database.url"] != nil)
+    let admin = DatabaseAdmin(
+        loaded.configuration, features: .ofProgram, isNamed: loaded.origins["database.url"] != nil)
     let report = try await reportingFailure { try await command(admin) }
     print(format == .json ? report.json : report.text)
     guard report.isDone else { throw ExitCode(1) }

@@ -37,7 +37,8 @@ struct DoctorCommand: AsyncParsableCommand {
             throw ExitCode(78)
         }
         let report = try await reportingFailure(exitCode: 64) {
-            try await Doctor.examine(loaded.configuration, warnings: loaded.warnings, networks: mccmnc)
+            try await Doctor.examine(
+                loaded.configuration, features: .ofProgram, warnings: loaded.warnings, networks: mccmnc)
         }
         print(format == .json ? report.json : report.text, terminator: "")
         if report.count(.problem) > 0 { throw ExitCode(1) }

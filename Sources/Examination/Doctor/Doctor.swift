@@ -1,5 +1,5 @@
 package import LatchkeyConfiguration
-import LatchkeyService
+package import LatchkeyService
 package import OpenIDConnect
 import OutboundHTTP
 package import Primitives
@@ -13,6 +13,7 @@ package struct Doctor: Sendable {
     typealias Finding = DoctorReport.Finding
 
     let configuration: Configuration
+    private let features: FeatureList
     let networks: [MCCMNC]
     let http: any HTTPClient
     let clock: WallClock
@@ -23,10 +24,11 @@ package struct Doctor: Sendable {
     ///   - networks: The networks whose carriers are checked; if empty, those of `zenkey.issuers`.
     ///   - http: Should inspect certificates.
     package init(
-        _ configuration: Configuration, warnings: [ConfigurationProblem] = [], networks: [MCCMNC] = [],
-        http: any HTTPClient, clock: WallClock = .system
+        _ configuration: Configuration, features: FeatureList, warnings: [ConfigurationProblem] = [],
+        networks: [MCCMNC] = [], http: any HTTPClient, clock: WallClock = .system
     ) {
         self.configuration = configuration
+        self.features = features
         self.warnings = warnings
         self.networks = networks.isEmpty ? configuration.zenkey.issuers.keys.sorted { $0.text < $1.text } : networks
         self.http = http
@@ -36,7 +38,7 @@ package struct Doctor: Sendable {
     /// Examines over the network with the configured limits.
     /// - Throws: ``AdministratorError`` for an invalid network, or if no requests can be made.
     package static func examine(
-        _ configuration: Configuration, warnings: [ConfigurationProblem], networks: [String]
+        _ configuration: Configuration, features: FeatureList, warnings: [ConfigurationProblem], networks: [String]
     ) async throws -> DoctorReport {
         let known = try networks.map { text in
             guard let network = MCCMNC(text) else {
@@ -52,14 +54,18 @@ package struct Doctor: Sendable {
         } catch let error as LatchkeyStartError {
             throw AdministratorError(error.description)
         }
-        let report = await Doctor(configuration, warnings: warnings, networks: known, http: client).examine()
+        let report = await Doctor(
+            configuration, features: features, warnings: warnings, networks: known, http: client
+        ).examine()
         await client.shutdown()
         return report
     }
 
     package func examine() async -> DoctorReport {
         let ours = examineConfiguration() + [await examinePublicURL()] + examineTLS() + examineRedirectURIs()
-        let examined = Result { () throws(StorageError) in try DatabaseExamination(configuration.databaseLocation) }
+        let examined = Result { () throws(StorageError) in
+            try DatabaseExamination(features.database(configuration.database))
+        }
         let providers = await examineCarriers(examined) + examineProviders()
         return DoctorReport(ours + examineDatabase(examined) + providers)
     }

@@ -12,12 +12,12 @@ package struct AdminService: Sendable {
 
     /// Opens the database, which must exist.
     /// - Throws: ``AdministratorError`` if it cannot be used.
-    package init(_ configuration: Configuration, clock: WallClock = .system) throws {
+    package init(_ configuration: Configuration, features: FeatureList, clock: WallClock = .system) throws {
         if let path = configuration.database.url.path, !FileManager.default.fileExists(atPath: path) {
             throw AdministratorError("there is no database at \(path); set database.url or LATCHKEY_DATABASE_URL")
         }
         do {
-            store = try LatchkeyService.openStore(configuration)
+            store = try features.openStore(configuration.database)
         } catch let error as LatchkeyStartError {
             throw AdministratorError(error.description)
         }

@@ -4,8 +4,8 @@ package import StorageModel
 
 /// One run of a statement that its connection keeps prepared.
 ///
-/// Values are bound and columns read through the C functions of SQLite or libpq. Statements that change the schema do
-/// not belong here.
+/// Values are bound and columns read through the C functions of SQLite, or by the engine of PostgreSQL. Statements that
+/// change the schema do not belong here.
 ///
 /// Most code runs statements through ``SQLSession/run(_:_:)`` and its siblings.
 package struct CachedStatement: ~Copyable {
@@ -14,11 +14,11 @@ package struct CachedStatement: ~Copyable {
     private let sqlite: SQLiteConnection?
     private let handle: OpaquePointer?
     /// Nil on SQLite.
-    private let postgres: PostgresRun?
+    private let postgres: (any PostgresStatement)?
     private var bound: CInt = 0
     private var bindingResult = SQLITE_OK
 
-    init(_ session: SQLSession, _ sql: SQL) throws {
+    package init(_ session: SQLSession, _ sql: SQL) throws {
         self.sql = sql
         switch session {
         case .sqlite(let connection):
@@ -28,7 +28,7 @@ package struct CachedStatement: ~Copyable {
         case .postgres(let connection):
             handle = nil
             sqlite = nil
-            postgres = PostgresRun(connection, sql.text)
+            postgres = connection.statement(sql.text)
         }
     }
 
@@ -43,12 +43,12 @@ package struct CachedStatement: ~Copyable {
 
     /// Binds values, each to one question mark or, for values of several columns, to several.
     @inline(__always)
-    mutating func bind<each Value: SQLValue>(_ values: repeat each Value) {
+    package mutating func bind<each Value: SQLValue>(_ values: repeat each Value) {
         repeat (each values).bind(to: &self)
     }
 
-    mutating func bind(_ text: String) {
-        if let postgres { return postgres.parameters.add(text) }
+    package mutating func bind(_ text: String) {
+        if let postgres { return postgres.bind(text) }
         let position = position()
         let result = text.withBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
@@ -60,20 +60,20 @@ package struct CachedStatement: ~Copyable {
         keep(result)
     }
 
-    mutating func bind(_ number: Int64) {
-        if let postgres { return postgres.parameters.add(number) }
+    package mutating func bind(_ number: Int64) {
+        if let postgres { return postgres.bind(number) }
         keep(sqlite3_bind_int64(handle, position(), number))
     }
 
-    mutating func bind(_ bytes: UnsafeRawBufferPointer) {
-        if let postgres { return postgres.parameters.add(bytes) }
+    package mutating func bind(_ bytes: UnsafeRawBufferPointer) {
+        if let postgres { return postgres.bind(bytes) }
         // An address of nil would bind NULL.
         guard let start = bytes.baseAddress else { return keep(sqlite3_bind_zeroblob(handle, position(), 0)) }
         keep(sqlite3_bind_blob64(handle, position(), start, UInt64(bytes.count), copied))
     }
 
-    mutating func bindNull(_ kind: TableShape.Kind) {
-        if let postgres { return postgres.parameters.addNull(kind) }
+    package mutating func bindNull(_ kind: TableShape.Kind) {
+        if let postgres { return postgres.bindNull(kind) }
         keep(sqlite3_bind_null(handle, position()))
     }
 
@@ -89,7 +89,7 @@ package struct CachedStatement: ~Copyable {
     // MARK: Running
 
     /// Steps to the next row; false after the last one.
-    func next() throws -> Bool {
+    package func next() throws -> Bool {
         if let postgres { return try postgres.next() }
         guard bindingResult == SQLITE_OK else { throw failure(bindingResult) }
         switch sqlite3_step(handle) {
@@ -105,7 +105,7 @@ package struct CachedStatement: ~Copyable {
     }
 
     /// Runs a statement whose result is not needed: see ``SQLSession/perform(_:_:)``.
-    func perform() throws {
+    package func perform() throws {
         if let postgres { return try postgres.perform() }
         try run()
     }
@@ -116,20 +116,20 @@ package struct CachedStatement: ~Copyable {
 
     // MARK: Reading the current row, by column from 0
 
-    var isPostgres: Bool { postgres != nil }
+    package var isPostgres: Bool { postgres != nil }
 
     package func number(_ column: CInt) -> Int64 {
         if let postgres { return postgres.number(column) }
         return sqlite3_column_int64(handle, column)
     }
 
-    func isNull(_ column: CInt) -> Bool {
+    package func isNull(_ column: CInt) -> Bool {
         if let postgres { return postgres.isNull(column) }
         return sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
     /// The text; nil for NULL.
-    func optionalText(_ column: CInt) -> String? {
+    package func optionalText(_ column: CInt) -> String? {
         if let postgres { return postgres.text(column) }
         guard let start = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))

@@ -1,7 +1,7 @@
-import StorageModel
+package import StorageModel
 
 /// Work on a connection for a caller who waits.
-protocol DatabaseWork: AnyObject, Sendable {
+package protocol DatabaseWork: AnyObject, Sendable {
     /// Runs the work and keeps the result. It may run again after a rollback.
     func run(on db: SQLSession) throws
     /// Resumes the caller with the kept result.
@@ -12,7 +12,7 @@ protocol DatabaseWork: AnyObject, Sendable {
 
 extension Sequence<any DatabaseWork> {
     /// Runs each work, and resumes its caller.
-    func complete(_ run: (any DatabaseWork) throws -> Void) {
+    package func complete(_ run: (any DatabaseWork) throws -> Void) {
         for work in self {
             do {
                 try run(work)

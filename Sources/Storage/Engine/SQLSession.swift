@@ -11,7 +11,7 @@ import StorageModel
 /// ```
 package enum SQLSession {
     case sqlite(SQLiteConnection)
-    case postgres(PostgresConnection)
+    case postgres(any PostgresSession)
 
     /// For statements that the engines cannot share.
     package var isPostgres: Bool {
@@ -102,7 +102,7 @@ package enum SQLSession {
 
     /// Whether a query has a row.
     @inline(__always)
-    func exists<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Bool {
+    package func exists<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Bool {
         try first(sql, repeat each values) { _ in true } ?? false
     }
 

@@ -19,7 +19,8 @@ package final class SQLStore: Sendable {
     package let isShared: Bool
     private let closing = DispatchQueue(label: "latchkey.store.closing")
 
-    private init(_ engine: any StoreEngine, isShared: Bool? = nil) {
+    /// - Parameter isShared: Nil for what the engine says.
+    package init(_ engine: any StoreEngine, isShared: Bool? = nil) {
         self.engine = engine
         self.isShared = isShared ?? engine.isShared
         writes = engine.writes
@@ -49,16 +50,6 @@ package final class SQLStore: Sendable {
         let hooks = StoreHooks(interceptor: interceptor)
         self.init(
             try SQLiteEngine(configuration, hooks, delayingBy: timer ?? SystemCommitTimer()), isShared: isShared)
-    }
-
-    /// Connects to a PostgreSQL server and migrates the tables. Blocks.
-    /// - Throws: `unavailable` if the server cannot be reached or refuses the user; `corrupt` if the database is
-    ///   another program's, or of a version that this one cannot migrate, and then it is not changed.
-    /// - Parameter observer: Receives every call as it ends.
-    package convenience init(
-        configuration: PostgresConfiguration, observer: StoreObserver? = nil
-    ) throws(StorageError) {
-        self.init(try PostgresEngine(configuration, StoreHooks(observer: observer)))
     }
 
     /// Why the log that an earlier process left was not moved into an SQLite database at the start; nil if it was. With
@@ -132,7 +123,7 @@ extension SQLStore: Store {
 }
 
 /// The database of a store: the queues that write and read, and its end.
-protocol StoreEngine: Sendable {
+package protocol StoreEngine: Sendable {
     /// Runs writes, each batch in one transaction.
     var writes: WorkQueue { get }
     /// Runs reads, which see every write that returned before they began.

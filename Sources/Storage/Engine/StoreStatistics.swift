@@ -35,9 +35,14 @@ package enum InterceptedMoment: Sendable {
 }
 
 /// What follows a store's calls.
-struct StoreHooks: Sendable {
-    var observer: StoreObserver?
-    var interceptor: StoreInterceptor?
+package struct StoreHooks: Sendable {
+    let observer: StoreObserver?
+    let interceptor: StoreInterceptor?
+
+    package init(observer: StoreObserver? = nil, interceptor: StoreInterceptor? = nil) {
+        self.observer = observer
+        self.interceptor = interceptor
+    }
 }
 
 extension SQLStore {

@@ -67,7 +67,7 @@ package final class WorkQueue: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter timer: Delays works that allow it, in a queue with one worker; nil if none is ever delayed.
-    init(
+    package init(
         _ kind: StoreCall.Kind, maximumBatch: Int, maximumWaiting: Int, maximumWait: Duration, _ hooks: StoreHooks,
         delayingBy timer: (any CommitTimer)? = nil
     ) {
@@ -108,7 +108,7 @@ package final class WorkQueue: Sendable {
 
     /// Has a worker run batches with one connection until the queue ends.
     /// - Parameter run: Runs a batch, and completes each work in it.
-    func addWorker(_ name: String, _ run: @escaping @Sendable ([any DatabaseWork]) -> Void) {
+    package func addWorker(_ name: String, _ run: @escaping @Sendable ([any DatabaseWork]) -> Void) {
         let workers = state.withLock { state in
             state.workers += 1
             return state.workers
@@ -240,5 +240,12 @@ extension Result {
     fileprivate var failure: Failure? {
         guard case .failure(let failure) = self else { return nil }
         return failure
+    }
+}
+
+extension Duration {
+    /// Rounded up, so that a wait for the remaining time never ends early.
+    package var milliseconds: Int64 {
+        components.seconds * 1_000 + (components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
     }
 }

@@ -27,7 +27,7 @@ package struct DatabaseFile {
     }
 
     /// Its size in bytes, after a check that it can be read and written; nil if it is missing.
-    func size() throws(StorageError) -> Int64? {
+    package func size() throws(StorageError) -> Int64? {
         var status = stat()
         guard stat(path, &status) == 0 else {
             guard errno == ENOENT else { throw unavailable("cannot be looked at: \(lastProblem)") }
@@ -43,13 +43,35 @@ package struct DatabaseFile {
 
     /// The free bytes on its disk, after a check that files can be made beside it, which SQLite needs.
     func freeBytes() throws(StorageError) -> UInt64 {
-        let directory = AtomicFile.directory(of: path)
+        let directory = Self.directory(of: path)
         guard access(directory, W_OK | X_OK) == 0 else {
             throw unavailable("cannot be kept: its directory cannot be written to: \(lastProblem)")
         }
         var status = statvfs()
         guard statvfs(directory, &status) == 0 else { throw unavailable("cannot be looked at: \(lastProblem)") }
         return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
+    }
+
+    package static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Whether another process holds any of SQLite's locks on a database (https://www.sqlite.org/lockingv3.html), as
+    /// every connection does that has read it.
+    ///
+    /// Call it before this process opens the database: closing a file releases the process's locks on it.
+    package var isLockedByOthers: Bool {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = 0x4000_0000
+        lock.l_len = 512
+        guard fcntl(descriptor, F_GETLK, &lock) == 0 else { return false }
+        return lock.l_type != Int16(F_UNLCK)
     }
 
     private func create() throws(StorageError) {
@@ -73,4 +95,24 @@ package struct DatabaseFile {
     private func unavailable(_ problem: String) -> StorageError {
         StorageError(.unavailable, reason: "the database \(path) \(problem)")
     }
+}
+
+/// The file at a path: its size and its identity.
+package struct FileAttributes: Hashable {
+    private let device: UInt64
+    private let number: UInt64
+    package let size: Int64
+    package let isRegular: Bool
+
+    /// Nil if there is none.
+    package init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        device = UInt64(status.st_dev)
+        number = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        isRegular = status.st_mode & S_IFMT == S_IFREG
+    }
+
+    package func isSameFile(as other: FileAttributes) -> Bool { device == other.device && number == other.number }
 }

@@ -5,18 +5,28 @@ import CLatchkeySQLite
 /// `@unchecked`: one thread uses it at a time. Who opens it hands it on to the thread that runs its work.
 package final class SQLiteConnection: @unchecked Sendable {
     /// How a connection is opened.
-    struct Options {
+    package struct Options {
         /// Otherwise the file is made if it is missing.
-        var isReadOnly = false
+        let isReadOnly: Bool
         /// How long a statement waits for other connections, in milliseconds.
-        var busyMilliseconds: CInt = 0
-        var enforcesForeignKeys = true
+        let busyMilliseconds: CInt
+        let enforcesForeignKeys: Bool
         /// Statements that are run before the first page is read.
-        var settings: [String] = []
+        let settings: [String]
+
+        package init(
+            isReadOnly: Bool = false, busyMilliseconds: CInt = 0, enforcesForeignKeys: Bool = true,
+            settings: [String] = []
+        ) {
+            self.isReadOnly = isReadOnly
+            self.busyMilliseconds = busyMilliseconds
+            self.enforcesForeignKeys = enforcesForeignKeys
+            self.settings = settings
+        }
     }
 
     /// In memory, for a database that ends with its connection.
-    static let inMemory = ":memory:"
+    package static let inMemory = ":memory:"
 
     /// The open connection; nil once it is closed.
     private(set) var handle: OpaquePointer?
@@ -27,7 +37,7 @@ package final class SQLiteConnection: @unchecked Sendable {
 
     /// Opens a database, and reads its first page.
     /// - Throws: ``SQLiteError``, also for a file that is not a database.
-    init(_ path: String, _ options: Options = Options()) throws(SQLiteError) {
+    package init(_ path: String, _ options: Options = Options()) throws(SQLiteError) {
         busyMilliseconds = options.busyMilliseconds
         let access = options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         // Without a lock, because one thread uses it at a time.
@@ -52,7 +62,7 @@ package final class SQLiteConnection: @unchecked Sendable {
     }
 
     /// Closes the connection, which is not used any more. The last connection to a database moves its log into it.
-    func close() throws(SQLiteError) {
+    package func close() throws(SQLiteError) {
         finalizeStatements()
         let result = sqlite3_close(handle)
         guard result == SQLITE_OK else { throw failure(result) }
@@ -60,7 +70,7 @@ package final class SQLiteConnection: @unchecked Sendable {
     }
 
     /// Runs statements that have no parameters and whose rows are not needed; they may change the schema.
-    func execute(_ script: String) throws(SQLiteError) {
+    package func execute(_ script: String) throws(SQLiteError) {
         let result = sqlite3_exec(handle, script, nil, nil, nil)
         guard result == SQLITE_OK else { throw failure(result, of: script) }
     }
@@ -102,7 +112,7 @@ package final class SQLiteConnection: @unchecked Sendable {
     // MARK: State
 
     /// The connection as the tables' code sees it.
-    var session: SQLSession { .sqlite(self) }
+    package var session: SQLSession { .sqlite(self) }
 
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
@@ -123,7 +133,7 @@ package final class SQLiteConnection: @unchecked Sendable {
     // MARK: Whole databases
 
     /// Copies the whole database over another connection's, in one step.
-    func copy(to target: SQLiteConnection) throws(SQLiteError) {
+    package func copy(to target: SQLiteConnection) throws(SQLiteError) {
         guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
             throw target.failure(sqlite3_extended_errcode(target.handle))
         }

@@ -3,7 +3,7 @@ import Glibc
 import StorageModel
 
 /// The connections of a store: one writes, and a few read at the same time, as the write-ahead log allows.
-struct SQLiteConnections {
+package struct SQLiteConnections {
     let writer: SQLiteConnection
     let readers: [SQLiteConnection]
     let walRecovery: WALRecovery
@@ -35,7 +35,7 @@ struct SQLiteConnections {
     }
 
     /// Reads through a read-only connection. If a crash interrupted a change, a writing connection rolls it back first.
-    static func read<Value>(
+    package static func read<Value>(
         _ path: String, _ configuration: SQLiteConfiguration, _ body: (SQLiteConnection) throws -> Value
     ) throws -> Value {
         do {
@@ -100,7 +100,7 @@ struct SQLiteConnections {
                 }
                 try writer.execute("PRAGMA synchronous = \(configuration.synchronous.rawValue)")
                 return writer
-            } catch let error as SQLiteError where error.primaryResult == SQLITE_BUSY && ContinuousClock.now < end {
+            } catch let error as SQLiteError where error.isBusy && ContinuousClock.now < end {
                 usleep(10_000)
             }
         }

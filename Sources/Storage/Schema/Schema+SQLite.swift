@@ -9,7 +9,7 @@ extension Schema {
     ///
     /// Processes that start together find the same migrations missing. Each looks again once it holds the write lock,
     /// so that none runs twice.
-    static func migrate(_ db: SQLiteConnection, with migrations: [Migration] = migrations) throws {
+    package static func migrate(_ db: SQLiteConnection, with migrations: [Migration] = migrations) throws {
         if try !db.holdsTable(migrationsTable) {
             try db.execute("CREATE TABLE IF NOT EXISTS \(migrationsTable) (identifier TEXT NOT NULL PRIMARY KEY)")
         }
@@ -21,6 +21,7 @@ extension Schema {
         do {
             if try missing(db, of: migrations).contains(where: { $0.name == migration.name }) {
                 for statements in migration.statements { try db.execute(statements) }
+                if let sqlite = migration.sqlite { try db.execute(sqlite) }
                 try db.session.perform("INSERT INTO \(migrationsTable) (identifier) VALUES (?)", migration.name)
             }
             try db.execute("COMMIT")
@@ -33,7 +34,7 @@ extension Schema {
 
     /// The missing migrations. Refuses a database of another version that cannot be migrated, and one that another
     /// program made. Changes nothing.
-    static func missing(_ db: SQLiteConnection, of migrations: [Migration] = migrations) throws -> [Migration] {
+    package static func missing(_ db: SQLiteConnection, of migrations: [Migration] = migrations) throws -> [Migration] {
         // In this order, because another process that makes the database at this moment makes the migrations' table
         // first.
         let holdsTables = try db.session.exists("SELECT 1 FROM sqlite_schema WHERE type = 'table'")

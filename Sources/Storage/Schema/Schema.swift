@@ -1,9 +1,9 @@
-import StorageModel
+package import StorageModel
 
 /// The tables of this version, and the migrations that lead to them.
 ///
 /// A published migration is never changed: a further one changes its result.
-enum Schema {
+package enum Schema {
     /// Makes all tables in an empty database. Databases of ``baselineVersion`` have the same ones.
     static let baseline = Migration(
         "\(baselineVersion) all tables", users, sessions, waiting, auditEvents, rotation, transactions, moves,
@@ -14,7 +14,7 @@ enum Schema {
         sqlite: AuditSealsTable.guards, postgres: AuditSealsTable.guardsOnPostgres + "\n" + announcements)
 
     /// In their order. Later ones go to the end; the name of each begins with its number, the next one.
-    static let migrations = [
+    package static let migrations = [
         baseline,
         Migration(
             "36 backchannel authentications", backchannelAuthentications, sqlite: issuedNonces(empty: "x''"),
@@ -30,7 +30,7 @@ enum Schema {
     /// The migrations that a database lacks, all of them if it has no tables.
     /// - Parameter done: The names in its table of migrations.
     /// - Throws: ``StorageError`` for a database of a newer version, or of one before ``baseline``.
-    static func missing(
+    package static func missing(
         after done: Set<String>, of migrations: [Migration] = migrations
     ) throws(StorageError) -> [Migration] {
         guard !done.isEmpty else { return migrations }
@@ -48,12 +48,12 @@ enum Schema {
     }
 
     /// The version of a database: the number of its last migration, 0 without tables.
-    static func version(lacking missing: [Migration]) -> Int {
+    package static func version(lacking missing: [Migration]) -> Int {
         missing.count == migrations.count ? 0 : version - missing.count
     }
 
     /// The version of the tables of this version of Latchkey.
-    static var version: Int { baselineVersion - 1 + migrations.count }
+    package static var version: Int { baselineVersion - 1 + migrations.count }
 
     static let isNewer = StorageError(
         .corrupt, reason: "the database was written by a newer version of Latchkey; run that version")
@@ -352,35 +352,38 @@ enum Schema {
         CREATE INDEX audit_events_by_user ON audit_events (user_id) WHERE user_id IS NOT NULL;
         """
 
+    /// The channel of PostgreSQL that the triggers notify.
+    package static let channel = "latchkey"
+
     // Other processes cache sessions and users for some seconds: the notification tells them which to read again. A
     // sign-in of a known user notifies of nothing, because notifications serialize the commits.
     private static let announcements = """
         CREATE FUNCTION announce_user() RETURNS trigger LANGUAGE plpgsql AS
-        $$BEGIN PERFORM pg_notify('\(PostgresListener.channel)', OLD.id::text); RETURN NULL; END$$;
+        $$BEGIN PERFORM pg_notify('\(channel)', OLD.id::text); RETURN NULL; END$$;
         CREATE TRIGGER users_announce AFTER UPDATE OR DELETE ON users
         FOR EACH ROW EXECUTE FUNCTION announce_user();
         CREATE FUNCTION announce_session() RETURNS trigger LANGUAGE plpgsql AS
-        $$BEGIN PERFORM pg_notify('\(PostgresListener.channel)', OLD.user_id::text); RETURN NULL; END$$;
+        $$BEGIN PERFORM pg_notify('\(channel)', OLD.user_id::text); RETURN NULL; END$$;
         CREATE TRIGGER sessions_announce AFTER DELETE ON sessions
         FOR EACH ROW EXECUTE FUNCTION announce_session();
         """
 }
 
 /// A step from one version of the tables to the next.
-struct Migration: Sendable {
+package struct Migration: Sendable {
     /// Recorded in every database that it was run on.
-    let name: String
-    /// The statements for SQLite.
-    let statements: [String]
-    let postgresStatements: [String]
+    package let name: String
+    /// For both engines, in SQLite's dialect.
+    package let statements: [String]
+    /// For SQLite only, after ``statements``.
+    let sqlite: String?
+    /// For PostgreSQL in its place.
+    package let postgres: String?
 
-    /// - Parameters:
-    ///   - statements: In SQLite's dialect; translated for PostgreSQL.
-    ///   - sqlite: For SQLite only, after the statements for both.
-    ///   - postgres: For PostgreSQL in its place.
     init(_ name: String, _ statements: String..., sqlite: String? = nil, postgres: String? = nil) {
         self.name = name
-        self.statements = statements + [sqlite].compactMap(\.self)
-        postgresStatements = statements.map(PostgresStatementText.translate(schema:)) + [postgres].compactMap(\.self)
+        self.statements = statements
+        self.sqlite = sqlite
+        self.postgres = postgres
     }
 }

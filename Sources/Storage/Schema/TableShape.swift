@@ -8,24 +8,24 @@ package struct TableShape: Sendable, Hashable {
         case blob = "BLOB"
     }
 
-    struct Column: Sendable, Hashable {
-        let name: String
-        let kind: Kind
+    package struct Column: Sendable, Hashable {
+        package let name: String
+        package let kind: Kind
     }
 
-    let name: String
-    let columns: [Column]
+    package let name: String
+    package let columns: [Column]
     /// The column that the database numbers, if there is one.
-    let numbered: String?
+    package let numbered: String?
     /// Whether SQLite remembers the highest number after its row is gone.
-    let remembersNumbers: Bool
+    package let remembersNumbers: Bool
 
-    var columnNames: String { columns.map(\.name).joined(separator: ", ") }
+    package var columnNames: String { columns.map(\.name).joined(separator: ", ") }
 
     /// All tables, each after those it refers to.
     ///
     /// Read from an empty database with the tables of this version, so that no list has to be kept.
-    static func all() throws -> [TableShape] {
+    package static func all() throws -> [TableShape] {
         let model = try SQLiteConnection(SQLiteConnection.inMemory)
         try Schema.migrate(model)
         return try all(in: model)

@@ -1,4 +1,5 @@
 import OpenIDConnect
+import PostgreSQL
 import Primitives
 import Storage
 import StorageModel

@@ -21,7 +21,7 @@ enum AuditExport {
 extension AuditJournal {
     /// What `latchkey audit export` prints.
     func exported() async throws -> [String] {
-        let admin = try AdminService(configuration, clock: clock.wallClock)
+        let admin = try AdminService(configuration, features: .none, clock: clock.wallClock)
         var lines: [String] = []
         try await admin.exportAudit { lines.append($0) }
         await admin.close()

@@ -1,6 +1,8 @@
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import Logging
+import PostgreSQL
 import Primitives
 import SignIn
 import Storage
@@ -133,7 +135,7 @@ final class AuditJournal: Sendable {
         var proof = AdminService.AuditProof()
         proof.expected = expected
         proof.keys = keys
-        let admin = try AdminService(configuration, clock: clock.wallClock)
+        let admin = try AdminService(configuration, features: .standard, clock: clock.wallClock)
         var lines: [String] = []
         var failure: String?
         do { try await admin.verifyAudit(configuration, proof, as: format) { lines.append($0) } } catch {

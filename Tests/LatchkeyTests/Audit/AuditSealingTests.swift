@@ -8,6 +8,7 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import PostgreSQL
 @testable import Storage
 
 /// How the audit log is sealed, and what a sealed log survives.

@@ -89,7 +89,7 @@ extension ReplayReport {
         fields["scope"] = "openid name email"
         let answer = try await harness.app.signIn(fields)
         let id = try #require(answer.json["correlation_id"]?.string)
-        let admin = try AdminService(harness.configuration)
+        let admin = try AdminService(harness.configuration, features: .none)
         let text = try await admin.exportCapsule(of: id)
         await admin.close()
         return (text, id, fields)

@@ -12,7 +12,7 @@ import Testing
     private func runAdminCommand<Value>(
         _ harness: SignInHarness, _ clock: ManualClock, _ command: (AdminService) async throws -> Value
     ) async throws -> Value {
-        let admin = try AdminService(harness.configuration, clock: clock.wallClock)
+        let admin = try AdminService(harness.configuration, features: .none, clock: clock.wallClock)
         let result: Result<Value, any Error>
         do { result = .success(try await command(admin)) } catch { result = .failure(error) }
         await admin.close()

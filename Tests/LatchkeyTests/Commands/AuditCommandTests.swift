@@ -33,7 +33,7 @@ import Testing
     private func lines(
         _ change: (inout AdminService.AuditSelection) -> Void = { _ in }, as format: AdminService.LineFormat = .text
     ) async throws -> [String] {
-        let admin = try AdminService(configuration, clock: clock.wallClock)
+        let admin = try AdminService(configuration, features: .none, clock: clock.wallClock)
         var selection = AdminService.AuditSelection()
         change(&selection)
         let result: Result<[String], any Error>

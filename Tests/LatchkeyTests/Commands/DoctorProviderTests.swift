@@ -24,7 +24,8 @@ import Testing
         ]
         try configure(&configuration)
         let report = await Doctor(
-            configuration, networks: [], http: http, clock: ManualClock(secondsSinceEpoch: 784_111_777).wallClock
+            configuration, features: .none, networks: [], http: http,
+            clock: ManualClock(secondsSinceEpoch: 784_111_777).wallClock
         ).examine()
         #expect(!(report.text + report.json).contains(secret))
         return report.findings.filter {
@@ -137,7 +138,8 @@ import Testing
         var configuration = Configuration()
         configuration.providers = [.init(id: "acme", issuer: issuer, clients: [client])]
         let report = await Doctor(
-            configuration, networks: [], http: http, clock: ManualClock(secondsSinceEpoch: 784_111_777).wallClock
+            configuration, features: .none, networks: [], http: http,
+            clock: ManualClock(secondsSinceEpoch: 784_111_777).wallClock
         ).examine()
         let remedies = report.findings.filter { $0.severity != .ok }.compactMap(\.remedy)
         #expect(remedies.contains { $0.contains(row.remedy) }, "\(report.text)")

@@ -45,7 +45,7 @@ struct DoctorRulesTests {
         configuration.zenkey.discoveryURL = EndpointURL("https://discovery.carrier.example/x", policy: .httpsOnly)
         configuration.zenkey.clients = [.init(id: try #require(ClientID("client-1")), secret: Secret("s3cret"))]
         let doctor = Doctor(
-            configuration, networks: [try #require(MCCMNC("310999"))], http: http,
+            configuration, features: .none, networks: [try #require(MCCMNC("310999"))], http: http,
             clock: ManualClock(secondsSinceEpoch: Self.now).wallClock)
         let report = await doctor.examine()
         try await after(SQLiteConfiguration(path: directory.file("latchkey.db")))
@@ -93,7 +93,9 @@ struct DoctorRulesTests {
         let http = ScriptedHTTPClient { _ throws(OutboundError) in
             throw OutboundError(.timedOut, mayHaveBeenSent: false, reason: "no response")
         }
-        let findings = await Doctor(configuration, http: http).examine().findings.filter { $0.area == .publicURL }
+        let findings = await Doctor(configuration, features: .none, http: http).examine().findings.filter {
+            $0.area == .publicURL
+        }
         #expect(findings.map(\.severity) == [severity])
         #expect(findings.first?.message.contains("is not set") == true)
     }
@@ -341,7 +343,7 @@ struct DoctorRulesTests {
         var configuration = Configuration()
         configuration.providers = [provider]
         let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock
-        let report = await Doctor(configuration, networks: [], http: http, clock: clock).examine()
+        let report = await Doctor(configuration, features: .none, networks: [], http: http, clock: clock).examine()
         let found = report.findings.filter {
             $0.area == .metadata && $0.subject.hasPrefix("acme") && !$0.message.hasPrefix("the issuer is")
                 && (!$0.message.hasPrefix("the settings meet") || row.says.hasPrefix("the settings meet"))
@@ -371,7 +373,7 @@ struct DoctorRulesTests {
         var configuration = Configuration()
         configuration.providers = [provider]
         let clock = ManualClock(secondsSinceEpoch: Self.now).wallClock
-        let report = await Doctor(configuration, networks: [], http: http, clock: clock).examine()
+        let report = await Doctor(configuration, features: .none, networks: [], http: http, clock: clock).examine()
         let found = report.findings.filter { $0.area == .metadata }
         let browsers = found.filter { $0.message.contains("no authorization_endpoint") }
         #expect(browsers.map(\.severity) == [severity], "\(found)")

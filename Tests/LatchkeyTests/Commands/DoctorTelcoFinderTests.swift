@@ -68,7 +68,9 @@ struct DoctorTelcoFinderTests {
             finder: try #require(TelcoFinder(root: root)), client: client)
         var configuration = Configuration()
         configuration.providers = [provider]
-        let report = await Doctor(configuration, networks: [], http: http, clock: ManualClock().wallClock).examine()
+        let report = await Doctor(
+            configuration, features: .none, networks: [], http: http, clock: ManualClock().wallClock
+        ).examine()
         let found = report.findings.filter { $0.subject == "number/telco_finder" }
         #expect(found.map(\.severity) == row.severities, "\(found)")
         let text = found.map { "\($0.message) \($0.remedy ?? "")" }.joined(separator: "\n")

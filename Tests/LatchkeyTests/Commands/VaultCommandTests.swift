@@ -21,7 +21,7 @@ import Testing
     ) async throws -> (lines: [String], progress: [String]) {
         var configuration = harness.base.configuration
         configuration.encryptionKeys = keys.flatMap { EncryptionKey.of($0) }
-        let admin = try AdminService(configuration)
+        let admin = try AdminService(configuration, features: .none)
         var progress: [String] = []
         let result: Result<[String], any Error>
         do {

@@ -106,7 +106,7 @@ import Testing
             let token = try #require(try await harness.app.signIn(harness.authorizedResponse(mccmnc: mccmnc)).token)
             numbers.append(try #require(try await harness.app.me(token).json["user_id"]?.integer))
         }
-        let admin = try AdminService(harness.configuration)
+        let admin = try AdminService(harness.configuration, features: .none)
         _ = try await admin.merge(numbers[1], into: numbers[0], reason: nil, applies: true)
         await admin.close()
         try await harness.alongside { harness in

@@ -156,7 +156,7 @@ struct CertificateTests {
         configuration.database.url = DatabaseURL(path: directory.file("latchkey.db"))
         let now = try #require(UTCTime.moment(day))
         let http = ScriptedHTTPClient { _ throws(OutboundError) in OutboundResponse.json("{}") }
-        let report = await Doctor(configuration, http: http, clock: WallClock { now }).examine()
+        let report = await Doctor(configuration, features: .none, http: http, clock: WallClock { now }).examine()
         let findings = report.findings.filter { $0.area == .certificates && $0.subject == directory.file("chain") }
         #expect(findings.map(\.severity) == [severity])
         #expect(findings.first?.message.contains(words) == true, "\(report.text)")

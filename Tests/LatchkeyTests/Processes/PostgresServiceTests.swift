@@ -100,6 +100,22 @@ import Testing
         }
     }
 
+    @Test("A build without PostgreSQL refuses its URL, and says so without the password")
+    func leftOut() throws {
+        var configuration = Configuration()
+        configuration.database.url = .postgres(try #require(PostgresURL(Secret(url))))
+        let start = #expect(throws: LatchkeyStartError.self) {
+            try LatchkeyService(configuration: configuration, features: .none)
+        }
+        let command = #expect(throws: AdministratorError.self) {
+            try AdminService(configuration, features: .none)
+        }
+        for reason in [start?.description, command?.description] {
+            #expect(reason?.contains("this build has no PostgreSQL") == true)
+            #expect(reason?.contains("s3cret") == false)
+        }
+    }
+
     @Test("An unreachable PostgreSQL server is reported without the password")
     func unreachable() async throws {
         try await AdminHarness.with { harness in

@@ -89,7 +89,7 @@ struct FormerEncryptionKeysTests {
         let http = ScriptedHTTPClient { _ throws(OutboundError) in
             throw OutboundError(.timedOut, mayHaveBeenSent: false, reason: "no response")
         }
-        let report = await Doctor(try configuration(text, harness), http: http).examine()
+        let report = await Doctor(try configuration(text, harness), features: .none, http: http).examine()
         return report.findings.filter { $0.subject == "vault" }.map { "\($0.severity.rawValue): \($0.message)" }
     }
 }

@@ -125,7 +125,7 @@ import Testing
                 try await harness.app.me(jane).json["user_id"]?.integer,
                 try harness.database.number("SELECT max(id) FROM users")
             )
-            let admin = try AdminService(harness.base.configuration)
+            let admin = try AdminService(harness.base.configuration, features: .none)
             _ = try await admin.merge(
                 other, into: try #require(one), reason: nil, applies: true)
             await admin.close()

@@ -13,7 +13,7 @@ import Testing
     private static let present = "310410"
 
     private func audit(_ harness: BackchannelHarness, _ kind: String) async throws -> [String] {
-        let admin = try AdminService(harness.base.configuration)
+        let admin = try AdminService(harness.base.configuration, features: .none)
         var selection = AdminService.AuditSelection()
         selection.kind = kind
         let lines = try await admin.audit(selection, as: .text)

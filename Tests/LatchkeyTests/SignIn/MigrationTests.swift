@@ -32,7 +32,7 @@ import Testing
     }
 
     private func audit(_ harness: SignInHarness, _ kind: String) async throws -> [String] {
-        let admin = try AdminService(harness.configuration)
+        let admin = try AdminService(harness.configuration, features: .none)
         var selection = AdminService.AuditSelection()
         selection.kind = kind
         let lines = try await admin.audit(selection, as: .text)

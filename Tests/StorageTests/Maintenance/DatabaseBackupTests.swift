@@ -1,3 +1,4 @@
+import Administration
 import Foundation
 import Primitives
 import Storage
@@ -51,7 +52,7 @@ struct DatabaseBackupTests {
         #expect(try directory.size("copy.db") == Int(backup.size))
         // A user, an identity and a session, and the migrations.
         #expect(backup.rows == 5)
-        #expect(backup.steps == DatabaseExamination.allSteps)
+        #expect(backup.steps == Schema.version)
         let rights = try FileManager.default.attributesOfItem(atPath: directory.file("copy.db"))[.posixPermissions]
         #expect(rights as? Int == 0o600)
         #expect(try await holds(session, in: "copy.db"))
@@ -183,7 +184,7 @@ struct DatabaseRestoreTests {
         try back()
         let late = try await signIn()
         let restored = try restore()
-        #expect(restored.steps == DatabaseExamination.allSteps)
+        #expect(restored.steps == Schema.version)
         #expect(restored.former == directory.file("latchkey.db.former"))
         #expect(try names == ["copy.db", "latchkey.db", "latchkey.db.former"])
         #expect(try await holds(early))
@@ -225,7 +226,7 @@ struct DatabaseRestoreTests {
         try DatabaseProbe(path: configuration.path).change("INSERT INTO grdb_migrations VALUES ('99 of the future')")
         #expect(throws: StorageError.self) { try SQLStore(configuration: configuration) }
         let restored = try restore()
-        #expect(restored.steps == DatabaseExamination.allSteps)
+        #expect(restored.steps == Schema.version)
         #expect(try await holds(session))
         let former = DatabaseProbe(path: try #require(restored.former))
         let marks = "SELECT count(*) FROM grdb_migrations WHERE identifier = '99 of the future'"
@@ -339,7 +340,7 @@ struct DatabaseRestoreTests {
         #expect(try restore().steps == 35)
         let session = try await signIn()
         #expect(try await holds(session))
-        #expect(try DatabaseSteps(of: .sqlite(configuration)).pending == [])
+        #expect(try DatabaseSteps(of: configuration).pending == [])
     }
 
     @Test("A backup of a database that single migrations made is accepted, and so is its restored copy")
@@ -347,24 +348,24 @@ struct DatabaseRestoreTests {
         try DatabaseProbe(path: configuration.path).change(Version35.sqlite)
         let session = try await signIn()
         try back()
-        #expect(try restore().steps == DatabaseExamination.allSteps)
+        #expect(try restore().steps == Schema.version)
         #expect(try await holds(session))
-        #expect(try DatabaseSteps(of: .sqlite(configuration)).pending == [])
+        #expect(try DatabaseSteps(of: configuration).pending == [])
         try FileManager.default.removeItem(atPath: directory.file("copy.db"))
         try back()
         let restored = try DatabaseRestore.run(
             from: directory.file("copy.db"), to: configuration, mark: "another")
-        #expect(restored.steps == DatabaseExamination.allSteps)
+        #expect(restored.steps == Schema.version)
     }
 
     @Test("A missing database has all migrations pending, and the check does not make it")
     func steps() async throws {
-        let steps = try DatabaseSteps(of: .sqlite(configuration))
+        let steps = try DatabaseSteps(of: configuration)
         #expect(steps.done == [])
         #expect(steps.pending == ["35 all tables", "36 backchannel authentications"])
         #expect(try names == [])
-        #expect(try await DatabaseSteps.run(on: .sqlite(configuration)) == steps)
-        #expect(try DatabaseSteps(of: .sqlite(configuration)).done == steps.pending)
+        #expect(try await DatabaseSteps.run(on: configuration) == steps)
+        #expect(try DatabaseSteps(of: configuration).done == steps.pending)
     }
 }
 

@@ -1,3 +1,4 @@
+import Examination
 import Foundation
 import Storage
 import StorageModel
@@ -9,7 +10,7 @@ struct DatabaseExaminationTests {
     func missing() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("latchkey.db")
-        let examination = try DatabaseExamination(.sqlite(SQLiteConfiguration(path: path)))
+        let examination = try DatabaseExamination(SQLiteConfiguration(path: path))
         #expect(examination.steps == nil)
         #expect((examination.freeBytes ?? 0) > 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
@@ -20,7 +21,7 @@ struct DatabaseExaminationTests {
         let directory = try TemporaryDirectory()
         let configuration = SQLiteConfiguration(path: directory.file("latchkey.db"))
         let store = try SQLStore(configuration: configuration)
-        #expect(try DatabaseExamination(.sqlite(configuration)).steps == DatabaseExamination.allSteps)
+        #expect(try DatabaseExamination(configuration).steps == DatabaseExamination.allSteps)
         #expect(DatabaseExamination.allSteps > 0)
         try await store.close()
     }
@@ -32,13 +33,13 @@ struct DatabaseExaminationTests {
         try await SQLStore(configuration: configuration).close()
         let database = DatabaseProbe(path: configuration.path)
         try database.change(Version35.older)
-        let older = #expect(throws: StorageError.self) { try DatabaseExamination(.sqlite(configuration)) }
+        let older = #expect(throws: StorageError.self) { try DatabaseExamination(configuration) }
         #expect(older?.reason.contains("commit fd443933") == true)
         try database.change("INSERT INTO grdb_migrations VALUES ('99 of the future')")
-        let newer = #expect(throws: StorageError.self) { try DatabaseExamination(.sqlite(configuration)) }
+        let newer = #expect(throws: StorageError.self) { try DatabaseExamination(configuration) }
         #expect(newer?.reason.contains("newer version") == true)
         let other = SQLiteConfiguration(path: directory.file("other.db"))
         try DatabaseProbe(path: other.path).change("CREATE TABLE theirs (x)")
-        #expect(throws: StorageError.self) { try DatabaseExamination(.sqlite(other)) }
+        #expect(throws: StorageError.self) { try DatabaseExamination(other) }
     }
 }

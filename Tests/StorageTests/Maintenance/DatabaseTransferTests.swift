@@ -1,4 +1,6 @@
+import Administration
 import Foundation
+import PostgreSQL
 import Primitives
 import StorageModel
 import Synchronization
@@ -23,20 +25,15 @@ struct DatabaseTransferTests {
         SQLiteConfiguration(path: directory.file(name), busyTimeout: .milliseconds(50))
     }
 
-    private func sqlite(_ name: String) -> DatabaseLocation { .sqlite(file(name)) }
+    private func sqlite(_ name: String) -> any DatabaseLocation { file(name) }
 
-    private var postgres: DatabaseLocation { postgres(url) }
+    private var postgres: any DatabaseLocation { postgres(url) }
 
-    private func postgres(_ url: String) -> DatabaseLocation {
-        .postgres(PostgresConfiguration(url: Secret(url), poolSize: 2))
+    private func postgres(_ url: String) -> any DatabaseLocation {
+        PostgresConfiguration(url: Secret(url), poolSize: 2)
     }
 
-    private func open(_ place: DatabaseLocation) throws -> SQLStore {
-        switch place {
-        case .sqlite(let sqlite): try SQLStore(configuration: sqlite)
-        case .postgres(let postgres): try SQLStore(configuration: postgres)
-        }
-    }
+    private func open(_ place: any DatabaseLocation) throws -> SQLStore { try place.open(observer: nil) }
 
     /// Makes a file with rows in every table.
     private func make(_ name: String, rows: Int) async throws {
@@ -129,7 +126,7 @@ struct DatabaseTransferTests {
     }
 
     private func refusal(
-        _ source: DatabaseLocation, _ target: DatabaseLocation,
+        _ source: any DatabaseLocation, _ target: any DatabaseLocation,
         onProgress: (DatabaseTransfer.Progress) -> Void = { _ in },
         isCancelled: () -> Bool = { false }
     ) throws -> String {

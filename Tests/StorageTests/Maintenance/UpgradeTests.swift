@@ -3,6 +3,7 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import PostgreSQL
 @testable import Storage
 
 /// Databases of the former version 35, and the migrations of later versions.

@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQL
 import Primitives
 import Storage
 import StorageModel

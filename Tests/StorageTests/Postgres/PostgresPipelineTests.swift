@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import PostgreSQL
 @testable import Storage
 
 @Suite("PostgreSQL: statements that are sent together")

@@ -1,6 +1,7 @@
 import StorageModel
 import Testing
 
+@testable import PostgreSQL
 @testable import Storage
 
 @Suite("PostgreSQL: statements")

@@ -3,6 +3,7 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import PostgreSQL
 @testable import Storage
 
 @Suite("PostgreSQL: opening, and its errors")

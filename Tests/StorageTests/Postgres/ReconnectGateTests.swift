@@ -3,6 +3,7 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import PostgreSQL
 @testable import Storage
 
 @Suite("PostgreSQL: a server that recently could not be reached")

@@ -1,4 +1,5 @@
 import CLatchkeySQLite
+import PostgreSQL
 import Primitives
 import StorageModel
 import TestSupport

@@ -7,7 +7,7 @@ package struct StoredClaims: Sendable, Hashable {
     package let claims: String
 
     /// How many users' claims are encrypted with each key. The empty key stands for claims that are not encrypted.
-    static func counts(in db: SQLSession) throws -> [String: Int] {
+    package static func counts(in db: SQLSession) throws -> [String: Int] {
         try db.counts("SELECT \(key), count(*) FROM users WHERE provider_claims IS NOT NULL GROUP BY 1")
     }
 

@@ -1,9 +1,9 @@
 package import StorageModel
 
 /// The table `signing_keys`.
-enum SigningKeysTable {
+package enum SigningKeysTable {
     /// All keys in the order of their addition.
-    static func all(in db: SQLSession) throws -> [SigningKeyRecord] {
+    package static func all(in db: SQLSession) throws -> [SigningKeyRecord] {
         try db.all(
             "SELECT kid, public_key, private_key, created_at, signs_from FROM signing_keys ORDER BY serial"
         ) { row in

@@ -2,7 +2,7 @@ package import Primitives
 package import StorageModel
 
 /// The tables `issuer_bindings` and `network_issuers`: one row for each carrier's issuer, and for each mobile network.
-enum IssuerBindingsTable {
+package enum IssuerBindingsTable {
     // A network's row has no foreign key: the issuer of a pinned network may have another network's binding.
     static let schema = """
         CREATE TABLE issuer_bindings (
@@ -29,7 +29,7 @@ enum IssuerBindingsTable {
     }
 
     /// All networks and issuers.
-    static func all(in db: SQLSession) throws -> KnownIssuers {
+    package static func all(in db: SQLSession) throws -> KnownIssuers {
         let networks = try db.all("SELECT network, issuer FROM network_issuers") { (try $0.text(0), try $0.text(1)) }
         return KnownIssuers(
             networkIssuers: Dictionary(networks) { first, _ in first },

@@ -2,7 +2,7 @@ package import Primitives
 package import StorageModel
 
 /// The table `sealed_notes`.
-enum OneTimeRecordsTable {
+package enum OneTimeRecordsTable {
     /// The rows in the order in which they are made, and their handles in a narrow index. With the wide rows in the
     /// order of a hash, a third of each page would be empty. In PostgreSQL, which has them so by itself, the handle is
     /// the primary key.
@@ -17,7 +17,7 @@ enum OneTimeRecordsTable {
         ) STRICT;
         CREATE INDEX sealed_notes_by_expiry ON sealed_notes (expires_at);
         """
-    static let handle = "handle_hash BLOB NOT NULL UNIQUE"
+    package static let handle = "handle_hash BLOB NOT NULL UNIQUE"
 
     /// The handles of one look-up: a list of fixed length, so that there is one statement.
     fileprivate struct Handles: SQLValue {

@@ -63,7 +63,7 @@ package enum ProviderTokensTable {
     }
 
     /// How many rows are encrypted with each key.
-    static func counts(in db: SQLSession) throws -> [String: Int] {
+    package static func counts(in db: SQLSession) throws -> [String: Int] {
         try db.counts("SELECT key_id, count(*) FROM provider_tokens GROUP BY key_id")
     }
 

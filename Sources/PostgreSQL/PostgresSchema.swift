@@ -1,3 +1,4 @@
+import Storage
 import StorageModel
 
 /// The tables on PostgreSQL: the same migrations under the same names as on SQLite (``Schema``).

@@ -1,3 +1,4 @@
+import Storage
 import StorageModel
 
 /// A database in a file that no other process has open.

@@ -15,22 +15,24 @@ package struct DatabaseAdmin: Sendable {
         package let isDone: Bool
     }
 
-    private let location: DatabaseLocation
-    private let url: DatabaseURL
+    private let settings: Configuration.Database
+    private let features: FeatureList
     private let isNamed: Bool
     private let clock: WallClock
 
     /// - Parameter isNamed: Whether the administrator has configured the database; otherwise it is the default.
-    package init(_ configuration: Configuration, isNamed: Bool = true, clock: WallClock = .system) {
-        location = configuration.databaseLocation
-        url = configuration.database.url
+    package init(
+        _ configuration: Configuration, features: FeatureList, isNamed: Bool = true, clock: WallClock = .system
+    ) {
+        settings = configuration.database
+        self.features = features
         self.isNamed = isNamed
         self.clock = clock
     }
 
     /// Lists the pending migrations.
     package func pendingSteps() throws(AdministratorError) -> Report {
-        let steps = try mappingStoreErrors(DatabaseSteps(of: location))
+        let steps = try mappingStoreErrors(DatabaseSteps(of: features.database(settings)))
         return report(done: [], pending: steps.pending)
     }
 
@@ -38,7 +40,7 @@ package struct DatabaseAdmin: Sendable {
     package func migrate() async throws(AdministratorError) -> Report {
         let before: DatabaseSteps
         do throws(StorageError) {
-            before = try await DatabaseSteps.run(on: location)
+            before = try await DatabaseSteps.run(on: features.database(settings))
         } catch {
             throw AdministratorError("the database: \(error.reason)")
         }
@@ -67,7 +69,7 @@ package struct DatabaseAdmin: Sendable {
         let moment = UTCTime.text(clock.now()).filter { $0 != "-" && $0 != ":" }
         let restore = try mappingStoreErrors(
             DatabaseRestore.run(from: path, to: sqlite, mark: "before-restore-\(moment)"))
-        let pending = DatabaseExamination.allSteps - restore.steps
+        let pending = Schema.version - restore.steps
         var json = JSONObjectWriter()
         json.add("file", path)
         json.add("former", orNull: restore.former)
@@ -81,15 +83,15 @@ package struct DatabaseAdmin: Sendable {
 
     /// - Parameter command: The equivalent for a PostgreSQL database.
     private func file(or command: String) throws(AdministratorError) -> SQLiteConfiguration {
-        guard case .sqlite(let sqlite) = location else {
+        guard let file = settings.file else {
             throw AdministratorError("database.url is a PostgreSQL database; use \(command)")
         }
-        return sqlite
+        return file
     }
 
     private func report(done: [String], pending: [String]) -> Report {
         var json = JSONObjectWriter()
-        json.add("database", url.description)
+        json.add("database", settings.url.description)
         json.add("is_default", !isNamed)
         json.add("done", done)
         json.add("pending", pending)
@@ -102,9 +104,9 @@ package struct DatabaseAdmin: Sendable {
     }
 
     private var place: String {
-        guard !isNamed else { return "Database: \(url)" }
-        return "Database: \(url), in the working directory. This is the default; choose another with database.url or "
-            + "LATCHKEY_DATABASE_URL."
+        guard !isNamed else { return "Database: \(settings.url)" }
+        return "Database: \(settings.url), in the working directory. This is the default; choose another with "
+            + "database.url or LATCHKEY_DATABASE_URL."
     }
 }
 
@@ -126,10 +128,12 @@ extension JSONObjectWriter {
 package struct DatabaseCopy: Sendable {
     private let source: DatabaseURL
     private let target: DatabaseURL
+    private let features: FeatureList
 
-    package init(from source: DatabaseURL, to target: DatabaseURL) {
+    package init(from source: DatabaseURL, to target: DatabaseURL, features: FeatureList) {
         self.source = source
         self.target = target
+        self.features = features
     }
 
     package var warnings: [String] {
@@ -150,15 +154,14 @@ package struct DatabaseCopy: Sendable {
         report(
             try mappingStoreErrors(
                 DatabaseTransfer.run(
-                    from: Self.place(source), to: Self.place(target), onProgress: { onProgress(Self.line($0)) },
+                    from: database(source), to: database(target), onProgress: { onProgress(Self.line($0)) },
                     isCancelled: isCancelled)))
     }
 
-    private static func place(_ url: DatabaseURL) -> DatabaseLocation {
-        switch url {
-        case .sqlite(let path): .sqlite(SQLiteConfiguration(path: path))
-        case .postgres(let url): .postgres(PostgresConfiguration(url: url.secret))
-        }
+    private func database(_ url: DatabaseURL) throws(StorageError) -> any DatabaseLocation {
+        var settings = Configuration.Database()
+        settings.url = url
+        return try features.database(settings)
     }
 
     private static func line(_ progress: DatabaseTransfer.Progress) -> String {

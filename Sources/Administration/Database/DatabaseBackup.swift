@@ -1,3 +1,4 @@
+package import Storage
 package import StorageModel
 
 /// A copy of a database in one file, which can be restored.
@@ -37,9 +38,9 @@ package struct DatabaseBackup: Sendable, Hashable {
 
     /// Above all, a backup never overwrites the database or the files that belong to it.
     private static func refuse(_ path: String, as database: String, replaces: Bool) throws(StorageError) {
-        guard let there = AtomicFile.Attributes(path) else { return }
+        guard let there = FileAttributes(path) else { return }
         for suffix in ["", "-wal", "-shm", "-journal"] {
-            if let own = AtomicFile.Attributes(database + suffix), own.isSameFile(as: there) {
+            if let own = FileAttributes(database + suffix), own.isSameFile(as: there) {
                 throw StorageError(.unavailable, reason: "\(path) is the database itself; name another file")
             }
         }
@@ -71,7 +72,7 @@ package struct DatabaseBackup: Sendable, Hashable {
         try AtomicFile.flush(path, thenForgets: true)
         try verify(path, has: rows)
         return DatabaseBackup(
-            size: AtomicFile.Attributes(path)?.size ?? 0, steps: steps, rows: rows.values.reduce(0, +))
+            size: FileAttributes(path)?.size ?? 0, steps: steps, rows: rows.values.reduce(0, +))
     }
 
     private static func verify(_ path: String, has rows: [String: Int64]) throws {

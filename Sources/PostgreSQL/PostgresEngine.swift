@@ -1,4 +1,5 @@
 package import Primitives
+import Storage
 import StorageModel
 
 /// A database on a PostgreSQL server, shared by any number of processes: half of the connections write, half read.

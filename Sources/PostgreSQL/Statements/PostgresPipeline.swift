@@ -1,3 +1,5 @@
+import Storage
+
 /// What a connection has sent and not read the results of, and the statements that its server keeps prepared.
 struct PostgresPipeline {
     struct Statement {
@@ -50,10 +52,10 @@ struct PostgresPipeline {
 }
 
 /// One run of a statement on PostgreSQL: values first, then rows.
-final class PostgresRun {
-    let sql: String
+final class PostgresRun: PostgresStatement {
+    private let sql: String
     private let connection: PostgresConnection
-    var parameters = PostgresParameters()
+    private var parameters = PostgresParameters()
     private var result: PostgresResult?
     private var row: CInt = -1
 
@@ -68,7 +70,14 @@ final class PostgresRun {
         swap(&parameters, &connection.spareParameters)
     }
 
-    /// Runs the statement with the next one that has a result.
+    func bind(_ text: String) { parameters.add(text) }
+
+    func bind(_ number: Int64) { parameters.add(number) }
+
+    func bind(_ bytes: UnsafeRawBufferPointer) { parameters.add(bytes) }
+
+    func bindNull(_ kind: TableShape.Kind) { parameters.addNull(kind) }
+
     func perform() throws { try connection.perform(sql, parameters) }
 
     func next() throws -> Bool {
@@ -88,7 +97,6 @@ final class PostgresRun {
         return String(decoding: result.bytes(row, column), as: UTF8.self)
     }
 
-    /// A whole number of whatever width, or a truth value.
     func number(_ column: CInt) -> Int64 {
         guard let result, !result.isNull(row, column) else { return 0 }
         let bytes = result.bytes(row, column)

@@ -1,3 +1,4 @@
+package import Storage
 package import StorageModel
 
 /// A complete copy of a database into an empty one, on either engine.
@@ -31,7 +32,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
     ///   - isCancelled: Called between batches.
     /// - Throws: ``StorageError``, and then nothing was copied, unless the reason says that this is unknown.
     package static func run(
-        from source: DatabaseLocation, to target: DatabaseLocation, onProgress: (Progress) -> Void = { _ in },
+        from source: any DatabaseLocation, to target: any DatabaseLocation, onProgress: (Progress) -> Void = { _ in },
         isCancelled: () -> Bool = { false }
     ) throws(StorageError) -> DatabaseTransfer {
         do {
@@ -49,7 +50,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
                     return DatabaseTransfer(tables: tables)
                 }
             }
-        } catch let error as DatabaseLocation.UnknownOutcome {
+        } catch let error as UnknownOutcome {
             throw StorageError(
                 .unavailable,
                 reason: """
@@ -63,7 +64,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
     }
 
     /// The checks before a database is opened for writing.
-    private static func refuse(_ source: DatabaseLocation, _ target: DatabaseLocation) throws(StorageError) {
+    private static func refuse(_ source: any DatabaseLocation, _ target: any DatabaseLocation) throws(StorageError) {
         guard !source.isSame(as: target) else {
             throw StorageError(.unavailable, reason: "source and target are the same database")
         }
@@ -76,7 +77,7 @@ package struct DatabaseTransfer: Sendable, Hashable {
         guard here.done.isEmpty || here.pending.isEmpty else { throw older("the target") }
     }
 
-    private static func steps(of place: DatabaseLocation, _ name: String) throws(StorageError) -> DatabaseSteps {
+    private static func steps(of place: any DatabaseLocation, _ name: String) throws(StorageError) -> DatabaseSteps {
         do throws(StorageError) {
             return try DatabaseSteps(of: place)
         } catch {

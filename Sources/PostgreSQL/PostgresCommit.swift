@@ -1,4 +1,5 @@
 import Glibc
+import Storage
 import StorageModel
 
 /// Writes the work of many callers in one serializable transaction, and resumes them when it is committed.

@@ -1,4 +1,5 @@
 import Primitives
+import Storage
 
 /// The values of a statement in PostgreSQL's binary format: nothing has to be escaped. Texts have no NUL.
 ///

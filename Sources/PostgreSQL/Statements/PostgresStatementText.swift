@@ -1,4 +1,5 @@
 import Primitives
+import Storage
 
 /// A statement in PostgreSQL's form: `$1` for the first value, where SQLite has `?` or `?1`.
 enum PostgresStatementText {
@@ -19,7 +20,7 @@ enum PostgresStatementText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// A step of the tables' growth, from the words in which SQLite was told.
+    /// Statements of a migration, from the words in which SQLite was told.
     ///
     /// Texts are compared by their bytes, as SQLite does, and not by a language's rules.
     static func translate(schema sql: String) -> String {
@@ -31,5 +32,11 @@ enum PostgresStatementText {
             (") STRICT, WITHOUT ROWID", ")"), (") STRICT", ")"),
         ]
         return words.reduce(sql) { text, word in text.replacing(word.0, with: word.1) }
+    }
+}
+
+extension Migration {
+    var postgresStatements: [String] {
+        statements.map(PostgresStatementText.translate(schema:)) + [postgres].compactMap(\.self)
     }
 }

@@ -1,13 +1,14 @@
 import CLatchkeyPostgres
 import Glibc
 import Primitives
+import Storage
 
 /// A connection to a PostgreSQL server, opened when needed and reopened after a loss.
 ///
 /// Calls libpq without blocking: every wait has a deadline, whatever the server and the network do.
 ///
 /// `@unchecked`: one thread uses it at a time. Who makes it hands it on to the worker that runs its work.
-package final class PostgresConnection: @unchecked Sendable {
+final class PostgresConnection: PostgresSession, @unchecked Sendable {
     let configuration: PostgresConfiguration
     private let gate: ReconnectGate
     private(set) var handle: OpaquePointer?
@@ -39,6 +40,8 @@ package final class PostgresConnection: @unchecked Sendable {
 
     /// The server's version, such as 150018; 0 without a connection.
     var serverVersion: CInt { handle.map { PQserverVersion($0) } ?? 0 }
+
+    func statement(_ sql: String) -> any PostgresStatement { PostgresRun(self, sql) }
 
     // MARK: Connecting
 
@@ -158,13 +161,6 @@ package final class PostgresConnection: @unchecked Sendable {
             // libpq's next call reports any other error than an interruption.
             if ready < 0 && errno != EINTR { return POLLERR }
         }
-    }
-}
-
-extension Duration {
-    /// Rounded up, so that a wait for the remaining time never ends early.
-    var milliseconds: Int64 {
-        components.seconds * 1_000 + (components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
     }
 }
 

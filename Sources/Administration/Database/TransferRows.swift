@@ -1,3 +1,4 @@
+import Storage
 import StorageModel
 
 /// A value that is copied from one database to another.
@@ -36,7 +37,9 @@ extension TableShape {
     }
 
     /// Through a cursor, because libpq keeps all rows of a plain SELECT in memory.
-    private func readThroughCursor(on connection: PostgresConnection, _ body: (TransferRows) throws -> Void) throws {
+    private func readThroughCursor(
+        on connection: any PostgresSession, _ body: (TransferRows) throws -> Void
+    ) throws {
         let cursor = "rows_of_\(name)"
         try connection.script("DECLARE \(cursor) NO SCROLL CURSOR FOR SELECT \(columnNames) FROM \(name)")
         while true {

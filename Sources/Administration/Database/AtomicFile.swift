@@ -1,5 +1,6 @@
 import Glibc
 import Primitives
+import Storage
 import StorageModel
 
 /// Files that are written completely or not at all: written under a temporary name, flushed, and then renamed.
@@ -37,7 +38,7 @@ enum AtomicFile {
             unlink(temporary)
         }
         do {
-            try flush(directory(of: path))
+            try flush(DatabaseFile.directory(of: path))
         } catch {
             if !replaces { unlink(path) }
             throw error
@@ -95,47 +96,6 @@ enum AtomicFile {
             }
             rest = rest.dropFirst(count)
         }
-    }
-
-    /// The file at a path: its size and its identity; nil if there is none.
-    struct Attributes: Hashable {
-        let device: UInt64
-        let number: UInt64
-        let size: Int64
-        let isRegular: Bool
-
-        init?(_ path: String) {
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
-            device = UInt64(status.st_dev)
-            number = UInt64(status.st_ino)
-            size = Int64(status.st_size)
-            isRegular = status.st_mode & S_IFMT == S_IFREG
-        }
-
-        func isSameFile(as other: Attributes) -> Bool { device == other.device && number == other.number }
-    }
-
-    static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
-
-    /// Whether another process holds any of SQLite's locks on a database (https://www.sqlite.org/lockingv3.html), as
-    /// every connection does that has read it.
-    ///
-    /// Call it before this process opens the database: closing a file releases the process's locks on it.
-    static func isLockedByOthers(_ path: String) -> Bool {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var lock = flock()
-        lock.l_type = Int16(F_WRLCK)
-        lock.l_whence = Int16(SEEK_SET)
-        lock.l_start = 0x4000_0000
-        lock.l_len = 512
-        guard fcntl(descriptor, F_GETLK, &lock) == 0 else { return false }
-        return lock.l_type != Int16(F_UNLCK)
     }
 
     private static var said: String { String(cString: strerror(errno)) }

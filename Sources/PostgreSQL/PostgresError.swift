@@ -1,7 +1,8 @@
+import Storage
 import StorageModel
 
 /// A failure of PostgreSQL, and the state of the connection after it.
-struct PostgresError: Error {
+struct PostgresError: EngineError {
     /// Five letters and digits (https://www.postgresql.org/docs/15/errcodes-appendix.html); nil where the connection
     /// failed and the server said nothing.
     let state: String?
@@ -37,12 +38,9 @@ struct PostgresError: Error {
 
     /// Whether a row exists already or no more, perhaps because of another transaction.
     var isConstraint: Bool { state?.hasPrefix("23") ?? false }
-}
 
-extension StorageError {
-    init(_ error: PostgresError) {
-        let state = error.state.map { " (PostgreSQL \($0))" } ?? ""
-        self.init(Code(postgres: error.state), reason: error.reason + state)
+    var storageError: StorageError {
+        StorageError(StorageError.Code(postgres: state), reason: reason + (state.map { " (PostgreSQL \($0))" } ?? ""))
     }
 }
 

@@ -1,4 +1,5 @@
 package import Primitives
+package import Storage
 package import StorageModel
 
 /// The state of a database, read without changing it.
@@ -20,13 +21,8 @@ package struct DatabaseExamination: Sendable, Hashable {
     package let issuers: KnownIssuers?
 
     /// Reads the database, which servers may be using. Blocks.
-    package init(_ place: DatabaseLocation) throws(StorageError) {
-        var freeBytes: UInt64?
-        if case .sqlite(let configuration) = place {
-            let file = try DatabaseFile(configuration.path)
-            _ = try file.size()
-            freeBytes = try file.freeBytes()
-        }
+    package init(_ place: any DatabaseLocation) throws(StorageError) {
+        let freeBytes = try place.freeBytes()
         let found = try place.read { missing, db in
             guard missing.count < Schema.migrations.count else {
                 return Self(steps: db.isPostgres ? nil : 0, freeBytes: freeBytes)

@@ -1,5 +1,5 @@
-import CLatchkeySQLite
 import Primitives
+package import Storage
 package import StorageModel
 
 /// A backup that was restored.
@@ -20,10 +20,11 @@ package struct DatabaseRestore: Sendable, Hashable {
     package static func run(
         from path: String, to configuration: SQLiteConfiguration, mark: String
     ) throws(StorageError) -> DatabaseRestore {
-        let (backup, database) = (try DatabaseFile(path).path, try DatabaseFile(configuration.path).path)
+        let (backup, file) = (try DatabaseFile(path).path, try DatabaseFile(configuration.path))
+        let database = file.path
         do {
             try refuse(backup, for: database)
-            if AtomicFile.isLockedByOthers(database) { throw inUse }
+            if file.isLockedByOthers { throw inUse }
             let temporary = try AtomicFile.make(for: database)
             defer { AtomicFile.discard(temporary) }
             try AtomicFile.copy(backup, into: temporary)
@@ -41,16 +42,16 @@ package struct DatabaseRestore: Sendable, Hashable {
 
     /// The checks before the copy.
     private static func refuse(_ backup: String, for database: String) throws(StorageError) {
-        guard let found = AtomicFile.Attributes(backup) else {
+        guard let found = FileAttributes(backup) else {
             throw StorageError(.unavailable, reason: "there is no such file")
         }
         guard found.isRegular else { throw StorageError(.unavailable, reason: "it is not a file") }
         guard found.size > 0 else { throw StorageError(.corrupt, reason: "it is empty") }
-        if let own = AtomicFile.Attributes(database), own.isSameFile(as: found) {
+        if let own = FileAttributes(database), own.isSameFile(as: found) {
             throw StorageError(.unavailable, reason: "it is the database itself")
         }
         for suffix in ["-wal", "-journal"] {
-            guard let log = AtomicFile.Attributes(backup + suffix), log.size > 0 else { continue }
+            guard let log = FileAttributes(backup + suffix), log.size > 0 else { continue }
             throw StorageError(
                 .corrupt,
                 reason: "there is a log beside it (\(suffix)), so it is not whole; make backups with latchkey backup")
@@ -100,7 +101,7 @@ package struct DatabaseRestore: Sendable, Hashable {
         _ copy: SQLiteConnection, _ temporary: String, as database: String, _ configuration: SQLiteConfiguration,
         _ mark: String
     ) throws -> String? {
-        guard let there = AtomicFile.Attributes(database) else {
+        guard let there = FileAttributes(database) else {
             try copy.close()
             try AtomicFile.name(temporary, database, replaces: false)
             return nil
@@ -111,7 +112,7 @@ package struct DatabaseRestore: Sendable, Hashable {
             return nil
         }
         let former = "\(database).\(mark)"
-        guard AtomicFile.Attributes(former) == nil else {
+        guard FileAttributes(former) == nil else {
             throw StorageError(.unavailable, reason: "there is a file \(former); move it away, or try again")
         }
         do {
@@ -142,7 +143,7 @@ package struct DatabaseRestore: Sendable, Hashable {
             try keep(live, as: former)
             try copy.copy(to: live)
             try live.close()
-        } catch let error as SQLiteError where error.primaryResult == SQLITE_BUSY {
+        } catch let error as SQLiteError where error.isBusy {
             throw inUse
         }
     }

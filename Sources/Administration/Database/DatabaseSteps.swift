@@ -1,3 +1,4 @@
+package import Storage
 package import StorageModel
 
 /// The migrations of a database: those done, and those missing.
@@ -8,7 +9,7 @@ package struct DatabaseSteps: Sendable, Hashable {
     package let pending: [String]
 
     /// Reads the database, which servers may be using. Blocks.
-    package init(of place: DatabaseLocation) throws(StorageError) {
+    package init(of place: any DatabaseLocation) throws(StorageError) {
         let names = (try place.read { missing, _ in missing } ?? Schema.migrations).map(\.name)
         pending = names
         done = Schema.migrations.map(\.name).filter { !names.contains($0) }
@@ -18,12 +19,9 @@ package struct DatabaseSteps: Sendable, Hashable {
     /// is missing; one on a PostgreSQL server must exist.
     /// - Returns: The state before.
     /// - Throws: ``StorageError``; completed migrations of an SQLite database stay.
-    package static func run(on place: DatabaseLocation) async throws(StorageError) -> DatabaseSteps {
+    package static func run(on place: any DatabaseLocation) async throws(StorageError) -> DatabaseSteps {
         let before = try DatabaseSteps(of: place)
-        switch place {
-        case .sqlite(let configuration): try await SQLStore(configuration: configuration).close()
-        case .postgres(let configuration): try PostgresSchema.bringUpToDate(configuration)
-        }
+        try await place.open(observer: nil).close()
         return before
     }
 }

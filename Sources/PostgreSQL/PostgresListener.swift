@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Storage
 import StorageModel
 import Synchronization
 
@@ -10,9 +11,6 @@ import Synchronization
 ///
 /// `@unchecked`: `isOver` is behind its own lock, only `queue` uses the connection, and the rest never changes.
 final class PostgresListener: @unchecked Sendable {
-    /// The channel that the tables' triggers notify.
-    static let channel = "latchkey"
-
     private let configuration: PostgresConfiguration
     private let queue = DispatchQueue(label: "latchkey.postgres.listener")
     /// The ends of a pipe; a byte written to it ends the listening.
@@ -52,7 +50,7 @@ final class PostgresListener: @unchecked Sendable {
         while !isOver.withLock({ $0 }) {
             do throws(PostgresError) {
                 try connection.connect()
-                try connection.script("LISTEN \(Self.channel)")
+                try connection.script("LISTEN \(Schema.channel)")
                 onChange(.anything)
                 try receiveNotifications(connection, onChange)
             } catch {
