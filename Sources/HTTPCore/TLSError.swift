@@ -4,19 +4,12 @@ package import CLatchkeyOpenSSL
 public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason, as a stable code.
     public enum Code: String, Sendable, CaseIterable {
-        /// OpenSSL could not allocate a context.
         case noMemory = "no_memory"
-        /// No certificate in PEM, or a damaged one.
         case certificateUnreadable = "certificate_unreadable"
-        /// A certificate that is too weak.
         case certificateRefused = "certificate_refused"
-        /// No private key in PEM, or a damaged one.
         case keyUnreadable = "key_unreadable"
-        /// A private key with a passphrase.
         case keyEncrypted = "key_encrypted"
-        /// A private key of another certificate.
         case keyMismatch = "key_mismatch"
-        /// No authority's certificate in PEM, or a damaged one.
         case authoritiesUnreadable = "authorities_unreadable"
     }
 

@@ -38,10 +38,8 @@ package struct AcceptEncoding {
     /// Whether uncompressed content is accepted: unless the client excludes it.
     package var takesIdentity: Bool { (identity ?? others ?? 1000) > 0 }
 
-    var takesGzip: Bool { gzipWeight > 0 }
-
     /// Whether gzip is accepted with at least the weight of identity. A named coding wins over one that is not named.
-    package var choosesGzip: Bool { takesGzip && (!takesIdentity || gzipWeight >= identity ?? 0) }
+    package var choosesGzip: Bool { gzipWeight > 0 && (!takesIdentity || gzipWeight >= identity ?? 0) }
 
     private var gzipWeight: Int { gzip ?? others ?? 0 }
 

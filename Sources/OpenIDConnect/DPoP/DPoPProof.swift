@@ -42,9 +42,7 @@ struct DPoPProof: Sendable {
 /// A claim that a provider demands in DPoP proofs beyond RFC 9449: those of the CAMARA Security and Interoperability
 /// Profile r4.2, section "Additional Recommendations for DPoP Implementations". The raw value is its name.
 public enum DPoPClaim: String, Sendable, Hashable, CaseIterable {
-    /// The hash of the query.
     case queryHash = "camara:qh"
-    /// The hash of the body.
     case bodyHash = "camara:bh"
 }
 

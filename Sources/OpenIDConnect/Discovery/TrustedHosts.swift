@@ -26,29 +26,27 @@ public struct TrustedHosts: Sendable, Hashable {
         }
     }
 
-    private let patterns: [Pattern]
-    private var areAll = false
+    /// Nil for every host.
+    private let patterns: [Pattern]?
+
+    private init() { patterns = nil }
 
     /// The hosts that at least one pattern covers.
     public init(_ patterns: [Pattern]) { self.patterns = patterns }
 
     /// Every host: for metadata that comes from its issuer.
-    static let all = {
-        var hosts = TrustedHosts([])
-        hosts.areAll = true
-        return hosts
-    }()
+    static let all = TrustedHosts()
 
     /// Whether a pattern covers a host, spelled as ``EndpointURL/host``.
     public func contains(_ host: String) -> Bool {
-        areAll || patterns.contains { $0.covers(host) }
+        patterns?.contains { $0.covers(host) } ?? true
     }
 
     /// Whether two trusted hosts belong to one operator by their names: they are equal, both loopback, both covered by
     /// the same wildcard pattern, or, if no wildcard covers the second, in the same domain.
     func areOfOneOperator(_ host: String, _ other: String) -> Bool {
         if host == other || HostName.isLoopback(host) && HostName.isLoopback(other) { return true }
-        let realms = patterns.filter { $0.coversSubdomains && $0.covers(other) }
+        let realms = (patterns ?? []).filter { $0.coversSubdomains && $0.covers(other) }
         guard realms.isEmpty else { return realms.contains { $0.covers(host) || $0.host == host } }
         return HostName.areOfOneDomain(host, other)
     }

@@ -2,7 +2,6 @@ import Primitives
 
 /// Why a logout token or a signed authorization response is not used.
 public enum TokenRefusal<Check: TokenCheck>: Error, Sendable {
-    /// It failed a check.
     case failed(Check)
     /// It cannot be verified: metadata or keys are not available.
     case unknown(OIDCError)

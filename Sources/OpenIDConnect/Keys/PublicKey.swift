@@ -56,10 +56,14 @@ package struct PublicKey: Sendable {
     func verifies(_ signature: [UInt8], of signed: SignedContent, by algorithm: SigningAlgorithm) -> Bool {
         guard algorithms.contains(algorithm) else { return false }
         switch (material, signed) {
-        case (.rsa(let key, let modulusBytes), let signed):
-            // RFC 8017 section 8.2.2: a signature is as long as the modulus.
-            guard signature.count == modulusBytes else { return false }
-            return key.verifies(.init(rawRepresentation: signature), of: signed, padding: algorithm.padding)
+        // RFC 8017 section 8.2.2: a signature is as long as the modulus.
+        case (.rsa(_, let modulusBytes), _) where signature.count != modulusBytes: return false
+        case (.rsa(let key, _), .sha256(let digest)):
+            return key.isValidSignature(.init(rawRepresentation: signature), for: digest, padding: algorithm.padding)
+        case (.rsa(let key, _), .sha384(let digest)):
+            return key.isValidSignature(.init(rawRepresentation: signature), for: digest, padding: algorithm.padding)
+        case (.rsa(let key, _), .sha512(let digest)):
+            return key.isValidSignature(.init(rawRepresentation: signature), for: digest, padding: algorithm.padding)
         case (.p256(let key), .sha256(let digest)):
             return (try? key.isValidSignature(.init(rawRepresentation: signature), for: digest)) ?? false
         case (.p384(let key), .sha384(let digest)):
@@ -162,19 +166,6 @@ extension SigningAlgorithm {
         switch self {
         case .ps256, .ps384, .ps512: .PSS
         default: .insecurePKCS1v1_5
-        }
-    }
-}
-
-extension _RSA.Signing.PublicKey {
-    fileprivate func verifies(
-        _ signature: _RSA.Signing.RSASignature, of signed: SignedContent, padding: _RSA.Signing.Padding
-    ) -> Bool {
-        switch signed {
-        case .sha256(let digest): isValidSignature(signature, for: digest, padding: padding)
-        case .sha384(let digest): isValidSignature(signature, for: digest, padding: padding)
-        case .sha512(let digest): isValidSignature(signature, for: digest, padding: padding)
-        case .whole: false
         }
     }
 }

@@ -42,28 +42,24 @@ struct TokenRequest {
     }
 
     private var items: [(name: String, value: String)] {
-        var items: [(name: String, value: String)] = []
-        items.reserveCapacity(6)
-        var verifier: CodeVerifier?
+        var items: [(name: String, value: String)]
         switch grant {
-        case .authorizationCode(let code, let redirectURI, let codeVerifier):
-            items.append(("grant_type", "authorization_code"))
-            items.append(("code", code.exposed))
-            items.append(("redirect_uri", redirectURI))
-            verifier = codeVerifier
-        case .refreshToken(let token):
-            items.append(("grant_type", "refresh_token"))
-            items.append(("refresh_token", token.exposed))
+        case .authorizationCode(let code, let redirectURI, _):
+            items = [("grant_type", "authorization_code"), ("code", code.exposed), ("redirect_uri", redirectURI)]
+        case .refreshToken(let token): items = [("grant_type", "refresh_token"), ("refresh_token", token.exposed)]
         case .backchannelAuthentication(let requestID):
-            items.append(("grant_type", GrantType.backchannelAuthentication.rawValue))
-            items.append(("auth_req_id", requestID.exposed))
+            items = [
+                ("grant_type", GrantType.backchannelAuthentication.rawValue), ("auth_req_id", requestID.exposed),
+            ]
         case .clientCredentials(let scopes):
             return [("grant_type", "client_credentials"), ("scope", scopes.joined(separator: " "))]
         // Its form has the assertion alone.
         case .operatorToken: return []
         }
         if let correlationID { items.append(("correlation_id", correlationID.text)) }
-        if let verifier { items.append(("code_verifier", verifier.secret.exposed)) }
+        if case .authorizationCode(_, _, let verifier?) = grant {
+            items.append(("code_verifier", verifier.secret.exposed))
+        }
         return items
     }
 }

@@ -121,11 +121,8 @@ package final class Resolver: Sendable {
         guard let isIPv4 = addresses.first?.isIPv4 else { return [] }
         let preferred = addresses.filter { $0.isIPv4 == isIPv4 }
         let others = addresses.filter { $0.isIPv4 != isIPv4 }
-        var mixed: [IPAddress] = []
-        for index in 0..<max(preferred.count, others.count) {
-            if index < preferred.count { mixed.append(preferred[index]) }
-            if index < others.count { mixed.append(others[index]) }
+        return (0..<max(preferred.count, others.count)).flatMap { index in
+            preferred.dropFirst(index).prefix(1) + others.dropFirst(index).prefix(1)
         }
-        return mixed
     }
 }

@@ -4,19 +4,14 @@
 /// guard let claims = try JSONValue(parsing: bytes).object, let subject = claims["sub"]?.string else { … }
 /// ```
 public enum JSONValue: Sendable, Hashable {
-    /// `null`
     case null
-    /// `true` or `false`
     case bool(Bool)
     /// A number without fraction and exponent that fits.
     case integer(Int64)
     /// Any other number; always finite.
     case number(Double)
-    /// A string.
     case string(String)
-    /// An array.
     case array([JSONValue])
-    /// An object.
     case object(JSONObject)
 
     /// Reads one JSON text, which must fill `bytes`.

@@ -11,7 +11,7 @@ public enum Base64URL {
 
     /// The text of some bytes.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        bytes.withContiguousStorageIfAvailable(encode(buffer:)) ?? encode(Array(bytes))
+        bytes.withContiguousStorageIfAvailable { text(of: $0, alphabet, isPadded: false) } ?? encode(Array(bytes))
     }
 
     /// The bytes of a text, or nil if it has a character outside the alphabet (padding and white space too), an
@@ -23,10 +23,6 @@ public enum Base64URL {
 
     /// The bytes of a text, or nil if it is not valid.
     public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
-
-    private static func encode(buffer bytes: UnsafeBufferPointer<UInt8>) -> String {
-        text(of: bytes, alphabet, isPadded: false)
-    }
 
     /// - Parameter isPadded: Whether the text is filled up with `=` to groups of four characters.
     static func text(of bytes: UnsafeBufferPointer<UInt8>, _ alphabet: [UInt8], isPadded: Bool) -> String {

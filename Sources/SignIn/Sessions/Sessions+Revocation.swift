@@ -32,10 +32,6 @@ extension Sessions {
 
     package func refreshTokenState(_ token: Secret) async throws(SignInError) -> RefreshTokenState {
         guard let token = PresentedRefreshToken(token) else { return .unknown }
-        return try await state(of: token)
-    }
-
-    func state(of token: PresentedRefreshToken) async throws(SignInError) -> RefreshTokenState {
         let now = clock.now()
         return try await mappingStoreErrors(await store.refreshToken(token.hashes, at: now))
     }
