@@ -140,8 +140,7 @@ extension CarrierSimulator {
             endpoint: endpoint, mccmnc: mccmnc, method: request.method.rawValue, parameters: parameters,
             authorization: request.headers[.authorization], proof: request.headers[DPoPVerifier.field],
             correlator: request.headers[OperatorCall.correlatorField],
-            host: HTTPField.Name("Host").flatMap { request.headers.values(of: $0).first },
-            certificate: request.clientCertificate?.subject,
+            host: request.headers.values(of: .host).first, certificate: request.clientCertificate?.subject,
             traceFields: traceFields)
         withState { $0.log.add(entry) }
     }

@@ -1,4 +1,5 @@
 import LatchkeyAPI
+import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -31,30 +32,12 @@ struct ServiceStatus: Sendable {
         }
     }
 
-    /// The requests to a provider.
-    struct Responses: Sendable, Hashable {
-        /// With a usable response: 2xx, or 4xx, by which providers refuse.
-        var answered: UInt64 = 0
-        /// With any other response, or none.
-        var failed: UInt64 = 0
-        /// The mean time of a response; nil without one.
-        var meanMilliseconds: Double?
-    }
-
     /// A provider.
     struct Carrier: Sendable {
-        var provider: String
-        /// Empty for the carriers' discovery service.
-        var issuer: String
+        let status: CarrierMetrics.Status
         /// For people.
-        var name = ""
-        /// Endpoints whose circuit breaker is not closed.
-        var openBreakers: [String] = []
-        /// When the cached signing keys were fetched; nil without any.
-        var keysFetchedAt: Timestamp?
-        /// Since the start.
-        var all = Responses()
-        var minutes: [(beginning: Timestamp, responses: Responses)] = []
+        let name: String
+        let minutes: [(beginning: Timestamp, figures: CarrierMetrics.Figures)]
     }
 
     struct Failure: Sendable {
@@ -169,21 +152,22 @@ extension ServiceStatus {
     }
 
     private static func json(_ carrier: Carrier) -> JSONValue {
-        let keysFetchedAt = carrier.keysFetchedAt.map { JSONValue.integer($0.secondsSinceEpoch) }
+        let status = carrier.status
+        let keysFetchedAt = status.keysFetchedAt.map { JSONValue.integer($0.secondsSinceEpoch) }
         return .object(of: [
-            ("provider", .string(carrier.provider)), ("issuer", .string(carrier.issuer)),
+            ("provider", .string(status.source.provider)), ("issuer", .string(status.source.issuer)),
             ("name", .string(carrier.name)),
-            ("left_alone", .texts(carrier.openBreakers)), ("keys_fetched_at", keysFetchedAt ?? .null),
-            ("answered", count(carrier.all.answered)), ("failed", count(carrier.all.failed)),
-            ("minutes", .array(carrier.minutes.map { json($0.responses, from: $0.beginning) })),
+            ("left_alone", .texts(status.openBreakers)), ("keys_fetched_at", keysFetchedAt ?? .null),
+            ("answered", count(status.figures.answered)), ("failed", count(status.figures.failed)),
+            ("minutes", .array(carrier.minutes.map { json($0.figures, from: $0.beginning) })),
         ])
     }
 
-    private static func json(_ responses: Responses, from beginning: Timestamp) -> JSONValue {
-        let mean = responses.meanMilliseconds.map { JSONValue.number($0) }
+    private static func json(_ figures: CarrierMetrics.Figures, from beginning: Timestamp) -> JSONValue {
+        let mean = figures.meanMilliseconds.map { JSONValue.number($0) }
         return .object(of: [
-            ("at", .integer(beginning.secondsSinceEpoch)), ("answered", count(responses.answered)),
-            ("failed", count(responses.failed)), ("mean_ms", mean ?? .null),
+            ("at", .integer(beginning.secondsSinceEpoch)), ("answered", count(figures.answered)),
+            ("failed", count(figures.failed)), ("mean_ms", mean ?? .null),
         ])
     }
 

@@ -30,8 +30,8 @@ final class StatusBoard: Sendable {
 
         var beginning: Timestamp { Timestamp(secondsSinceEpoch: number * 60) }
 
-        func answers(of source: CarrierMetrics.Source) -> ServiceStatus.Responses {
-            latest.carriers[source].map { .init($0, since: before.carriers[source]) } ?? .init()
+        func figures(of source: CarrierMetrics.Source) -> CarrierMetrics.Figures {
+            latest.carriers[source, default: .init()] - before.carriers[source, default: .init()]
         }
     }
 
@@ -95,13 +95,9 @@ final class StatusBoard: Sendable {
         status.minutes = minutes.map { (beginning: $0.beginning, outcomes: $0.latest.signIns - $0.before.signIns) }
         status.failures = failures.reversed()
         status.carriers = carriers.map { status in
-            var carrier = ServiceStatus.Carrier(provider: status.source.provider, issuer: status.source.issuer)
-            carrier.name = names.name(of: status.source)
-            carrier.openBreakers = status.openBreakers
-            carrier.keysFetchedAt = status.keysFetchedAt
-            carrier.all = ServiceStatus.Responses(status.figures)
-            carrier.minutes = minutes.map { ($0.beginning, $0.answers(of: status.source)) }
-            return carrier
+            .init(
+                status: status, name: names.name(of: status.source),
+                minutes: minutes.map { ($0.beginning, $0.figures(of: status.source)) })
         }
         return status
     }
@@ -123,17 +119,6 @@ extension ServiceStatus.Outcomes {
             case .refused: refused &+= count
             }
         }
-    }
-}
-
-extension ServiceStatus.Responses {
-    /// The requests to an issuer, without those before.
-    init(_ figures: CarrierMetrics.Figures, since before: CarrierMetrics.Figures? = nil) {
-        answered = figures.answered &- (before?.answered ?? 0)
-        failed = figures.failed &- (before?.failed ?? 0)
-        guard answered > 0 else { return }
-        let nanoseconds = figures.nanoseconds &- (before?.nanoseconds ?? 0)
-        meanMilliseconds = (Double(nanoseconds) / Double(answered) / 10_000).rounded() / 100
     }
 }
 

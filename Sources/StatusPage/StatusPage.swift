@@ -1,5 +1,6 @@
 import HTTPServer
 import LatchkeyAPI
+import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -92,25 +93,23 @@ enum StatusPage {
     private static func carriers(_ status: ServiceStatus) -> String {
         guard !status.carriers.isEmpty else { return "<p>No requests yet.</p>" }
         return status.carriers.map { carrier in
+            let (source, openBreakers) = (carrier.status.source, carrier.status.openBreakers)
             let health =
-                carrier.openBreakers.isEmpty
+                openBreakers.isEmpty
                 ? "<span class=\"tag\">answers</span>"
                 : "<span class=\"tag bad\">does not answer: "
-                    + HTML.escaped(carrier.openBreakers.joined(separator: ", ")) + "</span>"
-            let mean = carrier.minutes.last { $0.responses.meanMilliseconds != nil }?.responses.meanMilliseconds
-            let keys = carrier.keysFetchedAt.map { span(status.now.seconds(since: $0)) }
+                    + HTML.escaped(openBreakers.joined(separator: ", ")) + "</span>"
+            let detail = source.issuer.isEmpty ? source.provider : "\(source.provider), \(source.issuer)"
+            let mean = carrier.minutes.last { $0.figures.answered > 0 }?.figures.meanMilliseconds
+            let keys = carrier.status.keysFetchedAt.map { span(status.now.seconds(since: $0)) }
             return """
                 <article class="card"><div class="head"><h3>\(HTML.escaped(carrier.name))</h3>\(health)</div>\
-                <p class="quiet">\(HTML.escaped(detail(carrier)))</p><div class="plot"></div><dl class="facts">\
+                <p class="quiet">\(HTML.escaped(detail))</p><div class="plot"></div><dl class="facts">\
                 <dt>Latest answers took</dt><dd>\(mean.map { "\(Int64($0.rounded())) ms" } ?? "–")</dd>\
-                <dt>Answered, failed</dt><dd>\(carrier.all.answered), \(carrier.all.failed)</dd>\
+                <dt>Answered, failed</dt><dd>\(carrier.status.figures.answered), \(carrier.status.figures.failed)</dd>\
                 <dt>Age of its keys</dt><dd>\(keys ?? "–")</dd></dl></article>
                 """
         }.joined()
-    }
-
-    private static func detail(_ carrier: ServiceStatus.Carrier) -> String {
-        carrier.issuer.isEmpty ? carrier.provider : "\(carrier.provider), \(carrier.issuer)"
     }
 
     private static func failures(_ status: ServiceStatus) -> String {

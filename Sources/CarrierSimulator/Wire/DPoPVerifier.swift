@@ -58,9 +58,7 @@ struct DPoPVerifier: Sendable {
     /// Where a request with a client certificate came in: an alias of the endpoint (RFC 8705 section 5), or the
     /// endpoint itself. Nil without a certificate.
     private static func address(of request: Request) -> String? {
-        guard request.clientCertificate != nil,
-            let host = HTTPField.Name("Host").flatMap({ request.headers.values(of: $0).first })
-        else { return nil }
+        guard request.clientCertificate != nil, let host = request.headers.values(of: .host).first else { return nil }
         return "https://" + host + request.path
     }
 

@@ -13,21 +13,18 @@ extension Response {
 
     /// An HTML page. It loads only its own style sheet, sends no referrer and cannot be framed.
     static func page(_ page: HTML, status: HTTPResponse.Status = .ok) -> Response {
-        var headers: HTTPFields = [
-            .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
+        let headers: HTTPFields = [
+            .contentType: "text/html; charset=utf-8", .cacheControl: "no-store", .referrerPolicy: "no-referrer",
             .contentSecurityPolicy: "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
         ]
-        headers[Self.referrerPolicy] = "no-referrer"
         return Response(status: status, headers: headers, body: Array(page.source.utf8))
     }
 
-    private static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .from
-
     /// A redirect, by default to a GET request (RFC 9110 section 15.4.4).
     static func redirect(to location: String, status: HTTPResponse.Status = .seeOther) -> Response {
-        var headers: HTTPFields = [.location: location, .cacheControl: "no-store"]
-        headers[Self.referrerPolicy] = "no-referrer"
-        return Response(status: status, headers: headers)
+        Response(
+            status: status,
+            headers: [.location: location, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
     }
 
     /// The HTML page of a broken backend.

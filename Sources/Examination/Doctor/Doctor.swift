@@ -73,8 +73,7 @@ package struct Doctor: Sendable {
     private func examineConfiguration() -> [Finding] {
         let warned = warnings.map { warning in
             let area: Finding.Area = warning.key.hasPrefix("api_keys") ? .apiKeys : .configuration
-            let place = warning.origin == .none ? "" : " [\(warning.origin)]"
-            return Finding.warning(area, warning.key, warning.reason + place, fix: warning.remedy)
+            return Finding.warning(area, warning.key, warning.reason + warning.place, fix: warning.remedy)
         }
         let keys = configuration.apiKeys.count
         return [.ok(.configuration, "", "it is valid and complete")] + warned + [
@@ -213,9 +212,8 @@ extension DoctorReport {
     /// The problems of an invalid configuration, with which nothing else can be checked.
     package init(_ errors: ConfigurationErrors) {
         var findings = errors.problems.map { problem in
-            let place = problem.origin == .none ? "" : " [\(problem.origin)]"
             let subject = problem.key.isEmpty ? "configuration file" : problem.key
-            return Finding.problem(.configuration, subject, problem.reason + place, fix: problem.remedy)
+            return Finding.problem(.configuration, subject, problem.reason + problem.place, fix: problem.remedy)
         }
         if errors.omitted > 0 {
             findings.append(.problem(.configuration, "", "there are \(errors.omitted) more", fix: "fix these first"))

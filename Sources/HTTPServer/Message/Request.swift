@@ -44,6 +44,12 @@ public struct Request: Sendable {
     public var headers: RequestHeaders { RequestHeaders(head: head) }
 }
 
+extension HTTPField.Name {
+    // Each text is a token, so the fallback is never used.
+    package static let host = HTTPField.Name("Host") ?? .from
+    package static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .from
+}
+
 extension HTTPError {
     fileprivate static let malformedQuery = HTTPError(
         .badRequest, code: "invalid_request",
@@ -58,7 +64,7 @@ extension Request {
         peer: SocketAddress = SocketAddress(host: "127.0.0.1", port: 1)
     ) throws {
         var text = "\(method.rawValue) \(target) HTTP/1.1\r\n"
-        if headers[HTTPField.Name("Host") ?? .from] == nil { text += "Host: localhost\r\n" }
+        if headers[.host] == nil { text += "Host: localhost\r\n" }
         for field in headers { text += "\(field.name.rawName): \(field.value)\r\n" }
         var parser = HeadParser(limits: MessageLimits(ServerLimits()))
         guard case .complete(let head, _, _) = try parser.parse(Array((text + "\r\n").utf8).span) else {

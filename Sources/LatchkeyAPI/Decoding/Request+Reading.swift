@@ -1,5 +1,5 @@
 package import HTTPServer
-package import HTTPTypes
+import HTTPTypes
 import Primitives
 
 extension Request {
@@ -63,11 +63,9 @@ extension HTTPField.Name {
     static let apiKey = HTTPField.Name("X-API-KEY") ?? .from
     /// RFC 7239.
     static let forwarded = HTTPField.Name("Forwarded") ?? .from
-    static let host = HTTPField.Name("Host") ?? .from
     static let rateLimit = HTTPField.Name("RateLimit") ?? .from
     static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy") ?? .from
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .from
-    package static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .from
     /// W3C Trace Context section 3.2.
     static let traceparent = HTTPField.Name("traceparent") ?? .from
     /// W3C Trace Context section 3.3.

@@ -18,10 +18,12 @@ public struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConve
 
     /// One line: `http.port: 70000 is not a whole number from 0 to 65535; give one [Config/latchkey.yaml line 3]`.
     public var description: String {
-        let place = origin == .none ? "" : " [\(origin)]"
         let subject = key.isEmpty ? "configuration file" : key
         return "\(subject): \(reason); \(remedy)\(place)"
     }
+
+    /// The origin behind a text; empty if there is none.
+    package var place: String { origin == .none ? "" : " [\(origin)]" }
 }
 
 /// All problems of a configuration.

@@ -228,6 +228,21 @@ extension CarrierMetrics {
         /// All other requests.
         package var failed: UInt64 = 0
         package var nanoseconds: UInt64 = 0
+
+        package init() {}
+
+        /// The mean time of a usable response; nil without one.
+        package var meanMilliseconds: Double? {
+            answered > 0 ? (Double(nanoseconds) / Double(answered) / 10_000).rounded() / 100 : nil
+        }
+
+        package static func - (left: Self, right: Self) -> Self {
+            var difference = Self()
+            difference.answered = left.answered &- right.answered
+            difference.failed = left.failed &- right.failed
+            difference.nanoseconds = left.nanoseconds &- right.nanoseconds
+            return difference
+        }
     }
 
     /// A provider's issuer; the empty issuer is the carriers' discovery service.

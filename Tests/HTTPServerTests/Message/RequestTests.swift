@@ -31,7 +31,3 @@ struct RequestTests {
         #expect(throws: (any Error).self) { try Request(.get, target) }
     }
 }
-
-extension HTTPField.Name {
-    fileprivate static let host = HTTPField.Name("Host") ?? .from
-}
