@@ -15,6 +15,9 @@ public import LatchkeyService
 #if Examination
     import Examination
 #endif
+#if PhoneVerification
+    import PhoneVerification
+#endif
 #if ProviderLogout
     import ProviderLogout
 #endif
@@ -54,6 +57,9 @@ extension FeatureList {
         #endif
         #if Examination
             .adding(ExaminationFeature.self)
+        #endif
+        #if PhoneVerification
+            .adding(PhoneVerificationFeature.self)
         #endif
         #if ProviderLogout
             .adding(ProviderLogoutFeature.self)
