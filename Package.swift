@@ -34,6 +34,7 @@ let package = Package(
         .trait(name: "Backchannel", description: "Sign-ins that the user approves on their phone (CIBA)"),
         .trait(name: "Capsules", description: "The capsules of failed sign-ins, and their replays"),
         .trait(name: "Examination", description: "The commands doctor, client-metadata and explain-token"),
+        .trait(name: "PhoneVerification", description: "Phone numbers that mobile operators verify (CAMARA)"),
         .trait(name: "PostgreSQL", description: "Databases on a PostgreSQL server, which several instances may share"),
         .trait(name: "ProviderLogout", description: "Logout at providers, and by their logout tokens"),
         .trait(name: "ProviderResources", description: "Resources of providers, and the refresh of their tokens"),
@@ -43,8 +44,8 @@ let package = Package(
         .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
-            "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination", "PostgreSQL", "ProviderLogout",
-            "ProviderResources", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
+            "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination", "PhoneVerification", "PostgreSQL",
+            "ProviderLogout", "ProviderResources", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
         ]),
     ],
     dependencies: [
@@ -225,6 +226,16 @@ let package = Package(
                 "OpenIDConnect", "OutboundHTTP", "Primitives", "SignIn", "Storage", "StorageModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
+        // Phone numbers that mobile operators verify.
+        .target(
+            name: "PhoneVerification",
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Observability",
+                "OpenIDConnect", "Primitives", "SignIn", "Storage", "StorageModel",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         // Databases on a PostgreSQL server.
         .target(
             name: "PostgreSQL",
@@ -278,6 +289,7 @@ let package = Package(
                 .target(name: "Backchannel", condition: .when(traits: ["Backchannel"])),
                 .target(name: "Capsules", condition: .when(traits: ["Capsules"])),
                 .target(name: "Examination", condition: .when(traits: ["Examination"])),
+                .target(name: "PhoneVerification", condition: .when(traits: ["PhoneVerification"])),
                 .target(name: "PostgreSQL", condition: .when(traits: ["PostgreSQL"])),
                 .target(name: "ProviderLogout", condition: .when(traits: ["ProviderLogout"])),
                 .target(name: "ProviderResources", condition: .when(traits: ["ProviderResources"])),
@@ -374,8 +386,8 @@ let package = Package(
             name: "StorageTests",
             dependencies: [
                 "Administration", "Backchannel", "CLatchkeySQLite", "Capsules", "Examination", "OpenIDConnect",
-                "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "SignIn", "Storage", "StorageModel",
-                "TestSupport", "Transactions",
+                "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "SignIn",
+                "Storage", "StorageModel", "TestSupport", "Transactions",
             ]),
         .testTarget(
             name: "SignInTests",
@@ -387,9 +399,9 @@ let package = Package(
         .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
-                "Backchannel", "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "PostgreSQL", "Primitives",
-                "ProviderLogout", "ProviderResources", "Services", "SignIn", "StatusPage", "Storage", "StorageModel",
-                "TestSupport", "Transactions", "Zephr",
+                "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "OpenIDConnect",
+                "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "Services",
+                "SignIn", "StatusPage", "Storage", "StorageModel", "TestSupport", "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -420,6 +432,12 @@ let package = Package(
         .testTarget(
             name: "CapsulesTests",
             dependencies: ["Capsules", "OpenIDConnect", "Primitives", "SignIn", "StorageModel", "TestSupport"]),
+        .testTarget(
+            name: "PhoneVerificationTests",
+            dependencies: [
+                "LatchkeyConfiguration", "OpenIDConnect", "PhoneVerification", "Primitives", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         .testTarget(
             name: "TelemetryExportTests",
             dependencies: [

@@ -1,5 +1,6 @@
 package import HTTPServer
 package import Primitives
+package import SignIn
 
 /// What a feature adds to the API. `Feature` has defaults for a feature that adds nothing.
 package protocol APIFeature: Sendable {
@@ -13,6 +14,17 @@ package protocol APIFeature: Sendable {
     static var startPaths: [String] { get }
 
     func addRoutes(to router: inout Router, of api: LatchkeyAPI)
+
+    /// Reads a sign-in at a group of servers; nil for a group of another kind.
+    /// - Parameters:
+    ///   - terms: Who may choose a server of the group.
+    ///   - caller: Who sent it, if that is not said by a session.
+    ///   - device: A name for the user's device, of a session that starts.
+    /// - Throws: 400 that names every missing or malformed field; why no server can be chosen.
+    func signInRequest(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
+        device: String?
+    ) async throws -> SignInRequest?
 
     /// Adds members to `GET /auth/providers`.
     func describe(in json: inout JSONObjectWriter)

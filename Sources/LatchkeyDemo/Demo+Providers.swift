@@ -74,7 +74,7 @@ extension CarrierSimulator {
             let apis = OperatorAPIs(root: root)
         else { return nil }
         let networks = Set((carrier.operatorProfile?.mccmncs ?? []).compactMap(MCCMNC.init))
-        var mobileOperator = MobileOperator.Settings(name: name, networks: networks, apis: apis, purpose: purpose)
+        var mobileOperator = MobileOperatorSettings(name: name, networks: networks, apis: apis, purpose: purpose)
         (mobileOperator.simSwap.maximumAge, mobileOperator.simSwap.ifSwapped) = (72, .refuse)
         var client = client
         client.scopes = mobileOperator.scopes

@@ -15,6 +15,9 @@ public import LatchkeyService
 #if Examination
     import Examination
 #endif
+#if PhoneVerification
+    import PhoneVerification
+#endif
 #if PostgreSQL
     import PostgreSQL
 #endif
@@ -57,6 +60,9 @@ extension FeatureList {
         #endif
         #if Examination
             .adding(ExaminationFeature.self)
+        #endif
+        #if PhoneVerification
+            .adding(PhoneVerificationFeature.self)
         #endif
         #if PostgreSQL
             .adding(PostgreSQLFeature.self)

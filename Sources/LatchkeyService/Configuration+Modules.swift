@@ -109,10 +109,14 @@ extension Configuration {
         return party
     }
 
+    /// - Throws: ``LatchkeyStartError`` for a provider of a kind that no feature brings.
     func signInProviders(
         http: any HTTPClient, store: any IssuerBindingStore, clock: WallClock, metrics: CarrierMetrics,
-        idTokens: [IDTokenObserver], keepingRules: [WritableKeyPath<ServerRules, Bool>], logger: Logger
-    ) -> Providers {
+        features: [any Feature], logger: Logger
+    ) throws -> Providers {
+        let (idTokens, keepingRules) = (
+            features.compactMap(\.idTokenObserver), features.flatMap(\.keepingRules)
+        )
         func party(_ provider: Provider) -> RelyingParty {
             let settings = relyingParty(of: provider)
             return RelyingParty(
@@ -133,7 +137,7 @@ extension Configuration {
             return AuthorizationServer(party(provider), clients: provider.clients, rules)
         }
         return Providers(
-            Dictionary(grouping: servers, by: \.path).compactMap { path, servers in
+            try Dictionary(grouping: servers, by: \.path).compactMap { path, servers in
                 guard let provider = servers.first else { return nil }
                 let kind: SignIn.Provider.Kind =
                     switch provider.kind {
@@ -144,14 +148,18 @@ extension Configuration {
                     case .oidc: .openID(server(provider))
                     case .oauth2: .oauth2(server(provider))
                     case .camara:
-                        .mobileOperators(
-                            servers.compactMap { one in one.mobileOperator.map { MobileOperator($0, server(one)) } },
-                            servers.first(where: \.isTelcoFinder).flatMap { finder in
-                                finder.telcoFinder.map { OperatorFinder($0, party(finder)) }
-                            })
+                        .group(try group(of: servers, features, server))
                     }
                 return SignIn.Provider(name: path, title: provider.name, kind: kind)
             })
+    }
+
+    private func group(
+        of servers: [Provider], _ features: [any Feature], _ server: (Provider) -> AuthorizationServer
+    ) throws -> any ServerGroup {
+        for feature in features { if let group = feature.group(of: servers, server) { return group } }
+        throw LatchkeyStartError(
+            .configuration, "\(servers[0].id): this program has no providers of kind \(servers[0].kind.rawValue)")
     }
 
     var signIn: SignInConfiguration {

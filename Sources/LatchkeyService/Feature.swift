@@ -39,6 +39,13 @@ package protocol Feature: APIFeature {
 
     /// A database on an engine that the feature brings; nil if the URL is not one of this engine.
     static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)?
+    /// The group of servers of a provider, of a kind that the feature brings; nil for other kinds.
+    /// - Parameters:
+    ///   - configured: What the configuration says of each server, all of one provider.
+    ///   - server: Makes one that is asked.
+    func group(
+        of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
+    ) -> (any ServerGroup)?
 
     /// Its metrics. If the settings leave the feature out (nil), they are described and have no values.
     static func metrics(of feature: Self?) -> [any Metric]
@@ -90,6 +97,10 @@ extension Feature {
     package static var schemas: KeyValuePairs<String, APISchema> { [:] }
     package static var startPaths: [String] { [] }
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {}
+    package func signInRequest(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
+        device: String?
+    ) async throws -> SignInRequest? { nil }
     package func describe(in json: inout JSONObjectWriter) {}
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }
@@ -102,6 +113,9 @@ extension Feature {
     ) -> ClientMetadataMembers { [] }
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? { nil }
     package static func metrics(of feature: Self?) -> [any Metric] { [] }
+    package func group(
+        of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
+    ) -> (any ServerGroup)? { nil }
     package var keepingRules: [WritableKeyPath<ServerRules, Bool>] { [] }
     package var tracer: (any Tracer)? { nil }
     package func client(_ client: any HTTPClient) -> any HTTPClient { client }

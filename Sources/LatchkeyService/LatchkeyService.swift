@@ -74,18 +74,16 @@ public final class LatchkeyService: Sendable {
 
         // The outbound client and the use cases.
         client = try LatchkeyService.makeClient(configuration.outboundHTTP)
-        let providers = configuration.signInProviders(
+        let providers = try configuration.signInProviders(
             http: LatchkeyService.observed(client, features, tracer, logger), store: store, clock: clock,
-            metrics: metrics.carriers, idTokens: features.compactMap(\.idTokenObserver),
-            keepingRules: features.flatMap(\.keepingRules), logger: logger)
+            metrics: metrics.carriers, features: features, logger: logger)
         relyingParties = providers.relyingParties
         try LatchkeyService.checkProviders(configuration, providers)
         useCases = UseCases(
             providers: providers, configuration: configuration.signIn, store: store, logger: logger, clock: clock,
             uptime: uptime, failures: features.compactMap(\.failureObserver),
             observers: [metrics.signIns.count] + features.compactMap(\.signInObserver)
-                + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self),
-            verificationObserver: { [verifications = metrics.verifications] in verifications.count($0) })
+                + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self))
         metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
         metrics.add(client)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))

@@ -24,23 +24,19 @@ package struct UseCases: Sendable {
     package let apiKeys: StoredAPIKeys
     package let vault: TokenVault
     package let claimsVault: ClaimsVault
-    package let verifyPhoneNumber: VerifyPhoneNumber
 
     /// - Parameters:
     ///   - readinessPatience: How long the store may take for its readiness.
-    ///   - pause: Waits between two polls of a mobile operator.
     ///   - failures: Called with each failed operation. If there are none, no operation is recorded.
     ///   - observers: Called at the end of every sign-in.
-    ///   - verificationObserver: Called for every outcome of a verification of a phone number.
     package init(
         providers: Providers, configuration: SignInConfiguration, store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         readinessPatience: Duration = Readiness.patience,
-        pause: PollPauses = PollPauses(), failures: [FailureObserver] = [], observers: [SignInObserver] = [],
-        verificationObserver: @escaping PhoneVerificationObserver = { _ in }
+        failures: [FailureObserver] = [], observers: [SignInObserver] = []
     ) {
         environment = Environment(
-            providers: providers, pause: pause, clock: clock, uptime: uptime, random: random, logger: logger,
+            providers: providers, clock: clock, uptime: uptime, random: random, logger: logger,
             refusals: LogSamplers(clock: clock), observers: observers, failures: failures)
         let idempotency = Idempotency(store: store, clock: clock, window: configuration.lifetimes.retryWindow)
         sessions = Sessions(
@@ -52,17 +48,13 @@ package struct UseCases: Sendable {
         vault = TokenVault(keys: configuration.vaultKeys)
         oneTimeStore = EncryptedOneTimeStore(store: store, clock: clock)
         refresh = Refresh(environment: environment, sessions: sessions, store: store)
-        let operators = OperatorDirectory(environment: environment, store: store, answers: TelcoFinderAnswers())
         completion = SignInCompletion(
             environment: environment, sessions: sessions,
             rules: configuration.registration, offerLifetime: configuration.lifetimes.pendingRegistration, store: store,
             vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore)
         signIn = SignInWithCode(
             environment: environment, store: store, idempotency: idempotency, completion: completion,
-            oneTimeStore: oneTimeStore, operators: operators)
-        verifyPhoneNumber = VerifyPhoneNumber(
-            environment: environment, operators: operators, store: store, oneTimeStore: oneTimeStore,
-            cache: sessions.cache, observer: verificationObserver)
+            oneTimeStore: oneTimeStore)
         registration = Registration(
             environment: environment, rules: configuration.registration, store: store, sessions: sessions, vault: vault,
             claimsVault: claimsVault, oneTimeStore: oneTimeStore)
@@ -76,7 +68,7 @@ package struct UseCases: Sendable {
             environment: environment, signIn: signIn, store: store,
             maximumAge: configuration.lifetimes.signInToLink)
         redirectSignIn = RedirectSignIn(
-            environment: environment, signIn: signIn, linkIdentity: linkIdentity, verifyPhoneNumber: verifyPhoneNumber,
+            environment: environment, signIn: signIn, linkIdentity: linkIdentity,
             oneTimeStore: oneTimeStore, sessionCode: oneTimeSessionCode,
             pendingStarts: configuration.redirectQuota(uptime), answeredCodes: configuration.redirectQuota(uptime))
     }
@@ -95,8 +87,6 @@ extension SignInConfiguration {
 /// A class, because each use case has it: a copy of one retains one object.
 package final class Environment: Sendable {
     package let providers: Providers
-    /// Waits between two requests to a mobile operator.
-    let pause: PollPauses
     package let clock: WallClock
     package let uptime: Uptime
     package let random: RandomSource
@@ -109,11 +99,10 @@ package final class Environment: Sendable {
     package let failures: [FailureObserver]
 
     init(
-        providers: Providers, pause: PollPauses, clock: WallClock, uptime: Uptime, random: RandomSource,
-        logger: Logger, refusals: LogSamplers, observers: [SignInObserver], failures: [FailureObserver]
+        providers: Providers, clock: WallClock, uptime: Uptime, random: RandomSource, logger: Logger,
+        refusals: LogSamplers, observers: [SignInObserver], failures: [FailureObserver]
     ) {
         self.providers = providers
-        self.pause = pause
         self.clock = clock
         self.uptime = uptime
         self.random = random
@@ -131,7 +120,6 @@ protocol UseCase: Sendable {
 
 extension UseCase {
     var providers: Providers { environment.providers }
-    var pause: PollPauses { environment.pause }
     var clock: WallClock { environment.clock }
     var random: RandomSource { environment.random }
     var logger: Logger { environment.logger }

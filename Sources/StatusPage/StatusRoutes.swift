@@ -41,6 +41,11 @@ struct StatusRoutes: APIFeature {
 
     static var startPaths: [String] { [] }
 
+    func signInRequest(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
+        device: String?
+    ) -> SignInRequest? { nil }
+
     func describe(in json: inout JSONObjectWriter) {}
 
     var connectedOrigins: [String] { [] }

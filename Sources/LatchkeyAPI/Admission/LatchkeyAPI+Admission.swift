@@ -76,7 +76,7 @@ extension LatchkeyAPI {
     /// A route for signed-in callers. A browser sends its session cookie alone and needs no API key.
     ///
     /// The session is looked up here, once per request: the route gets it as a value.
-    func signedIn(_ route: @escaping SignedInRoute) -> ImmediateHandler {
+    package func signedIn(_ route: @escaping SignedInRoute) -> ImmediateHandler {
         signedIn(immediate: { api, request, caller in .task { try await route(api, request, caller) } })
     }
 
@@ -159,7 +159,7 @@ extension LatchkeyAPI {
     package var promptsPerCaller: SharedAllowance? { rates.promptsPerCaller }
 
     /// What a caller may use of the providers.
-    func terms(of request: Request, _ admission: Admission?) -> CallerTerms {
+    package func terms(of request: Request, _ admission: Admission?) -> CallerTerms {
         CallerTerms(
             clients: admission?.clients, key: admission?.signInCaller.hash, address: rates.proxies.client(of: request))
     }

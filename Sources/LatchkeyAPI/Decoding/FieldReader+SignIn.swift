@@ -70,26 +70,13 @@ extension FieldReader {
         }
     }
 
-    mutating func operatorName() -> String? { visibleText("operator", limit: 32) }
+    package mutating func operatorName() -> String? { visibleText("operator", limit: 32) }
 
-    /// A phone number by which Telco Finder finds the mobile operator.
-    mutating func phoneNumber() -> MSISDN? {
+    /// A phone number by which a group of servers finds one of them.
+    package mutating func phoneNumber() -> MSISDN? {
         value(
             "phone_number", ["phoneNumber"], limit: 16,
             demand: "must be + and 5 to 15 digits, with the country code and without separators", MSISDN.init)
-    }
-
-    mutating func operatorToken() -> Secret? {
-        guard has("operator_token") || has("operatorToken") else {
-            return refused("operator_token", "is missing: at a provider of kind camara it is sent in place of a code")
-        }
-        return visibleText("operator_token", ["operatorToken"], limit: 4096, required: true).map { Secret($0) }
-    }
-
-    /// The mobile operator: by its name, by a network, or by both.
-    mutating func operatorChoice() -> OperatorChoice {
-        let name = operatorName()
-        return OperatorChoice(name: name, network: has("mccmnc") || has("mcc") || has("mnc") ? network() : nil)
     }
 
     /// OpenID Connect Core section 3.1.2.1: `none` excludes other values.

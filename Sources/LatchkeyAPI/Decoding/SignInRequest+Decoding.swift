@@ -36,34 +36,6 @@ extension SignInRequest {
             redirectURI: redirectURI, codeVerifier: codeVerifier, nonce: nonce.map(Secret.init), demand: demand,
             state: state, correlationID: correlationID, sentNames: reader.sentNames, caller: caller, device: device)
     }
-
-    /// Reads a sign-in with a TS.43 temporary token from a body's fields.
-    /// - Parameters:
-    ///   - name: The name in paths of a provider with mobile operators.
-    ///   - signIn: Knows the operators.
-    ///   - terms: Who may ask Telco Finder.
-    ///   - caller: Who sent it, if that is not said by a session.
-    ///   - device: A name for the user's device, of a session that starts.
-    /// - Throws: 400 that names every missing or malformed field; `unauthorized_client`; `operator_unknown`; what the
-    ///   lookup of a number throws.
-    convenience init(
-        operatorTokenIn fields: BodyFields, provider name: String, _ signIn: SignInWithCode, terms: CallerTerms,
-        caller: Caller? = nil, device: String? = nil
-    ) async throws {
-        var reader = FieldReader(fields)
-        let correlationID = reader.correlationID()
-        let token = reader.operatorToken()
-        var choice = reader.operatorChoice()
-        choice.number = reader.phoneNumber()
-        choice.caller = terms
-        try reader.check(correlationID)
-        let target = try await signIn.mobileOperator(of: name, choice, correlationID)
-        let clientID = reader.clientID(at: target.server)
-        guard reader.problems.isEmpty, let clientID, let token else { throw reader.refusal(correlationID) }
-        self.init(
-            operatorToken: token, provider: target.reference, clientID: clientID, correlationID: correlationID,
-            sentNames: reader.sentNames, caller: caller, device: device)
-    }
 }
 
 extension RefreshRequest {

@@ -27,17 +27,6 @@ package enum APIExample {
         "phone_number_verified": false, "phone_number_verified_at": null, "phone_number_verified_by": null}
         """
 
-    static let phoneVerification = """
-        {"verification_id": "\(handle)", "status": "verified", "phone_number": "+12025550123", \
-        "operator": "northwind", "checked_at": 1800000000, "sim_swapped": false}
-        """
-
-    static let startedPhoneVerification = """
-        {"verification_id": "\(handle)", "status": "pending", \
-        "authorization_url": "https://auth.northwind.example/authorize?client_id=latchkey", "expires_in": 600, \
-        "correlation_id": "\(correlationID)"}
-        """
-
     /// A sign-in with a code: `more` are further members, each with a comma before it.
     package static func signIn(_ more: String = "") -> String {
         """

@@ -75,7 +75,8 @@ extension APIRefusal {
 
     package static let providerUnknown = APIRefusal(.unknownProvider(among: ["zenkey"]), as: "provider_unknown")
     package static let otherClient = APIRefusal(APIError.clientNotAllowed)
-    static let otherClientAtSignIn = APIRefusal(SignInError.clientNotAllowed, as: "unauthorized_client_at_sign_in")
+    package static let otherClientAtSignIn = APIRefusal(
+        SignInError.clientNotAllowed, as: "unauthorized_client_at_sign_in")
     package static let mustRegister = mustRegister(Compatibility())
     /// With `compat.android`.
     package static let unlinkedUser: APIRefusal = {
@@ -101,7 +102,7 @@ extension APIRefusal {
         APIRefusal(OIDCError(.carrierRefused, carrierError: "invalid_grant", reason: "")),
         providersOwnCode, carrierError, carrierTimeout,
     ]
-    static let operatorUnknown = APIRefusal(SignInError.operatorUnknown)
+    package static let operatorUnknown = APIRefusal(SignInError.operatorUnknown)
     static let ofOperators: [APIRefusal] = [
         operatorUnknown, APIRefusal(SignInError.notOnMobileNetwork), APIRefusal(.simSwapped(withinHours: 72)),
     ]

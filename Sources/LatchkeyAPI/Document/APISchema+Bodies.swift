@@ -27,24 +27,6 @@ extension APISchema {
             "What the user entered. Fields that are left empty are taken from the provider.",
             ["registration": visible("From the page.", upTo: 64, example: APIExample.handle)],
             profileFields("phone")),
-        "PhoneVerificationQuestion": object(
-            "A number to verify.",
-            fields(
-                optional: [
-                    "operator_token": operatorToken,
-                    "redirect_uri": redirectURI(
-                        "One of the client's, where the browser ends; required without `operator_token`."),
-                    "phone_number": visible(
-                        "`+` and digits; by default the number of the profile, and where it has none, the operator "
-                            + "tells the number. Also `phoneNumber`.", upTo: 16, example: "+12025550123"),
-                    "provider": visible(
-                        "A provider of kind `camara`; required if there are several.", upTo: 32, example: "number"),
-                    "operator": operatorName, "correlation_id": correlationID,
-                ]) + networkFields),
-        "PhoneVerificationConfirmation": object(
-            "What the app was redirected with.",
-            ["confirmation": visible("Works once.", upTo: 64, example: APIExample.handle)],
-            optional: ["correlation_id": correlationID]),
         "Refresh": object(
             "A refresh (RFC 6749 section 6).",
             ["grant_type": text("Always the same. Also `grantType`.", choices: ["refresh_token"])],
@@ -163,11 +145,11 @@ extension APISchema {
         "By which Telco Finder finds the mobile operator, at a provider of kind `camara` that has one, if neither "
             + "`operator` nor `mccmnc` is sent. `+` and digits. Also `phoneNumber`.", upTo: 16, example: "+12025550123")
 
-    private static let operatorToken = visible(
+    package static let operatorToken = visible(
         "A TS.43 temporary token, which the app got from the operator by the SIM of the device. Also `operatorToken`.",
         upTo: 4096)
 
-    private static let operatorName = visible(
+    package static let operatorName = visible(
         "The mobile operator of a provider of kind `camara`, in place of `mccmnc`; required if it has several.",
         upTo: 32, example: "northwind")
 

@@ -71,36 +71,6 @@ extension APISchema {
                     choices: ["zenkey", "oidc", "oauth2", "camara"]),
                 "start_url": text("Where a browser begins."),
             ]),
-        "PhoneVerificationStarted": object(
-            "A verification that waits for a browser.",
-            [
-                "verification_id": text("To confirm and to read it.", example: APIExample.handle),
-                "status": text("Always the same.", choices: ["pending"]),
-                "authorization_url": text(
-                    "Where the app sends a browser on the device, over the mobile network.",
-                    example: "https://auth.northwind.example/authorize?client_id=latchkey"),
-                "expires_in": span("Time left for the browser", example: 600), "correlation_id": correlationID,
-            ]),
-        "PhoneVerification": object(
-            "A verification.",
-            [
-                "verification_id": text("To read the outcome again.", example: APIExample.handle),
-                "status": text(
-                    "`pending`: not confirmed yet; `mismatch`: the device has another number; `failed`: `error` says "
-                        + "why.",
-                    choices: ["pending", "verified", "mismatch", "failed"]),
-                "phone_number": text(
-                    "The number that was asked for, or that the operator told; null while it is not known.",
-                    example: "+12025550123"
-                ).orNull,
-                "operator": text("The operator that was asked.", example: "northwind"),
-                "checked_at": seconds("When it was asked; null while it is pending").orNull,
-                "sim_swapped": flag("Whether the SIM was changed lately; null if that is not known.").orNull,
-            ],
-            optional: [
-                "error": text("As in an error response.", example: "not_on_mobile_network"),
-                "correlation_id": correlationID,
-            ]),
         "KeySet": object(
             "A JSON Web Key Set (RFC 7517 section 5).",
             ["keys": list("The keys of receipts and of clients.", of: publicKey)]),

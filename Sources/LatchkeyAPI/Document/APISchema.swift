@@ -7,7 +7,7 @@ package struct APISchema: Sendable {
         let schema: APISchema
         let isRequired: Bool
 
-        var orNull: Field { Field(name: name, schema: schema.orNull, isRequired: isRequired) }
+        package var orNull: Field { Field(name: name, schema: schema.orNull, isRequired: isRequired) }
         var ifPresent: Field { Field(name: name, schema: schema, isRequired: false) }
     }
 
@@ -122,7 +122,7 @@ extension APISchema {
         APISchema(members: [("$ref", .string("#/components/schemas/" + name))])
     }
 
-    var orNull: APISchema {
+    package var orNull: APISchema {
         APISchema(
             members: members.map { member in
                 guard member.name == "type", let type = member.value?.string else { return member }

@@ -129,7 +129,7 @@ extension BrowserPages {
             switch end.result {
             case .signedIn, .handedOver: "You are signed in. You may close this window."
             case .linked: "You can now also sign in this way. You may close this window."
-            case .broughtNumber: "Continue in the app. You may close this window."
+            case .taskEnded: "Continue in the app. You may close this window."
             case .mustRegister: "Continue in the window that you came from. You may close this one."
             case .failed(let error): APIError(error).userMessage
             }

@@ -59,11 +59,10 @@ extension LatchkeyAPI {
         guard useCases.providers.hasOperators(provider) else {
             return try SignInRequest(fields, at: try useCases.providers.find(withoutOperators: provider))
         }
-        // Before Telco Finder is asked for the operator.
+        // Before the server is looked up.
         try useCases.linkIdentity.checkAge(of: caller.holder.session)
-        return try await SignInRequest(
-            operatorTokenIn: fields, provider: provider, useCases.signIn,
-            terms: terms(of: request, caller.admission).of(caller.holder.user.id))
+        return try await groupRequest(
+            fields, at: provider, terms: terms(of: request, caller.admission).of(caller.holder.user.id))
     }
 }
 

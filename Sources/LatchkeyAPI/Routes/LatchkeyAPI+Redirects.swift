@@ -148,7 +148,7 @@ extension LatchkeyAPI {
             response.headers.append(contentsOf: cookies.clearRegistration(of: request))
         case .mustRegister(let offer):
             if let cookie = try await registrationCookie(for: offer, end) { response.headers.append(cookie) }
-        case .handedOver, .linked, .broughtNumber, .failed: break
+        case .handedOver, .linked, .taskEnded, .failed: break
         }
         return response
     }

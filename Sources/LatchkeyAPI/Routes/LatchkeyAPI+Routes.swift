@@ -60,11 +60,6 @@ extension LatchkeyAPI {
         router.get("/users/me/identities", signedIn { api, _, caller in try await api.listIdentities(caller) })
         router.post("/users/me/identities", changing { try await $0.linkIdentity($1, $2) })
         router.delete("/users/me/identities/{id}", changing { try await $0.unlinkIdentity($1, $2) })
-        router.post("/users/me/phone/verifications", changing { try await $0.verifyPhoneNumber($1, $2) })
-        router.get("/users/me/phone/verifications/{id}", signedIn { try await $0.showPhoneVerification($1, $2) })
-        router.post(
-            "/users/me/phone/verifications/{id}/confirmation",
-            changing { try await $0.confirmPhoneVerification($1, $2) })
     }
 
     private func addSessionRoutes(to router: inout Router) {

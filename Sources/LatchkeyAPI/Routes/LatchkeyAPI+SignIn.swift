@@ -8,7 +8,7 @@ import SignIn
 extension LatchkeyAPI {
     func signIn(_ request: Request, _ admission: Admission, provider: String) throws -> ValueOrTask<Response> {
         guard !useCases.providers.hasOperators(provider) else {
-            return .task { try await self.signInByNumber(request, admission, provider: provider) }
+            return .task { try await self.signInAtGroup(request, admission, provider: provider) }
         }
         let signIn = try SignInRequest(
             BodyFields(request, from: admission), at: try useCases.providers.find(withoutOperators: provider),
@@ -17,16 +17,29 @@ extension LatchkeyAPI {
         return .task { try await self.complete(signIn, admission, request) }
     }
 
-    /// Telco Finder may have to be asked before the client is known.
-    private func signInByNumber(
+    /// The server may have to be looked up before the client is known.
+    private func signInAtGroup(
         _ request: Request, _ admission: Admission, provider: String
     ) async throws -> Response {
-        let signIn = try await SignInRequest(
-            operatorTokenIn: try BodyFields(request, from: admission), provider: provider, useCases.signIn,
-            terms: terms(of: request, admission), caller: admission.signInCaller, device: DeviceName.of(request))
+        let signIn = try await groupRequest(
+            BodyFields(request, from: admission), at: provider, terms: terms(of: request, admission),
+            caller: admission.signInCaller, device: DeviceName.of(request))
         // The body may name another client than the administrator's.
         guard admission.allows(signIn.clientID.text) else { throw SignInError.clientNotAllowed }
         return try await complete(signIn, admission, request)
+    }
+
+    /// A sign-in at a group of servers, as the feature of its kind reads it.
+    func groupRequest(
+        _ fields: BodyFields, at name: String, terms: CallerTerms, caller: Caller? = nil, device: String? = nil
+    ) async throws -> SignInRequest {
+        let provider = try useCases.providers.find(name)
+        for feature in features {
+            let request = try await feature.signInRequest(
+                fields, at: provider, of: self, terms: terms, caller: caller, device: device)
+            if let request { return request }
+        }
+        throw SignInError.internalFault
     }
 
     private func complete(

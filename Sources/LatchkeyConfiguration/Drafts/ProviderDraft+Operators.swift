@@ -48,7 +48,7 @@ extension ProviderDraft {
     ) -> Configuration.Provider? {
         // The reader has reported what is required and missing.
         guard let operatorName, let purpose, let apis = apiRoot.flatMap(OperatorAPIs.init(root:)) else { return nil }
-        var settings = MobileOperator.Settings(name: operatorName, networks: networks, apis: apis, purpose: purpose)
+        var settings = MobileOperatorSettings(name: operatorName, networks: networks, apis: apis, purpose: purpose)
         settings.simSwap = simSwap
         settings.finderID = finderID ?? operatorName
         settings.takesHashes = takesHashes

@@ -127,7 +127,7 @@ extension Configuration {
         /// Whether backchannel authentication requests must be signed (FAPI-CIBA section 5.2.2).
         public var mustSignBackchannelRequests: Bool { rules.backchannelTokenDelivery != .off && profile != nil }
         /// The operator that this is; for ``ProviderKind/camara`` only. ``id`` is its key then.
-        public var mobileOperator: MobileOperator.Settings?
+        public var mobileOperator: MobileOperatorSettings?
 
         /// The Telco Finder of its provider; for ``ProviderKind/camara`` only.
         public var telcoFinder: TelcoFinderRules?

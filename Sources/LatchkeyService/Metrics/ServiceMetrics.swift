@@ -8,7 +8,6 @@ import Primitives
 package final class ServiceMetrics: Sendable {
     let registry = MetricsRegistry()
     package let signIns = SignInMetrics()
-    let verifications = PhoneVerificationMetrics()
     package let carriers = CarrierMetrics()
     let store = StoreMetrics()
     let loops = LoopProbe()
@@ -16,7 +15,7 @@ package final class ServiceMetrics: Sendable {
     private let queue = DispatchQueue(label: "metrics", qos: .utility)
 
     init(maximumDescriptors: Int) {
-        registry.add(signIns.metrics + verifications.metrics)
+        registry.add(signIns.metrics)
         registry.add(ProcessFigures.metrics(maximumDescriptors: maximumDescriptors) + [loops.lag])
         registry.add([
             SampledMetric(

@@ -79,33 +79,3 @@ extension CaseIterable where Self: Equatable, AllCases.Index == Int {
     /// The place in the order of the cases, which is also the order of a metric's label values.
     var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
-
-/// Counts verifications of phone numbers by mobile operator and outcome.
-final class PhoneVerificationMetrics: Sendable {
-    /// The most mobile operators counted separately.
-    private static let capacity = 128
-
-    let metrics: [any Metric]
-    private let total: BoundedRows<String, Counter>
-
-    init() {
-        let outcomes = LabelValues(
-            "outcome", PhoneVerificationReport.Outcome.allCases.map(\.name),
-            "`verified`, `mismatch`, `confirmed` when the session presents the confirmation, or the error, with "
-                + "`refused_by_carrier` for all of the mobile operators' own codes")
-        let template = RowTemplate(
-            "latchkey_phone_verifications_total", .counter, "Outcomes of verifications of phone numbers.",
-            rows: [
-                .init(
-                    "operator",
-                    "the mobile operator's name in the configuration; empty if the request did not come to one; "
-                        + "`other` for all beyond \(Self.capacity)")
-            ], by: [outcomes])
-        total = BoundedRows(capacity: Self.capacity, other: template.counter(["other"])) { template.counter([$0]) }
-        metrics = [RowsMetric(template.description, in: total) { $0 }]
-    }
-
-    func count(_ report: PhoneVerificationReport) {
-        total[report.operatorName ?? ""].add(at: report.outcome.place)
-    }
-}

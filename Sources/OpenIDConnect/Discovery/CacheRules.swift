@@ -31,7 +31,7 @@ public struct CacheRules: Sendable, Hashable {
     public init() {}
 
     /// The lifetime by a response's Cache-Control field (RFC 9111 section 5.2), within the bounds.
-    func lifetime(cacheControl: String?) -> Int64 {
+    package func lifetime(cacheControl: String?) -> Int64 {
         guard let cacheControl else { return bounded(defaultLifetime) }
         guard cacheControl.isASCII else { return minimumLifetime }
         var lifetime: Int64?

@@ -21,7 +21,7 @@ public struct OIDCError: Error, Sendable {
         case clientRefused = "client_refused"
         /// The ID token, or the userinfo response beside it, failed the check named by ``OIDCError/check``.
         case invalidIDToken = "invalid_id_token"
-        /// An API of a mobile operator refused the request, with its code in ``OIDCError/carrierError``.
+        /// An API of the provider refused the request, with its code in ``OIDCError/carrierError``.
         case apiRefused = "api_refused"
         /// The provider's response is not what the protocol prescribes.
         case unusableResponse = "unusable_answer"
@@ -103,7 +103,7 @@ public struct OIDCError: Error, Sendable {
     }
 
     /// A response, to the request that spends the code or a later one, that is not what the protocol prescribes.
-    static func unusable(_ reason: String) -> OIDCError {
+    package static func unusable(_ reason: String) -> OIDCError {
         OIDCError(.unusableResponse, codeMayBeSpent: true, reason: reason)
     }
 

@@ -147,6 +147,34 @@ extension RelyingParty {
         return .json(response.body)
     }
 
+    /// Calls an API of a provider with an access token, once. The token is spent in every case.
+    ///
+    /// - Parameters:
+    ///   - what: Names the call in errors.
+    ///   - headers: Besides those of every call.
+    ///   - body: JSON, for a `POST`.
+    ///   - read: Reads the response.
+    /// - Throws: What `read` throws, or a transport code.
+    package func call<Value>(
+        _ what: StaticString, _ method: OutboundRequest.Method, _ url: EndpointURL,
+        _ headers: [(name: String, value: String)], body: [UInt8], with tokens: TokenResponse,
+        _ step: OutboundRequest.Destination.Step, of provider: ProviderMetadata, _ correlationID: CorrelationID,
+        read: (OutboundResponse, OutboundLimits) throws(OIDCError) -> Value
+    ) async throws(OIDCError) -> Value {
+        let limits = configuration.limits
+        var request = request(
+            url, with: tokens.accessToken, tokens.accessTokenKey, nil, from: provider, step: step,
+            upTo: limits.userInfoBytes, correlationID)
+        request.method = method
+        request.headers += headers
+        if method == .post { request.headers.append(("Content-Type", "application/json")) }
+        request.body = body
+        return try await send(
+            what, provingPossessionOf: tokens.accessTokenKey, at: provider, accessToken: tokens.accessToken,
+            codeMayBeSpent: true, { request }
+        ) { (response) throws(OIDCError) in try read(response, limits) }
+    }
+
     /// A request for what an access token gives access to (RFC 6750 section 2.1, RFC 9449 section 7.1, RFC 8705 section
     /// 3).
     /// - Parameters:

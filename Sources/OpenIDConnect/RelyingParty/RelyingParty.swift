@@ -196,6 +196,27 @@ public final class RelyingParty: Sendable {
             provider, correlationID, idToken: idTokenPresence(at: provider))
     }
 
+    /// Asks for tokens with an assertion about a subject, which authenticates the client, too (RFC 7523 section 2.1), by
+    /// one request that is never repeated.
+    /// - Throws: As ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
+    package func tokens(
+        about subject: Secret, scopes: [String], client: ClientCredentials, provider: ProviderMetadata,
+        correlationID: CorrelationID
+    ) async throws(OIDCError) -> TokenResponse {
+        try await post(
+            .assertion(of: subject, scopes: scopes), client, boundTo: nil, provider, correlationID,
+            idToken: idTokenPresence(at: provider))
+    }
+
+    /// Asks for an access token of the client itself (RFC 6749 section 4.4).
+    /// - Throws: As ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
+    package func clientTokens(
+        for scopes: [String], client: ClientCredentials, provider: ProviderMetadata, correlationID: CorrelationID
+    ) async throws(OIDCError) -> TokenResponse {
+        try await post(
+            .clientCredentials(scopes: scopes), client, boundTo: nil, provider, correlationID, idToken: .ignored)
+    }
+
     /// Whether the response to a code, or to what stands in for it, has an ID token.
     func idTokenPresence(at provider: ProviderMetadata) -> TokenResponse.IDTokenPresence {
         guard provider.hasIDTokens else { return .ignored }

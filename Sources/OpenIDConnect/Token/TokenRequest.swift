@@ -12,8 +12,8 @@ struct TokenRequest {
         case backchannelAuthentication(Secret)
         /// RFC 6749 section 4.4: a token for the client itself.
         case clientCredentials(scopes: [String])
-        /// RFC 7523 section 2.1: the assertion of a TS.43 temporary token, which authenticates the client, too.
-        case operatorToken(Secret, scopes: [String])
+        /// RFC 7523 section 2.1: an assertion about a subject, which authenticates the client, too.
+        case assertion(of: Secret, scopes: [String])
     }
 
     let grant: Grant
@@ -29,9 +29,9 @@ struct TokenRequest {
         random: RandomSource
     ) throws(OIDCError) -> OutboundRequest {
         let endpoint = try provider.tokenEndpoint(presenting: clientTLS)
-        if case .operatorToken(let token, let scopes) = grant {
+        if case .assertion(let subject, let scopes) = grant {
             let assertion = try AuthorizationAssertion.make(
-                of: token, for: client, scopes: scopes, to: endpoint, id: random.token(bytes: 16), now: now)
+                of: subject, for: client, scopes: scopes, to: endpoint, id: random.token(bytes: 16), now: now)
             return ClientCredentials.request(
                 [("grant_type", GrantType.jwtBearer.rawValue), ("assertion", assertion.exposed)],
                 to: endpoint, presenting: clientTLS, step: .token, of: provider, limits: limits)
@@ -54,7 +54,7 @@ struct TokenRequest {
         case .clientCredentials(let scopes):
             return [("grant_type", "client_credentials"), ("scope", scopes.joined(separator: " "))]
         // Its form has the assertion alone.
-        case .operatorToken: return []
+        case .assertion: return []
         }
         if let correlationID { items.append(("correlation_id", correlationID.text)) }
         if case .authorizationCode(_, _, let verifier?) = grant {

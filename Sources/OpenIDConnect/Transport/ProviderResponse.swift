@@ -1,17 +1,17 @@
-import Primitives
+package import Primitives
 
 /// Reads providers' responses.
 ///
 /// JSON is read under any Content-Type or none, because providers label it variously. A success that is labelled a page
 /// or a form is refused. An error is read even then: some providers label their JSON errors `text/html`.
-enum ProviderResponse {
+package enum ProviderResponse {
     private static let otherMediaTypes: Set<String> = [
         "text/html", "application/xhtml+xml", "application/x-www-form-urlencoded", "multipart/form-data",
         "application/jwt",
     ]
 
     /// The JSON object in a response of any status; nil if the content is something else.
-    static func object(_ response: OutboundResponse, maximumBytes: Int) -> JSONObject? {
+    package static func object(_ response: OutboundResponse, maximumBytes: Int) -> JSONObject? {
         value(response, maximumBytes: maximumBytes)?.object
     }
 

@@ -2,7 +2,7 @@ import Primitives
 
 extension String {
     /// Whether the text is 1 to so many visible ASCII characters: the form of subjects, ids and tokens.
-    func isVisibleASCII(upTo maximum: Int = .max) -> Bool {
+    package func isVisibleASCII(upTo maximum: Int = .max) -> Bool {
         (1...maximum).contains(utf8.count) && utf8.allSatisfy(\.isVisibleASCII)
     }
 }

@@ -150,7 +150,7 @@ package struct CallerTerms: Sendable {
     }
 
     /// - Throws: `unauthorized_client` if the caller may use none of the clients.
-    func check<Clients: Sequence<SignInConfiguration.Client>>(
+    package func check<Clients: Sequence<SignInConfiguration.Client>>(
         mayUseOneOf clients: @autoclosure () -> Clients
     ) throws(SignInError) {
         guard self.clients == nil || clients().contains(where: allows) else { throw .clientNotAllowed }

@@ -49,7 +49,7 @@ package struct SignInCompletion: UseCase {
                 with: ClientClaims(userInfo.claims, for: clientID, from: verified.identity.issuer), asked: scopes())
         }
         record.provenPhoneNumber = verified.provenPhoneNumber
-        record.operatorTokenUse = verified.operatorTokenUse
+        record.tokenUse = verified.tokenUse?.record
         record.providerSession = verified.providerSession
         complete(&record)
         return (Started(issued: issued, ticket: ticket), record)
@@ -121,15 +121,15 @@ package final class VerifiedSignIn: Sendable {
     let idToken: IDTokenHint?
     /// The phone number that the mobile network has proven to be the user's; nil if none did.
     let provenPhoneNumber: String?
-    /// Marks the operator token as used; nil if there is none. Each use case that accepts the
-    /// number must store it.
-    let operatorTokenUse: OneTimeRecord?
+    /// Marks the token that stood in for a code as used; nil for a code. Each use case that accepts the user must
+    /// store it.
+    let tokenUse: TokenUse?
 
     /// A user with what the provider tells.
     package init(
         _ identity: Identity, _ userInfo: UserInfo?, portTokens: [Secret] = [], tokens: ProviderTokens? = nil,
         providerSession: ProviderSessionHash? = nil, idToken: IDTokenHint? = nil, provenPhoneNumber: String? = nil,
-        operatorTokenUse: OneTimeRecord? = nil
+        tokenUse: TokenUse? = nil
     ) {
         self.identity = identity
         self.portTokens = portTokens
@@ -138,7 +138,7 @@ package final class VerifiedSignIn: Sendable {
         self.providerSession = providerSession
         self.idToken = idToken
         self.provenPhoneNumber = provenPhoneNumber
-        self.operatorTokenUse = operatorTokenUse
+        self.tokenUse = tokenUse
     }
 
     /// - Parameter user: From a provider without ID tokens, which says whose access token it gave us.

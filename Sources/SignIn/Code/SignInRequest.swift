@@ -9,11 +9,11 @@ package final class SignInRequest: Sendable {
     package let clientID: ClientID
     /// The authorization code, or what stands in for it.
     package let code: Secret
-    /// Whether ``code`` is a TS.43 temporary token of a mobile operator.
-    package let isOperatorToken: Bool
+    /// Whether ``code`` is a token that stands in for a code. Only groups of servers take one.
+    package let standsInForCode: Bool
     /// The network of the carrier; nil for other providers.
     package let network: MCCMNC?
-    /// The redirect URI of the authorization request; empty for an operator token.
+    /// The redirect URI of the authorization request; empty for a token that stands in for the code.
     package let redirectURI: String
     package let codeVerifier: CodeVerifier?
     /// The key that the authorization request named (RFC 9449 section 10); nil if it named none.
@@ -28,7 +28,7 @@ package final class SignInRequest: Sendable {
     /// The names under which the client sent fields, by their names in RFC 6749, if they differ.
     package let sentNames: [String: String]
     /// Whether this server sent the browser to the provider: the redirect URI and the nonce are its own then.
-    let isRedirectFlow: Bool
+    package let isRedirectFlow: Bool
     /// Who sent it. Nil for a browser, which has a `state` instead, and for a link, which has a session.
     package let caller: Caller?
     /// A name for the user's device; for the list of sessions.
@@ -40,19 +40,19 @@ package final class SignInRequest: Sendable {
     var isKeyless: Bool { caller?.isKeyless ?? false }
 
     /// Whether the redirect URI is this server's own, or there is none.
-    var hasOwnRedirectURI: Bool { isRedirectFlow || isOperatorToken }
+    var hasOwnRedirectURI: Bool { isRedirectFlow || standsInForCode }
 
     /// Whether the request needs an ID token to confirm it.
     var needsIDToken: Bool { nonce != nil && !isRedirectFlow || demand.needsIDToken }
 
-    /// A sign-in with a TS.43 temporary token, at an operator.
+    /// A sign-in with a token that stands in for a code.
     package init(
-        operatorToken: Secret, provider: ProviderReference, clientID: ClientID, correlationID: CorrelationID?,
+        token: Secret, provider: ProviderReference, clientID: ClientID, correlationID: CorrelationID?,
         sentNames: [String: String] = [:], caller: Caller? = nil, device: String? = nil
     ) {
         (self.provider, self.clientID, self.correlationID) = (provider, clientID, correlationID)
         (self.sentNames, self.caller, self.device) = (sentNames, caller, device)
-        (code, isOperatorToken, isRedirectFlow) = (operatorToken, true, false)
+        (code, standsInForCode, isRedirectFlow) = (token, true, false)
         (network, redirectURI, codeVerifier, dpopKey) = (nil, "", nil, nil)
         (nonce, demand, state, registrationChallenge) = (nil, AuthenticationDemand(), nil, nil)
     }
@@ -68,7 +68,7 @@ package final class SignInRequest: Sendable {
         (self.redirectURI, self.codeVerifier, self.nonce, self.demand) = (redirectURI, codeVerifier, nonce, demand)
         (self.state, self.correlationID, self.sentNames) = (state, correlationID, sentNames)
         (self.caller, self.device) = (caller, device)
-        (isOperatorToken, isRedirectFlow) = (false, false)
+        (standsInForCode, isRedirectFlow) = (false, false)
         (dpopKey, registrationChallenge) = (nil, nil)
     }
 
@@ -80,7 +80,7 @@ package final class SignInRequest: Sendable {
         (provider, clientID, redirectURI) = (start.provider, pending.clientID, start.callbackURL)
         (demand, registrationChallenge) = (start.demand, start.codeChallenge)
         (dpopKey, correlationID, self.device) = (pending.dpopKey, pending.correlationID, device)
-        (isOperatorToken, isRedirectFlow) = (false, true)
+        (standsInForCode, isRedirectFlow) = (false, true)
         (state, sentNames, caller) = (nil, [:], nil)
     }
 }
@@ -109,7 +109,7 @@ package struct AuthenticationDemand: Sendable, Hashable {
     package init() {}
 
     /// Whether only an ID token can confirm it.
-    var needsIDToken: Bool { !acrValues.isEmpty || context != nil || maximumAge != nil }
+    package var needsIDToken: Bool { !acrValues.isEmpty || context != nil || maximumAge != nil }
 }
 
 /// The form that is stored with a sign-in under way, and the form that the observer of failures gets.

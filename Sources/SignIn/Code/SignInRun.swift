@@ -1,8 +1,8 @@
-import Logging
+package import Logging
 package import OpenIDConnect
 package import Primitives
 
-/// One run of a request with a code or an operator token: its client and provider, its steps at the provider, and its
+/// One run of a request with a code or a token in its place: its client and provider, its steps at the provider, and its
 /// log line. Each step throws the API's error.
 ///
 /// A class, because it is large: each function that waits would have copies of it in its frame. One task has it.
@@ -10,9 +10,8 @@ package final class SignInRun: UserVerification {
     package let request: SignInRequest
     package let correlationID: CorrelationID
     package let client: SignInConfiguration.Client
-    let target: SignInTarget
-    let pause: PollPauses
-    let clock: WallClock
+    package let target: SignInTarget
+    package let environment: Environment
     /// What the log line, the report and the observer of a failure are told.
     var log: SignInLog
 
@@ -25,20 +24,16 @@ package final class SignInRun: UserVerification {
         guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
             throw .redirectURINotRegistered(request.redirectURI, among: client.rules.redirectURIs)
         }
-        guard target.mobileOperator == nil || request.isRedirectFlow || request.isOperatorToken else {
-            throw .codeNotForNumbers
-        }
-        guard target.mobileOperator != nil || !request.isOperatorToken else { throw .noOperatorTokens }
+        try target.provider.group?.check(request)
         guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
-        guard client.rules.pkce == .optional || request.codeVerifier != nil || request.isOperatorToken else {
+        guard client.rules.pkce == .optional || request.codeVerifier != nil || request.standsInForCode else {
             throw .codeVerifierMissing
         }
         guard client.rules.nonce == .client || request.nonce != nil else { throw .nonceMissing }
         self.request = request
         self.client = client
         self.target = target
-        pause = environment.pause
-        clock = environment.clock
+        self.environment = environment
         self.log = log
         correlationID = log.correlationID
         // Until now, the request could name anything.
@@ -50,9 +45,6 @@ package final class SignInRun: UserVerification {
 
     package func begin(_ step: SignInReport.Step) { log.times.begin(step) }
 
-    /// The mobile operator that is asked for the number; nil for other providers.
-    var mobileOperator: MobileOperator.Settings? { target.mobileOperator?.settings }
-
     /// Whether ``NonceIssuer`` must have issued the request's nonce.
     package var usesIssuedNonce: Bool { client.rules.nonce == .issued && !request.isRedirectFlow }
 
@@ -62,20 +54,14 @@ package final class SignInRun: UserVerification {
     }
 
     /// Posts the code. It is spent then, unless the error says that it was not sent.
-    /// - Parameter scopes: What an operator token is exchanged for; by default what the operator is asked for.
-    package func exchangeCode(
-        at provider: ProviderMetadata, for scopes: [String]? = nil
-    ) async throws(SignInError) -> TokenResponse {
-        begin(.token)
-        if let mobileOperator, request.isOperatorToken {
-            return try await exchangeOperatorToken(for: scopes ?? mobileOperator.scopes, at: provider)
-        }
-        guard mobileOperator == nil else { return try await askedForTokens(await redeemCode(at: provider)) }
-        return try await mappingProviderErrors(await redeemCode(at: provider))
+    package func exchangeCode(at provider: ProviderMetadata) async throws(SignInError) -> TokenResponse {
+        try await mappingProviderErrors(await redeemCode(at: provider))
     }
 
-    private func redeemCode(at provider: ProviderMetadata) async throws(OIDCError) -> TokenResponse {
-        try await relyingParty.exchange(
+    /// As ``exchangeCode(at:)``, with the protocol's own error.
+    package func redeemCode(at provider: ProviderMetadata) async throws(OIDCError) -> TokenResponse {
+        begin(.token)
+        return try await relyingParty.exchange(
             code: request.code, redirectURI: request.redirectURI, codeVerifier: request.codeVerifier,
             client: client.credentials,
             boundTo: request.dpopKey, provider: provider, correlationID: correlationID)
@@ -120,7 +106,7 @@ package final class SignInRun: UserVerification {
     func verifyUser(
         _ tokens: TokenResponse, from provider: ProviderMetadata
     ) async throws(SignInError) -> VerifiedSignIn {
-        let now = clock.now()
+        let now = environment.clock.now()
         let storesTokens = target.server.rules.storesTokens
         guard provider.userEndpoint == nil else {
             let kept = storesTokens ? ProviderTokens(tokens, at: now) : nil
@@ -135,6 +121,23 @@ package final class SignInRun: UserVerification {
             codeWasPosted: true)
         return VerifiedSignIn(idToken, userInfo, kept, hint: hint)
     }
+}
+
+/// For features, which have no log lines of runs.
+extension SignInRun {
+    /// A run without a log line of its own.
+    package convenience init(
+        _ request: SignInRequest, _ correlationID: CorrelationID, in environment: Environment
+    ) throws(SignInError) {
+        try self.init(request, SignInLog(request, correlationID, .signIn, in: environment), in: environment)
+    }
+
+    package var times: StepTimes { log.times }
+
+    /// What was found out besides, for the log line.
+    package var notes: Logger.Metadata { log.notes }
+
+    package func note(_ finding: String, as name: String) { log.notes[name] = "\(finding)" }
 }
 
 /// What asks a provider who its user is: a run with a code, or a backchannel authentication.
@@ -201,7 +204,7 @@ extension UserVerification {
 }
 
 extension Environment {
-    /// Performs a request with a code or an operator token: a sign-in, a link or a transaction. Each has a correlation
+    /// Performs a request with a code or a token in its place: a sign-in, a link or a transaction. Each has a correlation
     /// id, which its error names; one log line, one report, and if it fails the observer of failures is told.
     /// - Parameter body: Returns the outcome for the log, too.
     /// - Throws: What `body` throws; the errors of a request that its client may not make.

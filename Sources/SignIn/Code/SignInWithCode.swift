@@ -1,4 +1,4 @@
-package import OpenIDConnect
+import OpenIDConnect
 import Primitives
 import StorageModel
 
@@ -16,7 +16,6 @@ package struct SignInWithCode: UseCase {
     let idempotency: Idempotency
     let completion: SignInCompletion
     let oneTimeStore: EncryptedOneTimeStore
-    let operators: OperatorDirectory
 
     /// Finds or creates the user that a code belongs to, and starts a session.
     ///
@@ -84,30 +83,8 @@ package struct SignInWithCode: UseCase {
             try await store.takeIssuedNonce(of: run.request, at: clock.now())
             turn.nonceTakenAt = clock.now()
         }
-        let tokens = try await run.exchangeCode(at: provider)
-        guard let mobileOperator = run.mobileOperator else { return try await run.verifyUser(tokens, from: provider) }
-        return try await verifyNumber(run, mobileOperator, tokens, provider)
-    }
-
-    /// What the operator says of a device. An operator token that gives no number is used, too.
-    /// Not inlined: its variables would have their place in the memory of every sign-in.
-    @inline(never)
-    private func verifyNumber(
-        _ run: SignInRun, _ mobileOperator: MobileOperator.Settings, _ tokens: TokenResponse,
-        _ provider: ProviderMetadata
-    ) async throws(SignInError) -> VerifiedSignIn {
-        // Only now, so that texts that no operator accepts take no room in the store.
-        let use =
-            run.request.isOperatorToken
-            ? oneTimeStore.use(ofOperatorToken: run.request.code, at: run.request.provider.text) : nil
-        do throws(SignInError) {
-            let found = try await run.number(from: mobileOperator, with: tokens, at: provider, operators)
-            guard let (number, idToken) = found else { throw .internalFault }
-            return VerifiedSignIn(number, idToken, issuer: provider.issuer, use)
-        } catch {
-            if let use { try await oneTimeStore.spend(use) }
-            throw error
-        }
+        if let group = run.target.provider.group { return try await group.verifyUser(of: run, at: provider) }
+        return try await run.verifyUser(try await run.exchangeCode(at: provider), from: provider)
     }
 
     /// Finds or creates the user, moves the account of a user who changed carriers, and stores the session: one commit.
@@ -128,10 +105,10 @@ package struct SignInWithCode: UseCase {
             record.commitDelay = AllowedCommitDelay.nanoseconds(after: run.log.times.elapsed)
         }
         let signedIn = try await mappingStoreErrors(await store.signIn(record))
-        // Nil: the store has created no session. The operator token was used before, or the user must register, has
+        // Nil: the store has created no session. The token in place of a code was used before, or the user must register, has
         // signed out since, or was moved.
         guard let signedIn else {
-            if let use = verified.operatorTokenUse { try await oneTimeStore.spend(use) }
+            if let use = verified.tokenUse { try await oneTimeStore.spend(use) }
             switch try await completion.store.status(of: verified.identity) {
             case .unknown where completion.mustRegister: break
             case .live: throw .signedOutSince
@@ -168,21 +145,8 @@ extension SignInWithCode {
         }
         // A link never ends with a session: its idempotency key differs from a sign-in's.
         guard case .verified(let verified, _) = outcome else { throw .internalFault }
-        if let use = verified.operatorTokenUse { try await oneTimeStore.spend(use) }
+        if let use = verified.tokenUse { try await oneTimeStore.spend(use) }
         return verified
-    }
-
-    /// The chosen mobile operator of a provider.
-    /// - Throws: `not_found` if no provider of this name is configured; `unauthorized_client`; `operator_unknown` or
-    ///   `invalid_request` if the choice fits no operator; `invalid_request` if the provider has none; what Telco
-    ///   Finder's failure is.
-    package func mobileOperator(
-        of name: String, _ choice: OperatorChoice, _ correlationID: CorrelationID?
-    ) async throws(SignInError) -> SignInTarget {
-        let target = try await operators.choose(
-            at: try providers.find(name), choice, .operatorToken, correlationID ?? .random(from: random))
-        guard target.mobileOperator != nil else { throw .noOperatorTokens }
-        return target
     }
 
     /// How many requests wait for an identical one, over all sign-ins.

@@ -40,7 +40,8 @@ extension SignInError {
         case .keysUnavailable:
             return carrierError("The provider's signing keys cannot be fetched. \(error.reason) \(advice)")
         case .carrierRefused: return refused(error.carrierError ?? "invalid_grant", advice)
-        case .apiRefused: return refusedByAPI(error, advice)
+        case .apiRefused:
+            return carrierError("[\(error.carrierError ?? "")] The provider's API refused the request. \(advice)")
         case .clientRefused: return clientRefused(ProviderErrorTable.row(of: error.carrierError ?? "invalid_client"))
         case .invalidIDToken:
             let demand = error.check.map { "\($0.demand.dropLast()) (\($0.rawValue))." } ?? "The ID token is invalid."
@@ -191,7 +192,7 @@ extension SignInError {
         "code_verifier does not match the code_challenge of the sign-in. Start a new sign-in.")
 
     /// The provider sent the browser back with an error (OpenID Connect Core section 3.1.2.6).
-    static func refusedAtAuthorization(_ carrierError: String) -> SignInError {
+    package static func refusedAtAuthorization(_ carrierError: String) -> SignInError {
         refusedAtAuthorization(
             carrierError,
             because: OIDCError(
@@ -201,9 +202,7 @@ extension SignInError {
 
     /// The provider did not accept the pushed authorization request, so the browser is not sent there. An error code of
     /// the provider means the same as in an authorization response (RFC 9126 section 2.3).
-    /// - Parameter isOperator: Whether a mobile operator refused it.
-    static func notPushed(_ error: OIDCError, atOperator isOperator: Bool) -> SignInError {
-        guard !isOperator else { return refusedTokens(error, advice: "Start a new sign-in.") }
+    static func notPushed(_ error: OIDCError) -> SignInError {
         guard error.code == .carrierRefused, let code = error.carrierError else {
             return SignInError(error, advice: "Start a new sign-in.")
         }

@@ -114,7 +114,7 @@ package struct SignInError: Error, Sendable, Hashable {
         set { contents.value.cause = newValue }
     }
     /// The provider's own error code, if it sent one, for the log.
-    package internal(set) var carrierError: String? {
+    package var carrierError: String? {
         get { contents.value.carrierError }
         set { contents.value.carrierError = newValue }
     }
@@ -130,7 +130,7 @@ package struct SignInError: Error, Sendable, Hashable {
     /// Who caused it. The client's errors are logged as info, the provider's as warnings, the server's as errors.
     package var fault: Fault { contents.value.fault }
     /// True if the authorization code may have been used up.
-    package internal(set) var codeMayBeSpent: Bool {
+    package var codeMayBeSpent: Bool {
         get { contents.value.codeMayBeSpent }
         set { contents.value.codeMayBeSpent = newValue }
     }
@@ -162,6 +162,21 @@ package struct SignInError: Error, Sendable, Hashable {
         var error = self
         error.contents.value.situation = situation
         return error
+    }
+
+    package static let operatorUnknown = SignInError(
+        .operatorUnknown, .discoveryStateError,
+        "No operator of this provider serves this mccmnc, or has this name. Use another sign-in method.")
+
+    package static let notOnMobileNetwork = SignInError(
+        .notOnMobileNetwork, .requestDenied,
+        "The mobile operator could not recognise the device by its network or SIM. Use another sign-in method, or "
+            + "start again over the mobile network.")
+
+    package static func simSwapped(withinHours hours: Int) -> SignInError {
+        SignInError(
+            .simSwapped, .requestDenied,
+            "The SIM of this number was changed within the last \(hours) hours. Use another sign-in method.")
     }
 
     package static func carrierError(

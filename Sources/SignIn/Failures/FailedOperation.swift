@@ -109,14 +109,14 @@ extension FailedOperation {
     }
 
     /// A run, or what is made of one.
-    private init(_ flow: FailedOperation.Flow, _ run: SignInRun, _ more: [Member] = []) {
+    package init(_ flow: FailedOperation.Flow, _ run: SignInRun, _ more: [Member] = []) {
         let request = run.request
         self.init(
             flow: flow, correlationID: run.correlationID.text, provider: request.provider.text, client: run.client,
             relyingParty: run.relyingParty, network: request.network, times: run.log.times,
             requested: [
                 ("redirect_uri", request.redirectURI.isEmpty ? nil : .text(request.redirectURI)),
-                ("started_here", .flag(request.isRedirectFlow)), ("operator_token", .flag(request.isOperatorToken)),
+                ("started_here", .flag(request.isRedirectFlow)), ("operator_token", .flag(request.standsInForCode)),
                 ("code", .secret(request.code)), ("has_code_verifier", .flag(request.codeVerifier != nil)),
                 ("nonce", request.nonce.map { .secret($0) }),
             ] + request.demand.failureMembers + [("max_age", request.demand.maximumAge.map { .number($0) })] + more)
@@ -132,32 +132,11 @@ extension FailedOperation {
             case .link: .link
             case .transaction: .transaction
             case .signIn, .backchannelAuthentication:
-                request.isRedirectFlow ? .redirect : request.isOperatorToken ? .operatorToken : .code
+                request.isRedirectFlow ? .redirect : request.standsInForCode ? .operatorToken : .code
             }
         self.init(flow, run)
         // A link and a transaction have a session.
         if run.log.kind == .signIn, request.isRedirectFlow || request.isKeyless { origin = .keyless }
-    }
-
-    /// A verification of a phone number; nil if it failed before the operator was asked.
-    init?(_ findings: VerifyPhoneNumber.Findings) {
-        guard let run = findings.run, run.log.times.last != nil else { return nil }
-        self.init(.phoneVerification, run, [("phone_number", findings.number.map { .secret(Secret($0)) })])
-    }
-
-    /// A question to Telco Finder, before an operator is known. Only a verification is certain to have a session: a
-    /// sign-in can be one of a page, without an API key.
-    init(
-        _ flow: FailedOperation.Flow, _ choice: OperatorChoice, provider: String, _ finder: OperatorFinder,
-        _ correlationID: CorrelationID
-    ) {
-        var times = StepTimes()
-        times.begin(.telcoFinder)
-        self.init(
-            flow: flow, correlationID: correlationID.text, provider: provider, client: finder.rules.client,
-            relyingParty: finder.relyingParty, network: nil, times: times,
-            requested: [("phone_number", choice.number.map { .secret(Secret($0.text)) })])
-        if flow != .phoneVerification { origin = .keyless }
     }
 }
 

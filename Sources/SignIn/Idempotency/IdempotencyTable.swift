@@ -259,7 +259,8 @@ private struct Fields {
         add(request.demand.context)
         add(request.demand.scopes)
         add(request.state)
-        if request.isOperatorToken { add("operator token") }
+        // Stored keys have these words.
+        if request.standsInForCode { add("operator token") }
         if let recency = request.demand.recency { add("authentication " + recency) }
         if let caller = request.caller { add(caller.hash) }
     }

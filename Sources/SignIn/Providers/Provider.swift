@@ -12,9 +12,8 @@ package final class Provider: Sendable {
         case openID(AuthorizationServer)
         /// An OAuth 2.0 provider without ID tokens. Its user endpoint identifies the user.
         case oauth2(AuthorizationServer)
-        /// Mobile operators that tell the verified phone number of a device (CAMARA Number Verification), each an
-        /// OpenID provider itself, and GSMA's Telco Finder, if it chooses among them.
-        case mobileOperators([MobileOperator], OperatorFinder?)
+        /// Several, of a kind that a feature brings.
+        case group(any ServerGroup)
     }
 
     /// The name in paths, such as `zenkey`.
@@ -64,20 +63,20 @@ extension Provider {
         case .carriers: .zenkey
         case .openID: .oidc
         case .oauth2: .oauth2
-        case .mobileOperators: .camara
+        case .group(let group): group.kind
         }
     }
 
-    /// The one that signs users in; nil for mobile operators, each of which is one.
+    /// The one that signs users in; nil for a group, which has several.
     package var server: AuthorizationServer? {
         switch kind {
         case .carriers(_, let server), .openID(let server), .oauth2(let server): server
-        case .mobileOperators: nil
+        case .group: nil
         }
     }
 
     /// Those that sign users in.
-    var servers: [AuthorizationServer] { server.map { [$0] } ?? operators.map(\.server) }
+    var servers: [AuthorizationServer] { server.map { [$0] } ?? group.map { Array($0.servers.values) } ?? [] }
 
     /// What only carriers have; nil for other kinds.
     var carriers: Carriers? {
@@ -91,16 +90,10 @@ extension Provider {
         return server.rules
     }
 
-    /// The mobile operators; none for other kinds.
-    var operators: [MobileOperator] {
-        guard case .mobileOperators(let operators, _) = kind else { return [] }
-        return operators
-    }
-
-    /// The Telco Finder that chooses among the mobile operators; nil if there is none.
-    var finder: OperatorFinder? {
-        guard case .mobileOperators(_, let finder) = kind else { return nil }
-        return finder
+    /// The group of servers; nil for one server.
+    package var group: (any ServerGroup)? {
+        guard case .group(let group) = kind else { return nil }
+        return group
     }
 
     /// Whether users sign in there by backchannel authentication alone: no client has a redirect URI to which a browser
@@ -109,6 +102,6 @@ extension Provider {
         openID?.backchannelTokenDelivery.mode != nil && allClients.allSatisfy(\.redirectURIs.isEmpty)
     }
 
-    /// The clients of all operators, or of the provider.
+    /// The clients of all servers.
     package var allClients: [SignInConfiguration.Client] { servers.flatMap(\.clients.values) }
 }

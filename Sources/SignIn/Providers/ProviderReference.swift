@@ -19,11 +19,6 @@ package struct ProviderReference: Sendable, Hashable {
         self.init(provider: parts.first.map(String.init) ?? "", operatorName: parts.count > 1 ? String(parts[1]) : nil)
     }
 
-    /// The Telco Finder of a provider of verified phone numbers. No operator has its name.
-    package static func telcoFinder(of provider: String) -> ProviderReference {
-        ProviderReference(provider: provider, operatorName: "telco_finder")
-    }
-
     /// The name in records, logs and metrics: the provider's, and after a slash the operator's. No name of
     /// a provider has a slash.
     package var text: String { operatorName.map { "\(provider)/\($0)" } ?? provider }

@@ -9,7 +9,8 @@ package struct Providers: Sendable {
     package init(_ providers: [Provider] = []) {
         byName = Dictionary(providers.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let targets = byName.values.flatMap { provider in
-            provider.operators.map { SignInTarget($0, of: provider) } + [SignInTarget(provider)].compactMap(\.self)
+            (provider.group?.servers ?? [:]).map { SignInTarget($0, $1, of: provider) }
+                + [SignInTarget(provider)].compactMap(\.self)
         }
         self.targets = Dictionary(targets.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -20,14 +21,12 @@ package struct Providers: Sendable {
     /// The provider of a name in paths; nil if there is none.
     package subscript(name: String) -> Provider? { byName[name] }
 
-    /// Whom a reference names; nil if there is no such provider or operator, or if the provider has mobile operators
-    /// and the reference names none.
+    /// Whom a reference names; nil if there is no such provider or operator, or if the provider has operators and the
+    /// reference names none.
     subscript(reference: ProviderReference) -> SignInTarget? { targets[reference] }
 
-    /// Whether sign-ins with the provider of a name in paths are with one of several mobile operators.
-    package func hasOperators(_ name: String) -> Bool {
-        targets[ProviderReference(provider: name)] == nil && byName[name] != nil
-    }
+    /// Whether sign-ins with the provider of a name in paths are with one server of a group.
+    package func hasOperators(_ name: String) -> Bool { byName[name]?.group != nil }
 
     /// The provider of a name in paths.
     /// - Throws: `not_found` if there is none.
@@ -43,23 +42,27 @@ package struct Providers: Sendable {
         return target
     }
 
-    /// The provider of a call that providers with mobile operators do not have.
+    /// The provider of a call that groups do not have.
     /// - Parameter instead: What to call at one of those.
-    /// - Throws: `not_found` if no provider has the name; `invalid_request` if it has mobile operators.
+    /// - Throws: `not_found` if no provider has the name; `invalid_request` if it is a group.
     package func find(
-        withoutOperators name: String, instead: String = SignInError.signInAtOperator
+        withoutOperators name: String,
+        instead: String = "Begin the sign-in at its start, or send an operator_token to its sign-in call."
     ) throws(SignInError) -> SignInTarget {
-        guard !hasOperators(name) else { throw .notAtOperators(instead) }
+        if let group = byName[name]?.group {
+            throw .invalidRequest("A provider of kind \(group.kind.rawValue) has no such call. \(instead)")
+        }
         return try find(ProviderReference(provider: name))
     }
 
-    /// The relying parties of all providers, mobile operators and Telco Finders, by ``ProviderReference/text``.
+    /// The relying parties of all providers and groups, by ``ProviderReference/text``.
     package var relyingParties: [String: RelyingParty] {
         var parties = Dictionary(
             targets.map { ($0.key.text, $0.value.relyingParty) }, uniquingKeysWith: { first, _ in first })
         for provider in byName.values {
-            guard let finder = provider.finder else { continue }
-            parties[ProviderReference.telcoFinder(of: provider.name).text] = finder.relyingParty
+            for (name, party) in provider.group?.otherParties ?? [:] {
+                parties[ProviderReference(provider: provider.name, operatorName: name).text] = party
+            }
         }
         return parties
     }

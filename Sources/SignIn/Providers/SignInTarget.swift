@@ -1,33 +1,29 @@
 package import OpenIDConnect
 import Primitives
 
-/// Whom a sign-in is with: a provider, or one of its mobile operators.
+/// Whom a sign-in is with: a provider, or one server of its group.
 ///
 /// A class, because it is large: each function that waits would have copies of it in its frame.
 package final class SignInTarget: Sendable {
     package let provider: Provider
-    /// Nil for a provider without operators.
-    let mobileOperator: MobileOperator?
-    /// The provider's own one, or the operator's.
+    /// Its name in requests and records.
+    package let reference: ProviderReference
+    /// The provider's own one, or the one of its group.
     package let server: AuthorizationServer
 
-    /// Nil for a provider with mobile operators, of which none is chosen.
+    /// Nil for a group, of which no server is chosen.
     init?(_ provider: Provider) {
         guard let server = provider.server else { return nil }
         self.provider = provider
         self.server = server
-        mobileOperator = nil
+        reference = ProviderReference(provider: provider.name)
     }
 
-    init(_ mobileOperator: MobileOperator, of provider: Provider) {
+    /// - Parameter name: The server's in its group.
+    init(_ name: String, _ server: AuthorizationServer, of provider: Provider) {
         self.provider = provider
-        self.mobileOperator = mobileOperator
-        server = mobileOperator.server
-    }
-
-    /// Its name in requests and records.
-    package var reference: ProviderReference {
-        ProviderReference(provider: provider.name, operatorName: mobileOperator?.settings.name)
+        self.server = server
+        reference = ProviderReference(provider: provider.name, operatorName: name)
     }
 
     package var relyingParty: RelyingParty { server.relyingParty }

@@ -29,6 +29,11 @@ package struct EncryptedOneTimeStore: Sendable {
     let store: any OneTimeRecordStore
     let clock: WallClock
 
+    package init(store: any OneTimeRecordStore, clock: WallClock) {
+        self.store = store
+        self.clock = clock
+    }
+
     package func keep(
         _ content: [UInt8], for purpose: Purpose, under handle: Secret, seconds: Int64,
         insteadOf evicted: [TokenHash] = []
@@ -77,21 +82,29 @@ package struct EncryptedOneTimeStore: Sendable {
     }
 }
 
-/// An operator token is used once, for a sign-in or a verification, also if the operator takes it again. It is bound to
-/// no app: an attacker who finds a token could use it.
+/// Marks a token that stands in for a code as used.
+package struct TokenUse: Sendable {
+    let record: OneTimeRecord
+    /// The error of a second use.
+    let usedBefore: SignInError
+}
+
+/// A token that stands in for a code is used once, also if its server takes it again. It is bound to no app: an attacker
+/// who finds a token could use it.
 extension EncryptedOneTimeStore {
-    /// The record that marks an operator token as used.
-    /// - Parameter key: ``ProviderReference/text`` of the operator.
-    func use(ofOperatorToken token: Secret, at key: String) -> OneTimeRecord {
-        record(
-            TokenHash(sha256Of: "operator token of \(key)\n\(token.exposed)"), for: .answeredCode,
-            seconds: RedirectSignIn.lifetime)
+    /// - Parameters:
+    ///   - name: Of the token and of its server.
+    ///   - error: Of a second use.
+    package func use(of token: Secret, _ name: String, orThrow error: SignInError) -> TokenUse {
+        let hash = TokenHash(sha256Of: "\(name)\n\(token.exposed)")
+        return TokenUse(
+            record: record(hash, for: .answeredCode, seconds: RedirectSignIn.lifetime), usedBefore: error)
     }
 
-    /// Marks an operator token as used.
-    /// - Throws: `invalid_grant` if it was used before.
-    func spend(_ use: OneTimeRecord) async throws(SignInError) {
-        guard try await add(use) else { throw .operatorTokenUsed }
+    /// Marks a token as used.
+    /// - Throws: The error of a second use.
+    package func spend(_ use: TokenUse) async throws(SignInError) {
+        guard try await add(use.record) else { throw use.usedBefore }
     }
 }
 

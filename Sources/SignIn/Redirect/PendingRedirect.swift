@@ -21,19 +21,24 @@ struct PendingRedirect: Sendable {
     /// The network of the browser's address, for the limit of pending starts; not stored.
     var subnet: IPAddress?
 
-    private var purpose: RedirectEnd.Purpose {
-        if let verification = start.verification { return .verification(id: verification) }
-        return start.linkingSession == nil ? .signIn : .link
-    }
-
     /// The end of this sign-in, which the browser cannot bring a second time.
-    func end(_ result: RedirectEnd.Result) -> RedirectEnd {
+    /// - Parameter group: Of the provider, if it is one.
+    func end(_ result: RedirectEnd.Result, at group: (any ServerGroup)?) -> RedirectEnd {
         var result = result
         if case .failed(let error) = result { result = .failed(error.withoutRetry()) }
         return RedirectEnd(
             clientType: start.clientType, redirectURI: start.redirectURI,
             trackingID: start.trackingID ?? correlationID.text, correlationID: correlationID,
-            purpose: purpose, result: result)
+            purpose: purpose(at: group), result: result)
+    }
+
+    /// The query parameters that tell the frontend what the browser was sent away for.
+    private func purpose(at group: (any ServerGroup)?) -> [(name: String, value: String)] {
+        switch start.purpose {
+        case .signIn: [("action", "login")]
+        case .link: [("action", "link")]
+        case .task(let id): group?.parameters(ofTask: id) ?? []
+        }
     }
 }
 
@@ -70,14 +75,16 @@ extension PendingRedirect {
         writer.add(isAtCarrierChoice ? demand.loginHint : nil)
         writer.add(start.codeChallenge)
         writer.add(start.trackingID)
-        writer.add(start.linkingSession)
+        if case .link(let session) = start.purpose { writer.add(session) } else { writer.add(nil) }
         writer.add(start.sessionIDIsSession ? "1" : nil)
         // Left out where there is none, so that an earlier instance reads all other sign-ins. One with a requirement
         // that it does not know is unknown to it.
-        let hasRecency = demand.recency != nil || start.verification != nil
+        var task: Secret?
+        if case .task(let id) = start.purpose { task = id }
+        let hasRecency = demand.recency != nil || task != nil
         if dpopKey != nil || hasRecency { writer.add(dpopKey?.secret.exposed) }
         if hasRecency { writer.add(demand.recency) }
-        if let verification = start.verification { writer.add(verification.exposed) }
+        if let task { writer.add(task.exposed) }
         return writer.bytes
     }
 
@@ -105,7 +112,7 @@ extension PendingRedirect {
         start.demand.loginHint = reader.text()
         start.codeChallenge = reader.text()
         start.trackingID = reader.text()
-        start.linkingSession = reader.text()
+        if let session = reader.text() { start.purpose = .link(session: session) }
         start.sessionIDIsSession = reader.text() != nil
         var dpopKey: DPoPKey?
         if !reader.isAtEnd {
@@ -124,8 +131,8 @@ extension PendingRedirect {
             }
         }
         if !reader.isAtEnd {
-            guard let verification = reader.text() else { return nil }
-            start.verification = Secret(verification)
+            guard let task = reader.text() else { return nil }
+            start.purpose = .task(id: Secret(task))
         }
         guard reader.isWhole else { return nil }
         self.init(start: start, clientID: clientID, correlationID: correlationID, browserHash: browserHash)

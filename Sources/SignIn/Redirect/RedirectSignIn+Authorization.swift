@@ -44,7 +44,8 @@ extension RedirectSignIn {
                 browser: browser)
         } catch {
             await forget(request.state)
-            return await failed(pending, .notPushed(error, atOperator: target.mobileOperator != nil), times)
+            let refusal = target.provider.group?.refusal(ofPushedRequest: error) ?? .notPushed(error)
+            return await failed(pending, refusal, times)
         }
     }
 
@@ -134,7 +135,7 @@ extension SignInTarget {
         request.maximumAuthenticationAge = start.demand.maximumAge
         request.dpopKey = pending.dpopKey
         request.responseMode = server.rules.responseMode
-        request.repeatsRedirectURI = mobileOperator != nil
+        request.repeatsRedirectURI = provider.group != nil
         return request
     }
 
@@ -145,7 +146,7 @@ extension SignInTarget {
         if let clientID = response.clientID, clientID != pending.clientID { throw .responseOfOtherClient }
         if let error = response.error {
             try await checkIssuerOfError(response, pending)
-            throw mobileOperator != nil ? .refusedByOperator(error) : .refusedAtAuthorization(error)
+            throw provider.group?.refusal(atAuthorization: error) ?? .refusedAtAuthorization(error)
         }
         guard case .authorization(let asked, _, _) = pending.leg else {
             guard let network = response.network else { throw .carrierNotChosen }

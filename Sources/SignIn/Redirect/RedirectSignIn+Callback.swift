@@ -51,26 +51,49 @@ extension RedirectSignIn {
             }
         } catch {
             await failures.note(failedOperation(of: pending, response), error)
-            guard let id = pending.start.verification else { return refused(pending, error) }
-            return await finishVerification(id, pending, .failure(error.at(origin(of: pending))))
+            guard case .task(let id) = pending.start.purpose else { return refused(pending, error) }
+            return await finish(task: id, pending, .failure(error.at(origin(of: pending))))
         }
-        if let id = pending.start.verification { return await finishVerification(id, pending, .success(request)) }
         do throws(SignInError) {
-            return .finished(pending.end(try await result(of: request, pending, session)))
+            switch pending.start.purpose {
+            case .task(let id): return await finish(task: id, pending, .success(request))
+            case .link(let id):
+                try await linkIdentity.finish(request, holding: session, ofID: id)
+                return .finished(end(of: pending, .linked))
+            case .signIn: return .finished(end(of: pending, try await signIn(request, pending)))
+            }
         } catch {
-            return .finished(pending.end(.failed(error)))
+            return .finished(end(of: pending, .failed(error)))
         }
     }
 
-    /// Signs in, or adds an identity. Either writes its own log line.
-    private func result(
-        of request: SignInRequest, _ pending: PendingRedirect, _ session: Secret?
-    ) async throws(SignInError) -> RedirectEnd.Result {
-        if let id = pending.start.linkingSession {
-            try await linkIdentity.finish(request, holding: session, ofID: id)
-            return .linked
+    private func end(of pending: PendingRedirect, _ result: RedirectEnd.Result) -> RedirectEnd {
+        pending.end(result, at: providers[pending.start.provider]?.provider.group)
+    }
+
+    /// Sends the browser of a task to the frontend, with what the group says.
+    private func finish(
+        task id: Secret, _ pending: PendingRedirect, _ request: Result<SignInRequest, SignInError>
+    ) async -> RedirectStep {
+        do throws(SignInError) {
+            let group = try providers.find(pending.start.provider).provider.group
+            guard let group else { throw .internalFault }
+            return .finished(
+                end(
+                    of: pending,
+                    .taskEnded(
+                        try await group.finish(task: id, with: request, pending.correlationID, in: environment))))
+        } catch {
+            // The observer knows of a response that is itself the failure.
+            if case .success = request { await failures.note(failedOperation(of: pending), error) }
+            return refused(pending, error)
         }
-        switch try await signIn(request) {
+    }
+
+    private func signIn(
+        _ request: SignInRequest, _ pending: PendingRedirect
+    ) async throws(SignInError) -> RedirectEnd.Result {
+        switch try await self.signIn(request) {
         case .mustRegister(let offer): return .mustRegister(offer)
         case .signedIn(let signedIn) where pending.start.clientType == .web: return .signedIn(signedIn)
         case .signedIn(let signedIn):
@@ -89,13 +112,14 @@ extension RedirectSignIn {
 
     /// Ends a sign-in that failed before there was a code to redeem, and writes its log line.
     func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
-        if pending.start.verification == nil {
+        if case .task = pending.start.purpose {
+            let group = providers[pending.start.provider]?.provider.group
+            group?.log(error, ofTask: pending.correlationID, in: environment)
+        } else {
             var log = SignInLog(pending, times, in: environment)
             log.write(error.at(origin(of: pending)))
-        } else {
-            verifyPhoneNumber.log(error, .init(correlationID: pending.correlationID))
         }
-        return .finished(pending.end(.failed(error)))
+        return .finished(end(of: pending, .failed(error)))
     }
 
     /// Where the browser was sent, as far as that is known without a request.

@@ -35,7 +35,11 @@ extension RedirectSignIn {
         if response != nil { members.append(("browser_matches", .flag(requestID == nil))) }
         members.append(("authorization_response", response.map { .members($0.failureMembers) }))
         let flow: FailedOperation.Flow =
-            start.verification != nil ? .phoneVerification : start.linkingSession != nil ? .link : .redirect
+            switch start.purpose {
+            case .signIn: .redirect
+            case .link: .link
+            case .task: target?.provider.group?.taskFlow ?? .redirect
+            }
         // What begins the others has a session.
         return FailedOperation(
             flow: flow, correlationID: requestID ?? pending.correlationID.text, provider: start.provider.text,

@@ -1,5 +1,5 @@
 import Logging
-import OpenIDConnect
+package import OpenIDConnect
 package import Primitives
 package import StorageModel
 
@@ -20,7 +20,7 @@ extension RedirectSignIn {
 
     /// Logs that a redirect URI is not registered: no frontend is told, and no sign-in has begun that would have a
     /// line. Anyone can send such a start.
-    func logStart(_ error: SignInError, at provider: String?, _ correlationID: CorrelationID) {
+    package func logStart(_ error: SignInError, at provider: String?, _ correlationID: CorrelationID) {
         guard error.field == "redirect_uri", let cause = error.cause else { return }
         refusals.log(
             error, "start refused", at: provider, ["correlation_id": "\(correlationID)", "cause": "\(cause)"],
@@ -30,7 +30,8 @@ extension RedirectSignIn {
     private func begin(
         _ request: RedirectStart, _ correlationID: CorrelationID, _ browser: Secret?
     ) async throws(SignInError) -> RedirectStep {
-        let (target, request) = try await chosen(for: request, correlationID)
+        var request = request
+        let target = try await target(of: &request, correlationID)
         let client = try client(of: target, for: request)
         let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
         var pending = PendingRedirect(
@@ -58,28 +59,22 @@ extension RedirectSignIn {
         try linkIdentity.checkAge(of: holder.session)
         guard request.clientType == .web || request.clientType == .popup else { throw .linkNeedsBrowser }
         var request = request
-        request.linkingSession = holder.session.id
+        request.purpose = .link(session: holder.session.id)
         return try await start(request, browser: browser)
     }
 
-    /// Whom a start is with. At the operator that it chooses, the user sees no page; any other start is as it was.
-    private func chosen(
-        for request: RedirectStart, _ correlationID: CorrelationID
-    ) async throws(SignInError) -> (SignInTarget, RedirectStart) {
-        var request = request
-        let choice = OperatorChoice(
-            name: request.operatorName, network: request.network, number: request.phoneNumber, caller: request.caller)
-        let target = try await signIn.operators.choose(
-            at: try providers.find(request.provider.provider), choice, .redirect, correlationID)
-        request.provider = target.reference
-        guard target.mobileOperator != nil else { return (target, request) }
-        let prompt = request.demand.prompt
-        guard request.demand.scopes.isEmpty, !request.demand.needsIDToken, prompt.isEmpty || prompt == [.noInteraction]
-        else { throw .notForNumbers }
-        request.demand.prompt = [.noInteraction]
-        request.demand.loginHint = nil
-        request.phoneNumber = nil
-        return (target, request)
+    /// Whom a start is with. A start at a group becomes what the chosen server is asked for.
+    private func target(
+        of request: inout RedirectStart, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> SignInTarget {
+        let provider = try providers.find(request.provider.provider)
+        if let group = provider.group {
+            let target = try await group.choose(for: &request, correlationID, in: environment)
+            request.provider = target.reference
+            return target
+        }
+        try request.caller.check(mayUseOneOf: provider.allClients)
+        return try providers.find(request.provider)
     }
 
     /// The client that a start is for, if the start is valid.
@@ -111,6 +106,29 @@ extension RedirectSignIn {
         let scopes = request.demand.scopes.isEmpty ? client.rules.scopes : request.demand.scopes
         guard target.hasIDTokens else { return scopes }
         return scopes.contains("openid") ? scopes : ["openid"] + scopes
+    }
+}
+
+/// Tasks of groups, for which browsers are sent to their servers.
+extension RedirectSignIn {
+    /// Begins a task: any browser may be sent to the server, and may come back.
+    /// - Parameter start: What the server is asked for, with a redirect URI that is registered for the client.
+    /// - Returns: Where to send a browser, within so many seconds.
+    /// - Throws: Why no browser can be sent.
+    package func begin(
+        task id: Secret, _ start: RedirectStart, at target: SignInTarget, for client: SignInConfiguration.Client,
+        _ correlationID: CorrelationID
+    ) async throws(SignInError) -> (url: String, withinSeconds: Int64) {
+        var pending = PendingRedirect(
+            start: start, clientID: client.id, correlationID: correlationID, browserHash: nil)
+        pending.start.purpose = .task(id: id)
+        pending.subnet = start.caller.subnet
+        switch try await sendToProvider(pending, target, at: nil, loginHintToken: nil, nil) {
+        case .goOn(let url, let seconds, _): return (url, seconds)
+        case .finished(let end):
+            guard case .failed(let error) = end.result else { throw .internalFault }
+            throw error
+        }
     }
 }
 

@@ -14,7 +14,6 @@ package struct RedirectSignIn: UseCase {
     let environment: Environment
     let signIn: SignInWithCode
     let linkIdentity: LinkIdentity
-    let verifyPhoneNumber: VerifyPhoneNumber
     let oneTimeStore: EncryptedOneTimeStore
     let sessionCode: OneTimeSessionCode
     /// The sign-ins that this process has started and that have not come back.
@@ -38,25 +37,17 @@ package struct RedirectEnd: Sendable {
         /// The signed-in user has another identity.
         case linked
         case mustRegister(RegistrationOffer)
-        /// The browser of a verification is back. The app presents the confirmation in the session that asked.
-        case broughtNumber(confirmation: Secret)
+        /// A group has ended its task, and the frontend gets these query parameters.
+        case taskEnded([(name: String, value: String)])
         case failed(SignInError)
-    }
-
-    /// What the browser was sent away for.
-    enum Purpose: Sendable {
-        case signIn
-        /// To add an identity.
-        case link
-        /// To verify the number of a signed-in user.
-        case verification(id: Secret)
     }
 
     package let clientType: ClientType
     package let redirectURI: String
     package let trackingID: String
     let correlationID: CorrelationID
-    let purpose: Purpose
+    /// What the browser was sent away for.
+    let purpose: [(name: String, value: String)]
     package let result: Result
 
     /// The query parameters for the frontend (docs/web-frontends.md).
@@ -69,10 +60,9 @@ package struct RedirectEnd: Sendable {
                 ("action", "register"), ("status", "partial"), ("state_key", offer.handle.exposed),
                 ("identifier", offer.profile[.email] ?? ""),
             ]
-        case .broughtNumber(let confirmation):
-            action + [("status", "pending"), ("confirmation", confirmation.exposed)]
+        case .taskEnded(let parameters): purpose + parameters
         case .failed(let error):
-            action + [
+            purpose + [
                 ("status", "failure"), ("message", error.userMessage),
                 ("error", error.codeText), ("error_description", error.description),
                 ("correlation_id", correlationID.text),
@@ -80,16 +70,8 @@ package struct RedirectEnd: Sendable {
         }
     }
 
-    private var action: [(name: String, value: String)] {
-        switch purpose {
-        case .signIn: [("action", "login")]
-        case .link: [("action", "link")]
-        case .verification(let id): [("action", "verify_phone"), ("verification_id", id.exposed)]
-        }
-    }
-
     private var success: [(name: String, value: String)] {
-        action + [("status", "success"), ("tracking_id", trackingID)]
+        purpose + [("status", "success"), ("tracking_id", trackingID)]
     }
 
     /// The URI that the browser is sent to.

@@ -1,5 +1,5 @@
 package import OpenIDConnect
-import Primitives
+package import Primitives
 
 /// A frontend's request for a redirect sign-in.
 package struct RedirectStart: Sendable {
@@ -13,9 +13,9 @@ package struct RedirectStart: Sendable {
     package var callbackURL: String
     /// The network; nil to let the user choose the carrier.
     package var network: MCCMNC?
-    /// The mobile operator's name, for a provider that has several.
+    /// The name of a server, for a group.
     package var operatorName: String?
-    /// A number that Telco Finder finds the mobile operator by. It is neither stored nor sent to the operator.
+    /// A number by which a group finds the server. It is neither stored nor sent to the server.
     package var phoneNumber: MSISDN?
     /// What to ask of the provider. Without scopes, the client's.
     package var demand = AuthenticationDemand()
@@ -30,13 +30,19 @@ package struct RedirectStart: Sendable {
     package var sentNames: [String: String] = [:]
     /// Who begins: a browser without an API key, or an app.
     package var caller = CallerTerms()
-    /// The id of the session whose user adds an identity; nil for a sign-in.
-    var linkingSession: String?
-    /// The id of the verification of a signed-in user's phone number that this is for; nil for a sign-in.
-    var verification: Secret?
+    /// What the browser is sent away for.
+    var purpose = Purpose.signIn
+
+    package enum Purpose: Sendable, Hashable {
+        case signIn
+        /// To add an identity to the user of the session of this id.
+        case link(session: String)
+        /// For a task of the provider's group.
+        case task(id: Secret)
+    }
 
     /// Whether a success has a `session_id`.
-    var endsWithSessionID: Bool { clientType != .web && linkingSession == nil }
+    var endsWithSessionID: Bool { clientType != .web && purpose == .signIn }
 
     package init(
         provider: ProviderReference, clientType: ClientType, redirectURI: String, callbackURL: String

@@ -4,7 +4,7 @@ package import StorageModel
 /// The sessions of signed-in users: authentication, sign-out, and erasing the account.
 package struct Sessions: Sendable {
     let store: any SessionStore & RefreshTokenStore & UserStore & IdentityStore & AllowanceStore
-    let cache: SessionCache
+    package let cache: SessionCache
     let lastSeen: LastSeenTracker
     let idempotency: Idempotency
     let lifetimes: SessionLifetimes

@@ -27,10 +27,8 @@ struct SignInLog {
     var wasSentBefore = false
     /// The sign-in has moved an account from another carrier.
     var hasMoved = false
-    /// What Telco Finder said of the operator of the number, if it was asked.
-    var operatorFinding: OperatorFinding?
-    /// What the mobile operator said of the SIM, if it was asked.
-    var simSwap: SIMSwapFinding?
+    /// What a feature found out besides.
+    var notes: Logger.Metadata = [:]
     var times = StepTimes()
 
     init(
@@ -50,7 +48,7 @@ struct SignInLog {
 
     /// For a redirect sign-in, which began with a known provider, and whose network discovery knows.
     init(_ pending: PendingRedirect, _ times: StepTimes, in environment: Environment) {
-        kind = pending.start.linkingSession == nil ? .signIn : .link
+        if case .link = pending.start.purpose { kind = .link } else { kind = .signIn }
         // Only a session begins a link.
         refusals = kind == .signIn ? environment.refusals : nil
         provider = pending.start.provider.text
@@ -118,8 +116,7 @@ struct SignInLog {
         if providerIsKnown { metadata["provider"] = "\(provider)" }
         if wasSentBefore { metadata["sent_before"] = "true" }
         if hasMoved { metadata["moved"] = "true" }
-        if let operatorFinding { metadata["telco_finder"] = "\(operatorFinding.rawValue)" }
-        if let simSwap { metadata["sim_swap"] = "\(simSwap.rawValue)" }
+        for (name, value) in notes { metadata[name] = value }
         return metadata
     }
 }

@@ -148,7 +148,7 @@ package struct CachedStatement: ~Copyable {
     package func blob(_ column: CInt) -> [UInt8] { withBytes(column) { Array($0) } }
 
     /// The hash; nil for NULL.
-    func optionalHash(_ column: CInt) -> TokenHash? { withBytes(column) { TokenHash($0) } }
+    package func optionalHash(_ column: CInt) -> TokenHash? { withBytes(column) { TokenHash($0) } }
 
     /// The hash in a column that is declared NOT NULL.
     package func hash(_ column: CInt) throws -> TokenHash { try required(optionalHash(column), "hash") }

@@ -108,14 +108,16 @@ extension AttributeOrigins: SQLValue {
 
 extension CachedStatement {
     /// The number; nil for NULL.
-    func optionalNumber(_ column: CInt) -> Int64? { isNull(column) ? nil : number(column) }
+    package func optionalNumber(_ column: CInt) -> Int64? { isNull(column) ? nil : number(column) }
 
     package func time(_ column: CInt) -> Timestamp { Timestamp(secondsSinceEpoch: number(column)) }
 
     /// The time; nil for NULL.
-    func optionalTime(_ column: CInt) -> Timestamp? { optionalNumber(column).map { Timestamp(secondsSinceEpoch: $0) } }
+    package func optionalTime(_ column: CInt) -> Timestamp? {
+        optionalNumber(column).map { Timestamp(secondsSinceEpoch: $0) }
+    }
 
-    func user(_ column: CInt) -> UserID { UserID(number(column)) }
+    package func user(_ column: CInt) -> UserID { UserID(number(column)) }
 
     /// The identity in two columns, the first of which is `first`.
     func identity(from first: CInt) throws -> Identity {

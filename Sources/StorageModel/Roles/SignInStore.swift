@@ -9,8 +9,8 @@ package protocol SignInStore: Sendable {
     /// token allows that, or makes a user where `newcomers` allows that.
     /// - Returns: The user; nil if no session was stored: for an unknown identity where registration is required, for
     ///   an identity that an account was moved away from, for a live one if a session of its user was ended since the
-    ///   same sign-in came first (``IdentityStore/statuses(of:)`` tells which), and for an operator token that was used
-    ///   before. A refused sign-in does not use its operator token.
+    ///   same sign-in came first (``IdentityStore/statuses(of:)`` tells which), and for a token in place of a code that
+    ///   was used before. A refused sign-in does not use its token.
     func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser?
 
     /// The earlier sign-in with this idempotency key, whichever process did it. Only for a shared store: in another one

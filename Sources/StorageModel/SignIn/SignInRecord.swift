@@ -29,9 +29,9 @@ package struct SignInRecord: Sendable {
     package let tokens: NewProviderTokens?
     /// The provider's session, if the ID token has a `sid`.
     package var providerSession: ProviderSessionHash?
-    /// Stored with the session, so that the operator token signs in once; nil if there is none. If its handle is in
-    /// use, the sign-in is refused.
-    package var operatorTokenUse: OneTimeRecord?
+    /// Stored with the session, so that a token that stands in for a code signs in once; nil for a code. If its handle is
+    /// in use, the sign-in is refused.
+    package var tokenUse: OneTimeRecord?
     /// Set where the same sign-in may be sent again.
     package var idempotency: IdempotencyRecord?
     /// For how long the store may delay the commit for other sign-ins that share it, in nanoseconds. PostgreSQL does

@@ -277,7 +277,8 @@ struct SignInRequestTests {
         ])
     func unknownAmongMany(count: Int, shown: String) throws {
         let names = (0..<count).map { "p0\($0)" } + ["zone"]
-        let providers = names.map { Provider(name: $0, title: "P", kind: .mobileOperators([], nil)) }
+        let group = try NumberApp().useCases.providers.find("number").kind
+        let providers = names.map { Provider(name: $0, title: "P", kind: group) }
         let error = SignInError.unknownProvider(in: Providers(providers))
         #expect(error.description.hasSuffix("configured one: " + shown))
     }

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Backchannel
+@testable import PhoneVerification
 @testable import StatusPage
 
 /// The OpenAPI document is complete, consistent and correct.
@@ -24,8 +25,10 @@ import Testing
         let app = try TestApp()
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]),
-            features: TestApp.features(over: app.testStore.store) + [app.backchannel, StatusRoutes.ofNothing],
-            logger: app.log.logger)
+            features: TestApp.features(over: app.testStore.store) + [
+                app.backchannel, PhoneVerificationFeature(store: app.testStore.store, clock: app.clock.wallClock),
+                StatusRoutes.ofNothing,
+            ], logger: app.log.logger)
         let routes = Set(api.routes.map { "\($0.method) \($0.pattern)" })
         let told = Set(contract.operations)
         let sent = try await api.handler()(Request(.get, "/openapi.json", headers: [:], body: []))
@@ -161,6 +164,7 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder)).sorted()
             .map { "\(folder)/\($0)" } + [
                 "Sources/Backchannel/Routes/BackchannelOperations.swift",
+                "Sources/PhoneVerification/Routes/PhoneVerificationOperations.swift",
                 "Sources/ProviderLogout/ProviderLogoutFeature.swift",
                 "Sources/ProviderResources/ProviderResourcesFeature.swift", "Sources/Services/ServicesFeature.swift",
                 "Sources/StatusPage/StatusRoutes+Operations.swift", "Sources/Transactions/TransactionOperations.swift",
@@ -253,7 +257,9 @@ import Testing
         #expect(
             answer.body
                 == PublishedAPI.document(
-                    of: TestApp.features(over: app.testStore.store).map { type(of: $0) } + [BackchannelFeature.self]
+                    of: TestApp.features(over: app.testStore.store).map { type(of: $0) } + [
+                        BackchannelFeature.self, PhoneVerificationFeature.self,
+                    ]
                 ).text.replacing(#""version":"1""#, with: #""version":"unreleased""#))
         let tag = try #require(answer.headers[.eTag])
         // The last one is the compressed response's.

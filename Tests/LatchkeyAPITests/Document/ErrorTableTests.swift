@@ -5,6 +5,8 @@ import SignIn
 import TestSupport
 import Testing
 
+@testable import PhoneVerification
+
 /// The table of carriers' error codes, and the page that documents it.
 @Suite("The kind of an error")
 struct ErrorTableTests {

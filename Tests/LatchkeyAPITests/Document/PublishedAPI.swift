@@ -2,6 +2,7 @@ import Backchannel
 import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
+import PhoneVerification
 import Primitives
 import ProviderLogout
 import ProviderResources
@@ -15,8 +16,8 @@ import Transactions
 /// Checks every response in these tests against the OpenAPI document.
 enum PublishedAPI {
     static let document = document(of: [
-        BackchannelFeature.self, ProviderLogoutFeature.self, ProviderResourcesFeature.self, ServicesFeature.self,
-        StatusRoutes.self, TransactionsFeature.self,
+        BackchannelFeature.self, PhoneVerificationFeature.self, ProviderLogoutFeature.self,
+        ProviderResourcesFeature.self, ServicesFeature.self, StatusRoutes.self, TransactionsFeature.self,
     ])
 
     static func document(of features: [any APIFeature.Type]) -> JSONValue {

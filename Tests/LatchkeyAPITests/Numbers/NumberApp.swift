@@ -2,6 +2,7 @@ import Crypto
 import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
+import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -11,6 +12,7 @@ import TestSupport
 import Testing
 
 @testable import Backchannel
+@testable import PhoneVerification
 
 /// A Latchkey that signs users in by their phone numbers, with two scripted operators.
 struct NumberApp: Sendable {
@@ -73,8 +75,8 @@ struct NumberApp: Sendable {
             party.requiresIDTokens = false
             party.extensions.dpop = dpop
             return MobileOperator(
-                mobileOperator,
-                AuthorizationServer(
+                settings: mobileOperator,
+                server: AuthorizationServer(
                     RelyingParty(configuration: party, http: http, clock: clock.wallClock), clients: [client]))
         }
         var telcoFinder: OperatorFinder?
@@ -86,38 +88,41 @@ struct NumberApp: Sendable {
                 client: client)
             change(&rules)
             telcoFinder = OperatorFinder(
-                rules,
-                RelyingParty(
+                rules: rules,
+                relyingParty: RelyingParty(
                     configuration: RelyingParty.Configuration(issuer: try Self.url(finder.issuer)), http: http,
                     clock: clock.wallClock))
         }
         var configuration = SignInConfiguration()
         configuration.registration = registration
-        useCases = UseCases(
-            providers: Providers([
-                Provider(name: "number", title: "My number", kind: .mobileOperators(operators, telcoFinder))
-            ]), configuration: configuration, store: testStore.store, logger: log.logger, clock: clock.wallClock,
+        let feature = PhoneVerificationFeature(
+            store: testStore.store, clock: clock.wallClock,
             pause: pause
                 ?? PollPauses { [waits, clock] duration in
                     waits.pauses.withLock { $0.append(duration) }
                     clock.advance(bySeconds: duration.components.seconds)
                     return true
                 })
+        let group = feature.group("number", operators, telcoFinder)
+        useCases = UseCases(
+            providers: Providers([Provider(name: "number", title: "My number", kind: .group(group))]),
+            configuration: configuration, store: testStore.store, logger: log.logger, clock: clock.wallClock)
         let api = LatchkeyAPI(
             useCases: useCases,
             apiKeys: APIKeys(
                 [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
             baseURL: BaseURL("https://login.example/base"), limits: limits,
             features: TestApp.features(over: testStore.store) + [
-                BackchannelFeature(BackchannelSettings(), retryWindow: 60, store: testStore.store, uptime: .system)
+                BackchannelFeature(BackchannelSettings(), retryWindow: 60, store: testStore.store, uptime: .system),
+                feature,
             ], logger: log.logger)
         handler = api.handler()
     }
 
     private static func mobileOperator(
         _ fake: FakeOperator, _ networks: [String], _ policy: SIMSwapPolicy
-    ) throws -> MobileOperator.Settings {
-        var mobileOperator = MobileOperator.Settings(
+    ) throws -> MobileOperatorSettings {
+        var mobileOperator = MobileOperatorSettings(
             name: fake.name, networks: Set(networks.compactMap(MCCMNC.init)),
             apis: try #require(OperatorAPIs(root: try url(fake.api))), purpose: try #require(Purpose(purpose)))
         mobileOperator.simSwap = policy

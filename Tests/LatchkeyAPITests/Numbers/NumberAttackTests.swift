@@ -1,9 +1,12 @@
 import HTTPTypes
+import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
 import TestSupport
 import Testing
+
+@testable import PhoneVerification
 
 /// What an operator, or an app with somebody else's operator token, must not achieve.
 @Suite("Attacks on sign-ins by phone number")

@@ -1,4 +1,5 @@
 import HTTPTypes
+import LatchkeyConfiguration
 import Primitives
 import SignIn
 import TestSupport

@@ -1,4 +1,5 @@
 import HTTPTypes
+import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn

@@ -1,4 +1,5 @@
 import HTTPTypes
+import LatchkeyConfiguration
 import Logging
 import OpenIDConnect
 import Primitives

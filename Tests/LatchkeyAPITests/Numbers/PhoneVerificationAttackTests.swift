@@ -7,6 +7,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import PhoneVerification
+
 /// What somebody can try who wants a verified number that is not theirs, or the number of somebody else.
 @Suite("Verification of a signed-in user's number: attacks")
 struct PhoneVerificationAttackTests {

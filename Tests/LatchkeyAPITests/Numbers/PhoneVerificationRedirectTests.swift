@@ -1,4 +1,5 @@
 import HTTPTypes
+import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -6,6 +7,8 @@ import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import PhoneVerification
 
 /// Verifications of a signed-in user's number by redirects: what is asked, and what comes of the answers.
 @Suite("Verification of a signed-in user's number, by redirects")

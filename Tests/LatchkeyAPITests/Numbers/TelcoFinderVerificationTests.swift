@@ -1,4 +1,5 @@
 import HTTPTypes
+import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -6,6 +7,8 @@ import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import PhoneVerification
 
 /// Operators that Telco Finder chooses for the verifications of signed-in users' numbers, and numbers that it confirms.
 @Suite("Telco Finder, for verifications")

@@ -33,7 +33,7 @@ struct ProvidersTests {
     @Test("A name in paths is that of a provider, and not a reference to an operator")
     func name() throws {
         let providers = try NumberApp().useCases.providers
-        #expect(providers["number"]?.operators.count == 2)
+        #expect(providers["number"]?.group?.servers.count == 2)
         #expect(providers["number/northwind"] == nil)
         #expect(throws: SignInError.self) { try providers.find("number/northwind") }
         #expect(throws: SignInError.self) { try providers.find(withoutOperators: "number") }

@@ -12,6 +12,7 @@ import TestSupport
 import Testing
 
 @testable import Backchannel
+@testable import PhoneVerification
 @testable import ProviderLogout
 @testable import ProviderResources
 @testable import Transactions
@@ -92,6 +93,7 @@ struct TestApp: Sendable {
         self.backchannel = BackchannelFeature(
             backchannelSettings, retryWindow: configuration.lifetimes.retryWindow, store: testStore.store,
             uptime: uptime.uptime)
+        let phoneVerification = PhoneVerificationFeature(store: testStore.store, clock: clock.wallClock)
         api = LatchkeyAPI(
             useCases: useCases,
             apiKeys: APIKeys(
@@ -101,7 +103,8 @@ struct TestApp: Sendable {
             files: StaticFiles(siteIn: site.path, hasConsole: false, logger: log.logger),
             baseURL: BaseURL("https://login.example/base"), compatibility: compatibility, limits: limits,
             uptime: uptime.uptime,
-            features: Self.features(over: testStore.store) + [self.backchannel] + features, logger: log.logger)
+            features: Self.features(over: testStore.store) + [self.backchannel, phoneVerification] + features,
+            logger: log.logger)
         handler = api.handler()
     }
 

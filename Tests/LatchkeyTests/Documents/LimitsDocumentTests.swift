@@ -8,8 +8,8 @@ import Testing
     private static let modules = [
         "Primitives", "EventLoops", "HTTPCore", "HTTPServer", "OpenIDConnect", "OutboundHTTP", "StorageModel",
         "Storage", "SignIn", "LatchkeyAPI", "LatchkeyService", "Administration", "AuditSeals", "Backchannel",
-        "Capsules", "Examination", "PostgreSQL", "ProviderLogout", "ProviderResources", "Services", "StatusPage",
-        "TelemetryExport", "Transactions", "Zephr",
+        "Capsules", "Examination", "PhoneVerification", "PostgreSQL", "ProviderLogout", "ProviderResources", "Services",
+        "StatusPage", "TelemetryExport", "Transactions", "Zephr",
     ]
 
     private static let introduction = """

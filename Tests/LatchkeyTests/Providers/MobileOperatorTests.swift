@@ -38,7 +38,7 @@ extension ProviderWalk {
             let purpose = Purpose("dpv:FraudPreventionAndDetection"), let id = ClientID(SignInHarness.clientID),
             let key = try? ClientKey(parsing: Secret(key.pemRepresentation))
         else { return nil }
-        var mobileOperator = MobileOperator.Settings(
+        var mobileOperator = MobileOperatorSettings(
             name: name, networks: Set(networks.compactMap(MCCMNC.init)), apis: apis, purpose: purpose)
         mobileOperator.simSwap = simSwap
         var client = Configuration.Client(id: id, authentication: .privateKeyJWT(key, audience: .endpoint))

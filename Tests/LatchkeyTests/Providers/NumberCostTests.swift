@@ -1,6 +1,7 @@
 import CarrierSimulator
 import Foundation
 import LatchkeyClient
+import LatchkeyConfiguration
 import SignIn
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import CarrierSimulator
 import Foundation
 import LatchkeyClient
+import LatchkeyConfiguration
 import Primitives
 import SignIn
 import TestSupport

@@ -19,7 +19,7 @@ struct StoreFailureTests {
                 callbackURL: "https://b.example/"), clientID: try #require(ClientID("client-1")),
             correlationID: .random(from: .system), browserHash: nil)
         pending.leg = .carrierChoice
-        guard case .failed(let shown) = pending.end(.failed(error)).result else {
+        guard case .failed(let shown) = pending.end(.failed(error), at: nil).result else {
             Issue.record("the end is no failure")
             return
         }

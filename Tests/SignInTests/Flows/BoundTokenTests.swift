@@ -49,7 +49,7 @@ struct BoundTokenTests {
         var start = RedirectStart(
             provider: ProviderReference(provider: "acme"), clientType: .web, redirectURI: "https://a.example/",
             callbackURL: "https://b.example/")
-        start.linkingSession = "s"
+        start.purpose = .link(session: "s")
         var pending = PendingRedirect(
             start: start, clientID: try #require(ClientID("client-1")), correlationID: .random(from: .system),
             browserHash: nil)
@@ -81,14 +81,14 @@ struct BoundTokenTests {
         #expect(PendingRedirect(plain + [0, 0]) == nil, "neither a key nor a required authentication")
     }
 
-    @Test("A verification of a number keeps its id, and is no sign-in without it")
-    func verification() throws {
+    @Test("A task of a group keeps its id, and is no sign-in without it")
+    func task() throws {
         var start = RedirectStart(
             provider: ProviderReference(provider: "number", operatorName: "northwind"), clientType: .ios,
             redirectURI: "com.example.app://cb",
             callbackURL: "https://b.example/")
         let id = Secret(RandomSource.system.token())
-        start.verification = id
+        start.purpose = .task(id: id)
         var pending = PendingRedirect(
             start: start, clientID: try #require(ClientID("client-1")), correlationID: .random(from: .system),
             browserHash: nil)
@@ -97,7 +97,7 @@ struct BoundTokenTests {
             pending.dpopKey = key
             let bytes = pending.bytes
             let read = try #require(PendingRedirect(bytes))
-            #expect(read.start.verification == id && read.dpopKey == key && read.start.demand.recency == nil)
+            #expect(read.start.purpose == .task(id: id) && read.dpopKey == key && read.start.demand.recency == nil)
             #expect(PendingRedirect(bytes + [0]) == nil && PendingRedirect(Array(bytes.dropLast())) == nil)
         }
     }

@@ -3,6 +3,8 @@ import Storage
 import StorageModel
 import Testing
 
+@testable import PhoneVerification
+
 @Suite("Any store: verifications of phone numbers")
 struct PhoneVerificationConformanceTests {
     private static let number = "+14155550101"

@@ -93,7 +93,7 @@ struct SignInConformanceTests {
             let token = Records.hash()
             var record = try Records.signIn(
                 identity, session: Records.session(token: token), newcomers: newcomers)
-            record.operatorTokenUse = use
+            record.tokenUse = use
             return (try await store.signIn(record) != nil, token)
         }
         let (identity, other) = (Records.identity("one"), Records.identity("other"))

@@ -96,7 +96,7 @@ package enum UsersTable {
     }
 
     /// Stores a user, if there is a difference. Returns whether there was.
-    static func replace(_ user: TrackedUser, by updated: TrackedUser, in db: SQLSession) throws -> Bool {
+    package static func replace(_ user: TrackedUser, by updated: TrackedUser, in db: SQLSession) throws -> Bool {
         guard updated != user else { return false }
         let stored = updated.user
         try db.perform(
@@ -105,7 +105,7 @@ package enum UsersTable {
     }
 
     /// The user with the origins of the profile.
-    static func trackedUser(_ id: UserID, in db: SQLSession) throws -> TrackedUser? {
+    package static func trackedUser(_ id: UserID, in db: SQLSession) throws -> TrackedUser? {
         try db.first("SELECT \(columns), \(signInColumns) FROM users WHERE id = ?", id) { row in
             TrackedUser(try user(in: row), row.origins(from: columnCount + 1))
         }

@@ -65,3 +65,17 @@ package enum PromptsTable {
             """, key, wholeAt)
     }
 }
+
+extension SQLStore {
+    package func count(
+        _ uses: [AllowanceUse], at now: Timestamp
+    ) async throws(StorageError) -> Int64? {
+        try await writes.submit { db in try PromptsTable.count(uses, at: now, in: db)?.secondsToWait }
+    }
+
+    package func wait(
+        for uses: [AllowanceUse], at now: Timestamp
+    ) async throws(StorageError) -> Int64? {
+        try await reads.submit { db in try PromptsTable.wait(for: uses, at: now, in: db) }
+    }
+}

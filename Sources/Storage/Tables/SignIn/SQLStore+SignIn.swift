@@ -4,9 +4,9 @@ package import StorageModel
 extension SQLStore {
     package func signIn(_ signIn: SignInRecord) async throws(StorageError) -> SignedInUser? {
         try await writes.submit(allowing: signIn.commitDelay) { [isShared] db in
-            if let use = signIn.operatorTokenUse, try !OneTimeRecordsTable.insert(use, in: db) { return nil }
+            if let use = signIn.tokenUse, try !OneTimeRecordsTable.insert(use, in: db) { return nil }
             guard let (user, retry) = try Self.signedIn(by: signIn, isShared: isShared, in: db) else {
-                if let use = signIn.operatorTokenUse { try OneTimeRecordsTable.delete(use.handle, in: db) }
+                if let use = signIn.tokenUse { try OneTimeRecordsTable.delete(use.handle, in: db) }
                 return nil
             }
             var signedIn = user

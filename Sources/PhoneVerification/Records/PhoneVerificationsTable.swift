@@ -1,27 +1,9 @@
-package import Primitives
-package import StorageModel
+import Primitives
+import Storage
+import StorageModel
 
 /// The table `phone_verifications`.
 enum PhoneVerificationsTable {
-    // Rows of the last day. The number is empty if it never became known. The session's id, not its token, because a
-    // refresh changes the token.
-    static let schema = """
-        CREATE TABLE phone_verifications (
-            id_hash BLOB PRIMARY KEY NOT NULL,
-            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-            session_id TEXT NOT NULL,
-            phone_number TEXT NOT NULL,
-            operator TEXT NOT NULL,
-            status TEXT NOT NULL,
-            sim_swapped INTEGER,
-            error TEXT,
-            checked_at INTEGER NOT NULL,
-            expires_at INTEGER NOT NULL
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX phone_verifications_by_user ON phone_verifications (user_id);
-        CREATE INDEX phone_verifications_by_expiry ON phone_verifications (expires_at);
-        """
-
     static func verification(
         _ id: TokenHash, in session: String, at now: Timestamp, in db: SQLSession
     ) throws -> PhoneVerification? {
@@ -79,19 +61,7 @@ enum PhoneVerificationsTable {
 }
 
 extension SQLStore {
-    package func count(
-        _ uses: [AllowanceUse], at now: Timestamp
-    ) async throws(StorageError) -> Int64? {
-        try await writes.submit { db in try PromptsTable.count(uses, at: now, in: db)?.secondsToWait }
-    }
-
-    package func wait(
-        for uses: [AllowanceUse], at now: Timestamp
-    ) async throws(StorageError) -> Int64? {
-        try await reads.submit { db in try PromptsTable.wait(for: uses, at: now, in: db) }
-    }
-
-    package func addPhoneVerification(
+    func addPhoneVerification(
         _ verification: PhoneVerification, by issuer: String, requestID: String?
     ) async throws(StorageError) -> [UserID]? {
         try await writes.submit { db in
@@ -100,7 +70,7 @@ extension SQLStore {
         }
     }
 
-    package func phoneVerification(
+    func phoneVerification(
         _ id: TokenHash, in session: String, expiredAs error: String, at now: Timestamp
     ) async throws(StorageError) -> PhoneVerificationState? {
         try await reads.submit { db in

@@ -1,8 +1,11 @@
 import Crypto
+import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 import TestSupport
 import Testing
+
+@testable import PhoneVerification
 
 /// The CAMARA APIs of mobile operators: what is sent, and which responses are believed.
 @Suite("The APIs of a mobile operator")
@@ -12,10 +15,36 @@ struct OperatorAPITests {
     private static let verifyURL = root + "/number-verification/v2/verify"
     private static let swapURL = root + "/sim-swap/v2/check"
     private static let privateKey = P256.Signing.PrivateKey()
+    private static let issuer = "https://op.carrier.example"
+    private static let tokenURL = issuer + "/token"
+    private static let now: Int64 = 1_800_000_000
+
+    private static let metadata = """
+        {"issuer": "\(issuer)", "authorization_endpoint": "\(issuer)/authorize", "token_endpoint": "\(tokenURL)", \
+        "jwks_uri": "\(issuer)/jwks", "response_types_supported": ["code"], \
+        "id_token_signing_alg_values_supported": ["RS256", "ES256"], \
+        "token_endpoint_auth_methods_supported": ["client_secret_basic", "private_key_jwt"]}
+        """
+
+    private static func tokens(type: String = "Bearer") -> String {
+        """
+        {"access_token": "access-1", "token_type": "\(type)", "refresh_token": "refresh-1", "expires_in": 3600, \
+        "scope": "openid"}
+        """
+    }
+
+    /// The error of a step, or nil if it succeeds.
+    private func failure<Value>(_ step: () async throws(OIDCError) -> Value) async -> OIDCError? {
+        do throws(OIDCError) {
+            _ = try await step()
+            return nil
+        } catch {
+            return error
+        }
+    }
 
     /// An operator whose APIs respond as a test says.
     private struct Stage {
-        let carrier = FakeCarrier()
         let http: ScriptedHTTPClient
         let relyingParty: RelyingParty
         let provider: ProviderMetadata
@@ -28,28 +57,28 @@ struct OperatorAPITests {
             _ response: OutboundResponse, token: OutboundResponse? = nil, correlationID: String = "corr-1",
             dpop: ExtensionUse = .never, requiresIDTokens: Bool = false
         ) async throws {
-            let subjects = try SignInSubjects(correlationID: correlationID)
+            let clientID = try #require(ClientID("client-1"))
+            self.correlationID = try #require(CorrelationID(correlationID))
             http = ScriptedHTTPClient { request throws(OutboundError) in
                 switch request.url.text {
                 case let url where url.hasPrefix(OperatorAPITests.root): response
-                case FakeCarrier.tokenURL: token ?? .json(FakeCarrier.tokens.with("id_token", nil).text)
-                default: .json(FakeCarrier.metadata.with("mccmnc", nil).text)
+                case OperatorAPITests.tokenURL: token ?? .json(OperatorAPITests.tokens())
+                default: .json(OperatorAPITests.metadata)
                 }
             }
-            let issuer = try #require(EndpointURL(TokenDraft.issuer, policy: .httpsOnly))
+            let issuer = try #require(EndpointURL(OperatorAPITests.issuer, policy: .httpsOnly))
             var configuration = RelyingParty.Configuration(issuer: issuer)
             configuration.requiresIDTokens = requiresIDTokens
             configuration.extensions.dpop = dpop
-            relyingParty = RelyingParty(configuration: configuration, http: http, clock: carrier.clock.wallClock)
+            relyingParty = RelyingParty(configuration: configuration, http: http, clock: ManualClock(secondsSinceEpoch: OperatorAPITests.now).wallClock)
             provider = try await relyingParty.provider(
-                for: nil, clientID: subjects.clientID, correlationID: subjects.correlationID)
+                for: nil, clientID: clientID, correlationID: self.correlationID)
             let key = try ClientKey(parsing: Secret(OperatorAPITests.privateKey.pemRepresentation))
             client = ClientCredentials(
-                clientID: subjects.clientID, authentication: .privateKeyJWT(key, audience: .endpoint))
+                clientID: clientID, authentication: .privateKeyJWT(key, audience: .endpoint))
             let root = try #require(EndpointURL(OperatorAPITests.root + "/", policy: .httpsOnly))
             apis = try #require(OperatorAPIs(root: root))
             number = try #require(MSISDN("+14155550101"))
-            self.correlationID = subjects.correlationID
         }
 
         func tokens() async throws(OIDCError) -> TokenResponse {
@@ -131,7 +160,7 @@ struct OperatorAPITests {
         #expect(
             headers == ["Authorization": "Bearer access-1", "Accept": "application/json", "x-correlator": "corr-1"])
         #expect(body.isEmpty)
-        #expect(request.destination == .init(carrier: TokenDraft.issuer, step: .numberVerification))
+        #expect(request.destination == .init(carrier: Self.issuer, step: .numberVerification))
     }
 
     @Test("A correlation id with characters that x-correlator cannot have is hashed")
@@ -162,11 +191,11 @@ struct OperatorAPITests {
         #expect(request.url.text == Self.swapURL)
         #expect(headers["x-correlator"] == "corr-1")
         #expect(body == #"{"phoneNumber":"+14155550101","maxAge":72}"#)
-        let token = SentForm(try #require(stage.http.requests(to: FakeCarrier.tokenURL).first))
+        let token = SentForm(try #require(stage.http.requests(to: Self.tokenURL).first))
         #expect(token.form["grant_type"] == ["client_credentials"])
         #expect(token.form["scope"] == ["dpv:FraudPreventionAndDetection sim-swap:check"])
         let claims = try token.assertion().claims
-        #expect(claims["aud"]?.string == FakeCarrier.tokenURL)
+        #expect(claims["aud"]?.string == Self.tokenURL)
         let times = (claims["iat"]?.integer ?? 0, claims["exp"]?.integer ?? 0)
         #expect((1...300).contains(times.1 - times.0))
     }
@@ -174,7 +203,7 @@ struct OperatorAPITests {
     @Test("A token that is bound to a key is sent with its proof")
     func bound() async throws {
         let token = OutboundResponse.json(
-            FakeCarrier.tokens.with("id_token", nil).with("token_type", "\"DPoP\"").text)
+            Self.tokens(type: "DPoP"))
         let stage = try await Stage(.json(#"{"devicePhoneNumber":"+14155550101"}"#), token: token, dpop: .always)
         _ = try await stage.deviceNumber()
         let headers = try stage.sent().headers
@@ -261,7 +290,7 @@ struct OperatorAPITests {
         _ = try await stage.relyingParty.exchange(
             operatorToken: Secret("TS43 token"), scopes: ["openid", "dpv:FraudPreventionAndDetection", "a:b"],
             client: stage.client, provider: stage.provider, correlationID: stage.correlationID)
-        let requests = stage.http.requests(to: FakeCarrier.tokenURL)
+        let requests = stage.http.requests(to: Self.tokenURL)
         try #require(requests.count == 1)
         let sent = SentForm(requests[0])
         #expect(sent.form.keys.sorted() == ["assertion", "grant_type"])
@@ -272,11 +301,11 @@ struct OperatorAPITests {
         let claims = try #require(JSONValue(parsing: Base64URL.decode(parts[1]) ?? []).object)
         #expect(claims["iss"]?.string == "client-1")
         #expect(claims["sub"]?.string == "operatortoken:TS43 token")
-        #expect(claims["aud"]?.string == FakeCarrier.tokenURL)
+        #expect(claims["aud"]?.string == Self.tokenURL)
         #expect(claims["scope"]?.string == "openid dpv:FraudPreventionAndDetection a:b")
         #expect(claims["jti"]?.string.flatMap(Base64URL.decode)?.count == 16)
         let times = (claims["iat"]?.integer ?? 0, claims["exp"]?.integer ?? 0)
-        #expect(times.0 == TokenDraft.now && (1...300).contains(times.1 - times.0))
+        #expect(times.0 == Self.now && (1...300).contains(times.1 - times.0))
         let signature = try P256.Signing.ECDSASignature(
             rawRepresentation: try #require(Base64URL.decode(parts[2])))
         #expect(

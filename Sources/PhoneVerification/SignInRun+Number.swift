@@ -1,5 +1,7 @@
+import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import SignIn
 import StorageModel
 import Synchronization
 
@@ -10,37 +12,38 @@ extension SignInRun {
     /// - Parameter asked: The number that is compared with the device's; nil to be told the number.
     /// - Returns: Nil if the device has another number than `asked`.
     func number(
-        _ asked: MSISDN? = nil, from mobileOperator: MobileOperator.Settings, with tokens: TokenResponse,
-        at provider: ProviderMetadata, _ operators: OperatorDirectory
-    ) async throws(SignInError) -> (MSISDN, VerifiedIDToken?)? {
+        _ asked: MSISDN? = nil, from mobileOperator: MobileOperatorSettings, with tokens: TokenResponse,
+        at provider: ProviderMetadata, _ directory: OperatorDirectory
+    ) async throws(SignInError) -> FoundNumber? {
         let idToken = tokens.idToken == nil ? nil : try await validate(tokens, from: provider)
         begin(.number)
         let number: MSISDN
         if let asked {
-            let isOfDevice = try await mappingProviderErrors(
+            let isOfDevice = try await askingOperator(
                 await relyingParty.isDevicePhoneNumber(
                     asked, hashed: mobileOperator.takesHashes, at: mobileOperator.apis, with: tokens,
-                    provider: provider, correlationID: correlationID), codeWasPosted: true)
+                    provider: provider, correlationID: correlationID))
             guard isOfDevice else { return nil }
             number = asked
         } else {
-            number = try await mappingProviderErrors(
+            number = try await askingOperator(
                 await relyingParty.devicePhoneNumber(
-                    at: mobileOperator.apis, with: tokens, provider: provider, correlationID: correlationID),
-                codeWasPosted: true)
+                    at: mobileOperator.apis, with: tokens, provider: provider, correlationID: correlationID))
         }
-        if target.provider.finder != nil { begin(.telcoFinder) }
-        log.operatorFinding = try await operators.check(number, reportedBy: target, correlationID)
+        if directory.operators.finder != nil { begin(.telcoFinder) }
+        let owner = try await directory.check(number, reportedBy: target, correlationID)
+        if let owner { note(owner.rawValue, as: "telco_finder") }
         begin(.simSwap)
-        log.simSwap = try await checkSIM(of: number, by: mobileOperator, at: provider)
-        return (number, idToken)
+        let sim = try await checkSIM(of: number, by: mobileOperator, at: provider)
+        if let sim { note(sim.rawValue, as: "sim_swap") }
+        return FoundNumber(number: number, idToken: idToken, sim: sim)
     }
 
     /// Asks the operator whether the SIM of the number was changed, if the policy says so. The answer is for this
     /// number at this moment: it is not kept.
     /// - Throws: `sim_swapped` if the policy refuses; the operator's failure if the policy refuses what is not known.
     private func checkSIM(
-        of number: MSISDN, by mobileOperator: MobileOperator.Settings, at provider: ProviderMetadata
+        of number: MSISDN, by mobileOperator: MobileOperatorSettings, at provider: ProviderMetadata
     ) async throws(SignInError) -> SIMSwapFinding? {
         let policy = mobileOperator.simSwap
         guard policy.ifSwapped != .off else { return nil }
@@ -65,19 +68,19 @@ extension VerifiedSignIn {
     ///   - idToken: Names the user. Without one the number does: it may become another person's one day.
     ///   - issuer: The operator's.
     ///   - use: Marks the operator token as used.
-    convenience init(_ number: MSISDN, _ idToken: VerifiedIDToken?, issuer: String, _ use: OneTimeRecord?) {
+    convenience init(_ number: MSISDN, _ idToken: VerifiedIDToken?, issuer: String, _ use: TokenUse?) {
         var userInfo = UserInfo()
         userInfo.attributes[.phoneNumber] = number.text
         userInfo.phoneNumberVerified = true
         // No ID token can have this subject: it has a space (``IDTokenCheck/subject``).
         let subject = idToken?.subject ?? "number " + number.text
         self.init(
-            Identity(issuer: issuer, subject: subject), userInfo, provenPhoneNumber: number.text, operatorTokenUse: use)
+            Identity(issuer: issuer, subject: subject), userInfo, provenPhoneNumber: number.text, tokenUse: use)
     }
 }
 
 /// What is known of the SIM of a number at a sign-in. The raw value is its name in the log.
-package enum SIMSwapFinding: String, Sendable, Hashable {
+enum SIMSwapFinding: String {
     /// The SIM is the same for as long as the policy asks.
     case unchanged
     case swapped
@@ -85,15 +88,32 @@ package enum SIMSwapFinding: String, Sendable, Hashable {
     case unknown
 }
 
-/// Tokens for a TS.43 temporary token, which works over any network.
+/// What an operator says of a device.
+struct FoundNumber {
+    let number: MSISDN
+    /// Nil if the operator issues none.
+    let idToken: VerifiedIDToken?
+    /// Nil if the operator was not asked about the SIM.
+    let sim: SIMSwapFinding?
+}
+
+/// The tokens of an operator: for a code, or for a TS.43 temporary token, which works over any network.
 extension SignInRun {
+    /// - Parameter scopes: What an operator token is exchanged for, with exactly one purpose.
+    func tokens(
+        for scopes: [String], at provider: ProviderMetadata, pausing pause: PollPauses
+    ) async throws(SignInError) -> TokenResponse {
+        guard request.standsInForCode else { return try await askedForTokens(await redeemCode(at: provider)) }
+        begin(.token)
+        return try await exchangeOperatorToken(for: scopes, at: provider, pause)
+    }
+
     /// How long the operator may take to authenticate the device, in seconds: an app waits for it.
     static let patience: Int64 = 20
 
     /// Exchanges the operator token, in the way that the operator's metadata says. It is spent then.
-    /// - Parameter scopes: With exactly one purpose.
-    func exchangeOperatorToken(
-        for scopes: [String], at provider: ProviderMetadata
+    private func exchangeOperatorToken(
+        for scopes: [String], at provider: ProviderMetadata, _ pause: PollPauses
     ) async throws(SignInError) -> TokenResponse {
         guard provider.takesOperatorTokensByBackchannel else {
             return try await askedForTokens(
@@ -106,15 +126,16 @@ extension SignInRun {
                 operatorToken: request.code, scopes: scopes, client: client.credentials,
                 signedWith: client.rules.signingKey, provider: provider, correlationID: correlationID),
             codeWasPosted: true)
-        return try await poll(started, at: provider)
+        return try await poll(started, at: provider, pause)
     }
 
     /// Asks for the tokens until they are there, never faster than the operator allows (CIBA Core section 7.3). The
     /// first time at once: usually the SIM has said all there is to say.
     private func poll(
-        _ started: BackchannelAuthenticationResponse, at provider: ProviderMetadata
+        _ started: BackchannelAuthenticationResponse, at provider: ProviderMetadata, _ pause: PollPauses
     ) async throws(SignInError) -> TokenResponse {
         var interval = started.interval
+        let clock = environment.clock
         let end = clock.now().advanced(bySeconds: min(started.expiresIn, Self.patience))
         while true {
             let response = try await askedForTokens(
@@ -144,11 +165,22 @@ func askedForTokens<Value>(
     }
 }
 
+/// Asks an API of an operator, after the code was posted.
+private func askingOperator<Value>(
+    _ call: @autoclosure () async throws(OIDCError) -> Value
+) async throws(SignInError) -> Value {
+    do throws(OIDCError) {
+        return try await call()
+    } catch {
+        throw SignInError(ofOperator: error, codeWasPosted: true)
+    }
+}
+
 /// The pauses between two polls of a mobile operator, of a limited number of sign-ins at each operator.
 ///
 /// A sign-in goes on when its client closes the connection, so that no limit of connections bounds those that wait: an
 /// operator that keeps every token pending would collect them.
-package final class PollPauses: Sendable {
+final class PollPauses: Sendable {
     /// By the keys of the operators.
     private let waiting = Mutex<[String: Int]>([:])
     private let limit: Int
@@ -157,7 +189,7 @@ package final class PollPauses: Sendable {
     /// - Parameters:
     ///   - limit: The most sign-ins that may wait at one operator.
     ///   - sleep: Waits; false if the task was cancelled.
-    package init(
+    init(
         limit: Int = 256,
         sleep: @escaping @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil }
     ) {

@@ -1,32 +1,9 @@
-package import Primitives
-package import StorageModel
+import Primitives
+import Storage
+import StorageModel
 
 /// The table `pending_phone_verifications`: those that wait for a browser, or for the confirmation of what it brought.
 enum PendingPhoneVerificationsTable {
-    // The columns from `status` on are NULL until the browser is back. `phone_number` is what the session has asked
-    // for, and `found_number` what the operator confirmed: only the confirmation shows it. Rows stay for a day, to be
-    // read as failed.
-    static let schema = """
-        CREATE TABLE pending_phone_verifications (
-            id_hash BLOB PRIMARY KEY NOT NULL,
-            user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-            session_id TEXT NOT NULL,
-            phone_number TEXT,
-            operator TEXT NOT NULL,
-            expires_at INTEGER NOT NULL,
-            wrong_confirmations INTEGER NOT NULL,
-            status TEXT,
-            found_number TEXT,
-            sim_swapped INTEGER,
-            error TEXT,
-            checked_at INTEGER,
-            issuer TEXT,
-            confirmation_hash BLOB
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX pending_phone_verifications_by_user ON pending_phone_verifications (user_id);
-        CREATE INDEX pending_phone_verifications_by_expiry ON pending_phone_verifications (expires_at);
-        """
-
     fileprivate struct Row {
         let pending: PendingPhoneVerification
         let wrongConfirmations: Int64
@@ -89,7 +66,7 @@ enum PendingPhoneVerificationsTable {
 }
 
 extension SQLStore {
-    package func beginPhoneVerification(
+    func beginPhoneVerification(
         _ pending: PendingPhoneVerification
     ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
@@ -104,13 +81,13 @@ extension SQLStore {
         }
     }
 
-    package func pendingPhoneVerification(
+    func pendingPhoneVerification(
         _ id: TokenHash, at now: Timestamp
     ) async throws(StorageError) -> PendingPhoneVerification? {
         try await reads.submit { db in try PendingPhoneVerificationsTable.waiting(id, at: now, in: db) }
     }
 
-    package func addPhoneVerificationFinding(
+    func addPhoneVerificationFinding(
         _ finding: PhoneVerificationFinding, at now: Timestamp
     ) async throws(StorageError) -> Bool {
         try await writes.submit { db in
@@ -126,7 +103,7 @@ extension SQLStore {
         }
     }
 
-    package func confirmPhoneVerification(
+    func confirmPhoneVerification(
         _ id: TokenHash, in session: String, with confirmation: TokenHash, orFailWith error: String, at now: Timestamp,
         requestID: String?
     ) async throws(StorageError) -> PhoneVerificationConfirmation {

@@ -1,12 +1,8 @@
 import OpenIDConnect
-import StorageModel
+import SignIn
 
 /// Errors of sign-ins by phone number.
 extension SignInError {
-    package static let operatorUnknown = SignInError(
-        .operatorUnknown, .discoveryStateError,
-        "No operator of this provider serves this mccmnc, or has this name. Use another sign-in method.")
-
     static let operatorUnknownToFinder = SignInError(
         .operatorUnknown, .discoveryStateError,
         "Telco Finder knows no operator of this number that the provider has. Use another sign-in method.")
@@ -41,7 +37,7 @@ extension SignInError {
 
     /// Telco Finder did not say what it should. It refuses this server, and never the user.
     static func finderFailed(_ error: OIDCError) -> SignInError {
-        let mapped = SignInError(error, advice: "Send operator or mccmnc, or try again in a moment.")
+        let mapped = SignInError(ofOperator: error, advice: "Send operator or mccmnc, or try again in a moment.")
         guard mapped.code != .carrierTimeout, mapped.code != .temporarilyUnavailable else { return mapped }
         return carrierError(
             "Telco Finder does not tell the operator of the number. Send operator or mccmnc, or use another sign-in "
@@ -69,14 +65,6 @@ extension SignInError {
     static let codeNotForNumbers = invalidRequest(
         "This provider takes no code from an app. Begin at its start URL.")
 
-    static func notAtOperators(_ instead: String) -> SignInError {
-        invalidRequest("A provider of kind camara has no such call. \(instead)")
-    }
-
-    /// What a provider with mobile operators has in place of other sign-ins.
-    package static let signInAtOperator =
-        "Begin the sign-in at its start, or send an operator_token to its sign-in call."
-
     static let noOperatorTokens = invalidRequest(
         "This provider takes no operator_token. Send one to a provider of kind camara.")
 
@@ -86,14 +74,14 @@ extension SignInError {
     static let numberMalformed = invalidRequest(
         "phone_number must be + and 5 to 15 digits, with the country code and without separators.")
 
-    package static let operatorTokenUsed = invalidGrant(
+    static let operatorTokenUsed = invalidGrant(
         "operator_token was used before. Get another one from the mobile operator.")
 
     /// Also for other sessions' verifications, so that guesses learn nothing.
-    package static let noSuchVerification = SignInError(
+    static let noSuchVerification = SignInError(
         .notFound, .invalidRequest, "The session has no verification of this id. Start another one.")
 
-    package static let confirmationWrong = SignInError(
+    static let confirmationWrong = SignInError(
         .invalidGrant, .requestDenied,
         "confirmation is for another verification. Send the one with which the app was opened.")
 
@@ -113,17 +101,6 @@ extension SignInError {
         "The mobile operator did not authenticate the device in time. Get another operator_token, or use another "
             + "sign-in method.", fault: .provider, codeMayBeSpent: true)
 
-    package static let notOnMobileNetwork = SignInError(
-        .notOnMobileNetwork, .requestDenied,
-        "The mobile operator could not recognise the device by its network or SIM. Use another sign-in method, or "
-            + "start again over the mobile network.")
-
-    package static func simSwapped(withinHours hours: Int) -> SignInError {
-        SignInError(
-            .simSwapped, .requestDenied,
-            "The SIM of this number was changed within the last \(hours) hours. Use another sign-in method.")
-    }
-
     /// The error of an operator's authorization response. Anybody's browser can bring one, so that it is never the
     /// server's own fault.
     static func refusedByOperator(_ code: String) -> SignInError {
@@ -134,7 +111,7 @@ extension SignInError {
     /// authorization requests. Some refuse there a device that they do not recognise, with the code of an authorization
     /// response.
     static func refusedTokens(_ error: OIDCError, codeWasPosted: Bool = false, advice: String? = nil) -> SignInError {
-        let refusal = SignInError(error, codeWasPosted: codeWasPosted, advice: advice)
+        let refusal = SignInError(ofOperator: error, codeWasPosted: codeWasPosted, advice: advice)
         guard error.code == .carrierRefused else { return refusal }
         return refusedByOperator(refusal, atRegistration: .ours)
     }
@@ -161,9 +138,19 @@ extension SignInError {
         return mapped.explained(by: refusal)
     }
 
+    /// The error of a request to an operator or to Telco Finder.
+    init(ofOperator error: OIDCError, codeWasPosted: Bool = false, advice: String? = nil) {
+        self.init(error, codeWasPosted: codeWasPosted, advice: advice)
+        guard error.code == .apiRefused else { return }
+        let isSpent = codeMayBeSpent
+        // Each access token is for one call: it is spent.
+        self = Self.refusedByAPI(error, advice ?? "Start again with a new authorization request.")
+            .explained(by: error)
+        codeMayBeSpent = isSpent
+    }
+
     /// What an operator's API refused.
-    /// - Parameter advice: What the code's state allows to do.
-    static func refusedByAPI(_ error: OIDCError, _ advice: String) -> SignInError {
+    private static func refusedByAPI(_ error: OIDCError, _ advice: String) -> SignInError {
         let code = error.carrierError ?? ""
         switch OperatorAPIRefusal(code: code) {
         case .notAuthenticatedByNetwork: return notOnMobileNetwork
@@ -186,4 +173,41 @@ extension SignInError {
             return carrierError("[\(code)] The mobile operator's API refused the request. \(advice)")
         }
     }
+}
+
+/// What the error codes of a mobile operator's OAuth endpoints mean for an app that signs a user in by number.
+///
+/// An app can do nothing about a fault of the operator or of this server's registration, but another way to sign in may
+/// work. So it gets the codes about its user, its device and its token, and `carrier_error` for all others, after which
+/// clients go on to the next way.
+enum OperatorErrorTable {
+    /// What a code is about.
+    enum Subject {
+        /// The device, which the operator does not recognise by its network or SIM: `not_on_mobile_network`. No page
+        /// is shown, because `prompt` is `none` (OpenID Connect Core section 3.1.2.6).
+        case device
+        /// The user or the token of the app, which gets the code.
+        case user
+        /// This server's registration with the operator, or its requests: `carrier_error`, and an error in the log.
+        case registration
+        /// The operator: `carrier_error`, and a warning in the log.
+        case mobileOperator
+    }
+
+    /// The codes that are not about the operator.
+    static let subjects: [String: Subject] = [
+        "login_required": .device, "interaction_required": .device, "account_selection_required": .device,
+        "access_denied": .user, "consent_required": .user, "invalid_grant": .user,
+        // RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, RFC 9126 section 2.3.
+        "invalid_request": .registration, "invalid_client": .registration, "unauthorized_client": .registration,
+        "invalid_scope": .registration, "unsupported_grant_type": .registration,
+        "unsupported_response_type": .registration, "invalid_request_object": .registration,
+        "invalid_request_uri": .registration, "request_not_supported": .registration,
+        "request_uri_not_supported": .registration, "registration_not_supported": .registration,
+        // RFC 9449 section 5, RFC 8707 section 2.
+        "invalid_dpop_proof": .registration, "invalid_target": .registration,
+    ]
+
+    /// - Parameter code: Nil for one that is none.
+    static func subject(of code: String?) -> Subject { code.flatMap { subjects[$0] } ?? .mobileOperator }
 }

@@ -1,35 +1,9 @@
+import LatchkeyConfiguration
+import OpenIDConnect
 import Primitives
 
-/// GSMA's Telco Finder, which knows the mobile operator of a phone number (GSMA Open Gateway, "Routing / Telco
-/// Finder").
-public struct TelcoFinder: Sendable, Hashable {
-    /// How far a search goes where numbers move between operators. The raw value is its name in the configuration.
-    public enum PortabilitySearch: String, Sendable, Hashable, CaseIterable {
-        /// In the Telco Finder's own records, which may be old, at less cost.
-        case shallow
-        /// In all systems of the country.
-        case deep
-
-        /// The value of `portabilitySearchMode`.
-        var mode: String { rawValue.uppercased() }
-    }
-
-    /// Where its API is.
-    public var apis: OperatorAPIs
-    /// How far searches go.
-    public var portabilitySearch = PortabilitySearch.deep
-    /// The scopes of its access tokens; by default as the description has it.
-    public var scopes = ["telcofinder"]
-
-    /// The Telco Finder below an API root; nil if the root has a query.
-    public init?(root: EndpointURL) {
-        guard let apis = OperatorAPIs(root: root) else { return nil }
-        self.apis = apis
-    }
-}
-
 /// What Telco Finder says of a number.
-public struct FoundOperator: Sendable, Hashable {
+struct FoundOperator: Sendable, Hashable {
     /// The longest `operatorId`, in bytes.
     static let maximumIDBytes = 256
     /// The longest URL in an answer, in bytes.
@@ -38,16 +12,16 @@ public struct FoundOperator: Sendable, Hashable {
     static let maximumLifetime: Int64 = 3600
 
     /// The operator's id at Telco Finder (`operatorId`).
-    public let id: String
+    let id: String
     /// The root of its APIs, if Telco Finder says it (`apiRoot`).
-    public let apiRoot: String?
+    let apiRoot: String?
     /// Where its metadata is, if Telco Finder says it (`authProviderConfiguration`).
-    public let metadataURL: String?
+    let metadataURL: String?
     /// How many seconds the answer may be kept (RFC 9111 section 5.2.2.1); 0 if it does not say so.
-    public let lifetime: Int64
+    let lifetime: Int64
 
     /// An answer.
-    public init(id: String, apiRoot: String? = nil, metadataURL: String? = nil, lifetime: Int64 = 0) {
+    init(id: String, apiRoot: String? = nil, metadataURL: String? = nil, lifetime: Int64 = 0) {
         self.id = id
         self.apiRoot = apiRoot
         self.metadataURL = metadataURL
@@ -67,7 +41,7 @@ public struct FoundOperator: Sendable, Hashable {
     /// - Parameters:
     ///   - issuer: The operator's issuer.
     ///   - apis: The operator's APIs.
-    public func agrees(issuer: EndpointURL, apis: OperatorAPIs) -> Bool {
+    func agrees(issuer: EndpointURL, apis: OperatorAPIs) -> Bool {
         let metadata = Self.trimmed(issuer.text) + "/.well-known/openid-configuration"
         return apiRoot.map { Self.trimmed($0).hasSameBytes(as: Self.trimmed(apis.root.text)) } ?? true
             && metadataURL.map { $0.hasSameBytes(as: metadata) } ?? true

@@ -2,7 +2,7 @@ import OpenIDConnect
 import Primitives
 import Testing
 
-@testable import SignIn
+@testable import PhoneVerification
 
 /// The answers of Telco Finder that are kept.
 @Suite("The answers of Telco Finder")

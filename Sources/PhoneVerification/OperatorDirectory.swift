@@ -1,73 +1,78 @@
 import Crypto
+import LatchkeyConfiguration
 import Logging
-package import OpenIDConnect
+import OpenIDConnect
 import Primitives
+import SignIn
+import Storage
 import StorageModel
 import Synchronization
 
-/// Finds the mobile operator of a request, and says whether a number is the operator's that reports it.
+/// The mobile operators of a provider, for one request: finds its operator, and says whether a number is the operator's
+/// that reports it.
 ///
 /// An operator is always a configured one. GSMA's Telco Finder chooses among them, if a provider has one, and its
 /// answers lead to no other host.
-struct OperatorDirectory: UseCase {
+struct OperatorDirectory {
     /// How many look-ups requests may cause: of one number, by all callers together, and by one network of callers. The
     /// limits keep a caller from finding out the operators of many numbers. One caller may use half of a number's, so
     /// that nobody can use it up for the number's owner. Only what Telco Finder is asked counts.
     static let numberAllowance = SharedAllowance(count: 10, seconds: 3600)
     static let callerAllowance = SharedAllowance(count: 60, seconds: 3600)
 
+    let operators: MobileOperators
     let environment: Environment
-    let store: any PhoneVerificationStore
-    let answers: TelcoFinderAnswers
 
-    /// Whom a request to a provider is for: the mobile operator that it chooses, or a provider without operators. A
-    /// request that names no operator and no network, but a number, has the operator that Telco Finder names.
+    init(of operators: MobileOperators, in environment: Environment) {
+        self.operators = operators
+        self.environment = environment
+    }
+
+    /// The mobile operator that a request chooses. A request that names no operator and no network, but a number, has
+    /// the operator that Telco Finder names.
     ///
     /// - Throws: `unauthorized_client` if the caller may not use the operator's client, or no client of the provider,
     ///   and nothing is sent; `operator_unknown` if no operator fits, or Telco Finder knows none, or one that is
     ///   not configured; `invalid_request` if several could be meant; `rate_limited`; `carrier_error` and the like if
     ///   Telco Finder cannot be asked.
     func choose(
-        at provider: Provider, _ choice: OperatorChoice, _ flow: FailedOperation.Flow, _ correlationID: CorrelationID
+        _ choice: OperatorChoice, _ flow: FailedOperation.Flow, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignInTarget {
-        try choice.caller.check(mayUseOneOf: provider.allClients)
-        let name = try await operatorName(at: provider, choice, flow, correlationID)
-        let target = try providers.find(ProviderReference(provider: provider.name, operatorName: name))
+        try choice.caller.check(mayUseOneOf: operators.all.flatMap(\.server.clients.values))
+        let name = try await operatorName(choice, flow, correlationID)
+        let target = try environment.providers.find(reference(of: name))
         try choice.caller.check(mayUseOneOf: target.server.clients.values)
         return target
     }
 
-    /// - Returns: Nil for a provider without operators.
+    private func reference(of operatorName: String) -> ProviderReference {
+        ProviderReference(provider: operators.provider, operatorName: operatorName)
+    }
+
     private func operatorName(
-        at provider: Provider, _ choice: OperatorChoice, _ flow: FailedOperation.Flow, _ correlationID: CorrelationID
-    ) async throws(SignInError) -> String? {
-        guard case .mobileOperators(let operators, let finder) = provider.kind else { return nil }
-        guard choice.name == nil, choice.network == nil, let number = choice.number, let finder else {
-            return try Self.named(by: choice, of: operators).settings.name
-        }
-        return try await failures.recording { () async throws(SignInError) in
-            guard
-                let found = try await find(
-                    number, of: provider.name, finder, countedFor: choice.caller, correlationID),
-                let mobileOperator = try mobileOperator(found, of: provider, correlationID)
+        _ choice: OperatorChoice, _ flow: FailedOperation.Flow, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> String {
+        guard choice.name == nil, choice.network == nil, let number = choice.number, let finder = operators.finder
+        else { return try named(by: choice).settings.name }
+        return try await environment.failures.recording { () async throws(SignInError) in
+            guard let found = try await find(number, finder, countedFor: choice.caller, correlationID),
+                let mobileOperator = try mobileOperator(found, correlationID)
             else { throw .operatorUnknownToFinder }
             return mobileOperator.settings.name
         } failed: { error in
             // Telco Finder was not asked.
             guard error.code != .rateLimited else { return nil }
-            return FailedOperation(flow, choice, provider: provider.name, finder, correlationID)
+            return FailedOperation(flow, choice, provider: operators.provider, finder, correlationID)
         }
     }
 
     /// The operator that a request names, by itself or by a network; without either the only one.
-    private static func named(
-        by choice: OperatorChoice, of operators: [MobileOperator]
-    ) throws(SignInError) -> MobileOperator {
+    private func named(by choice: OperatorChoice) throws(SignInError) -> MobileOperator {
         guard choice.name != nil || choice.network != nil else {
-            guard let only = operators.first, operators.count == 1 else { throw .operatorNotNamed }
+            guard let only = operators.all.first, operators.all.count == 1 else { throw .operatorNotNamed }
             return only
         }
-        let found = operators.first { candidate in
+        let found = operators.all.first { candidate in
             (choice.name.map { candidate.settings.name.hasSameBytes(as: $0) } ?? true)
                 && (choice.network.map(candidate.settings.networks.contains) ?? true)
         }
@@ -81,10 +86,10 @@ struct OperatorDirectory: UseCase {
     func check(
         _ number: MSISDN, reportedBy reporter: SignInTarget, _ correlationID: CorrelationID
     ) async throws(SignInError) -> OperatorFinding? {
-        guard let finder = reporter.provider.finder, finder.rules.ifOtherOperator != .off else { return nil }
+        guard let finder = operators.finder, finder.rules.ifOtherOperator != .off else { return nil }
         let found: FoundOperator?
         do throws(SignInError) {
-            found = try await find(number, of: reporter.provider.name, finder, correlationID)
+            found = try await find(number, finder, correlationID)
         } catch {
             guard finder.rules.ifUnknown == .accept else { throw error.afterCode }
             return .unknown
@@ -94,8 +99,8 @@ struct OperatorDirectory: UseCase {
             return .unknown
         }
         // Also where the rules only report: an answer that contradicts the configuration says nothing.
-        let owner = try mobileOperator(found, of: reporter.provider, correlationID)
-        if let owner, owner.settings.name == reporter.mobileOperator?.settings.name { return .same }
+        let owner = try mobileOperator(found, correlationID)
+        if let owner, owner.settings.name == reporter.reference.operatorName { return .same }
         guard finder.rules.ifOtherOperator == .report else { throw .numberOfOtherOperator }
         return .other
     }
@@ -103,11 +108,11 @@ struct OperatorDirectory: UseCase {
     /// What Telco Finder says of a number; nil if it does not know the number.
     /// - Parameter caller: Whose request causes it; nil if an operator has reported the number.
     private func find(
-        _ number: MSISDN, of provider: String, _ finder: OperatorFinder,
-        countedFor caller: CallerTerms? = nil, _ correlationID: CorrelationID
+        _ number: MSISDN, _ finder: OperatorFinder, countedFor caller: CallerTerms? = nil,
+        _ correlationID: CorrelationID
     ) async throws(SignInError) -> FoundOperator? {
-        let key = answers.key(of: number, at: provider)
-        if let known = answers[key, clock.now()] { return known }
+        let key = operators.answers.key(of: number, at: operators.provider)
+        if let known = operators.answers[key, environment.clock.now()] { return known }
         let client = finder.rules.client
         let metadata: ProviderMetadata
         do throws(OIDCError) {
@@ -119,7 +124,7 @@ struct OperatorDirectory: UseCase {
             let found = try await finder.relyingParty.findOperator(
                 of: number, at: finder.rules.finder, client: client.credentials, provider: metadata,
                 correlationID: correlationID)
-            answers.keep(found, under: key, at: clock.now())
+            operators.answers.keep(found, under: key, at: environment.clock.now())
             return found
         } catch {
             if let code = error.carrierError, error.code == .apiRefused,
@@ -134,15 +139,15 @@ struct OperatorDirectory: UseCase {
     /// The configured operator of an answer; nil if it is not configured.
     /// - Throws: `carrier_error` if the answer says something else of the operator than the configuration.
     private func mobileOperator(
-        _ found: FoundOperator, of provider: Provider, _ correlationID: CorrelationID
+        _ found: FoundOperator, _ correlationID: CorrelationID
     ) throws(SignInError) -> MobileOperator? {
-        guard let mobileOperator = provider.operators.first(where: { $0.settings.finderID.hasSameBytes(as: found.id) })
+        guard let mobileOperator = operators.all.first(where: { $0.settings.finderID.hasSameBytes(as: found.id) })
         else { return nil }
         guard let issuer = mobileOperator.server.relyingParty.issuer,
             found.agrees(issuer: issuer, apis: mobileOperator.settings.apis)
         else {
-            let reference = ProviderReference(provider: provider.name, operatorName: mobileOperator.settings.name)
-            logger.error(
+            let reference = reference(of: mobileOperator.settings.name)
+            environment.logger.error(
                 "telco finder contradicts the configuration",
                 metadata: ["correlation_id": "\(correlationID)", "provider": "\(reference.text)"])
             throw .finderContradicts
@@ -160,23 +165,23 @@ struct OperatorDirectory: UseCase {
         if let subnet = caller.subnet {
             uses.append(AllowanceUse(of: "operator lookup by \(subnet.high) \(subnet.low)", Self.callerAllowance))
         }
-        let wait = try await mappingStoreErrors(await store.count(uses, at: clock.now()))
+        let wait = try await mappingStoreErrors(await operators.store.count(uses, at: environment.clock.now()))
         if let wait { throw .tooManyLookups(wait) }
     }
 }
 
 /// How a request chooses the operator.
-package struct OperatorChoice: Sendable {
+struct OperatorChoice: Sendable {
     /// The operator's name.
-    package var name: String?
+    var name: String?
     /// A network that the operator serves.
-    package var network: MCCMNC?
+    var network: MCCMNC?
     /// A number of the operator, for Telco Finder. It chooses nothing beside a name or a network.
-    package var number: MSISDN?
+    var number: MSISDN?
     /// Whose operators there are to choose from.
-    package var caller: CallerTerms
+    var caller: CallerTerms
 
-    package init(
+    init(
         name: String?, network: MCCMNC?, number: MSISDN? = nil, caller: CallerTerms = CallerTerms()
     ) {
         self.name = name
@@ -217,5 +222,32 @@ final class TelcoFinderAnswers: Sendable {
         guard found.lifetime > 0 else { return }
         let answer = Answer(found: found, since: now, until: now.advanced(bySeconds: found.lifetime))
         answers.withLock { $0.put(answer, for: key) }
+    }
+}
+
+/// What Telco Finder says of the operator that reports a number. The raw value is its name in the log.
+enum OperatorFinding: String {
+    /// The number is this operator's.
+    case same
+    /// The number is another operator's.
+    case other
+    /// Telco Finder did not tell.
+    case unknown
+}
+
+extension FailedOperation {
+    /// A question to Telco Finder, before an operator is known. Only a verification is certain to have a session: a
+    /// sign-in can be one of a page, without an API key.
+    init(
+        _ flow: FailedOperation.Flow, _ choice: OperatorChoice, provider: String, _ finder: OperatorFinder,
+        _ correlationID: CorrelationID
+    ) {
+        var times = StepTimes()
+        times.begin(.telcoFinder)
+        self.init(
+            flow: flow, correlationID: correlationID.text, provider: provider, client: finder.rules.client,
+            relyingParty: finder.relyingParty, network: nil, times: times,
+            requested: [("phone_number", choice.number.map { .secret(Secret($0.text)) })])
+        if flow != .phoneVerification { origin = .keyless }
     }
 }

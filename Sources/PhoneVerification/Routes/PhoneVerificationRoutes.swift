@@ -1,43 +1,50 @@
 import HTTPServer
 import HTTPTypes
+import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
 import StorageModel
 
-/// Verifications of a signed-in user's phone number (docs/verified-numbers.md).
-extension LatchkeyAPI {
-    func verifyPhoneNumber(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
+/// The routes for verifications of a signed-in user's phone number (docs/verified-numbers.md).
+extension VerifyPhoneNumber {
+    func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
+        router.post("/users/me/phone/verifications", api.changing { try await verify($0, $1, $2) })
+        router.get(
+            "/users/me/phone/verifications/{id}",
+            api.signedIn { _, request, caller in
+                try await outcome(request.parameters["id"] ?? "", for: caller.holder).response
+            })
+        router.post(
+            "/users/me/phone/verifications/{id}/confirmation", api.changing { try await confirm($1, $2) })
+    }
+
+    private func verify(_ api: LatchkeyAPI, _ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let asked = try PhoneVerificationRequest(
-            BodyFields(request, from: caller.admission), caller: terms(of: request, caller.admission))
+            BodyFields(request, from: caller.admission), caller: api.terms(of: request, caller.admission))
         switch asked.means {
         case .operatorToken(let token):
-            return try await useCases.verifyPhoneNumber(asked.question, with: token, for: caller.holder).response
+            return try await self(asked.question, with: token, for: caller.holder).response
         case .redirect(let redirectURI):
-            return try await useCases.redirectSignIn.startVerification(
-                asked.question, redirectURI: redirectURI, publicURL: try publicURL(),
-                subnet: rates.subnet(of: request), for: caller.holder
+            return try await startVerification(
+                asked.question, redirectURI: redirectURI, publicURL: try api.publicURL(), for: caller.holder
             ).response
         }
     }
 
-    func confirmPhoneVerification(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
+    private func confirm(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         var reader = FieldReader(try BodyFields(request, from: caller.admission))
         let correlationID = reader.correlationID()
         let confirmation = reader.visibleText("confirmation", limit: 64, required: true)
         guard reader.problems.isEmpty, let confirmation else { throw reader.refusal(correlationID) }
-        return try await useCases.verifyPhoneNumber.confirm(
+        return try await confirm(
             request.parameters["id"] ?? "", with: Secret(confirmation), correlationID: correlationID,
             for: caller.holder
         ).response
     }
-
-    func showPhoneVerification(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
-        try await useCases.verifyPhoneNumber.outcome(request.parameters["id"] ?? "", for: caller.holder).response
-    }
 }
 
-extension RedirectSignIn.StartedVerification {
+extension VerifyPhoneNumber.StartedVerification {
     fileprivate var response: Response {
         .json(.created, capacity: 1024) { json in
             json.add("verification_id", id)

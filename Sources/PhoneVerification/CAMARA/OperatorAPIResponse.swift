@@ -1,3 +1,4 @@
+import OpenIDConnect
 import Primitives
 
 /// Reads the responses of the CAMARA APIs, strictly: an answer that does not have the schema is none.
@@ -77,7 +78,7 @@ enum OperatorAPIResponse {
 
 /// What the error codes of the CAMARA APIs mean for a sign-in (the schemas `ErrorInfo` of number-verification.yaml r3.2
 /// and sim-swap.yaml r3.3, and the codes that the API Design Guide adds).
-public enum OperatorAPIRefusal: Sendable, Hashable {
+enum OperatorAPIRefusal: Sendable, Hashable {
     /// The user was not authenticated by the network or the SIM.
     case notAuthenticatedByNetwork
     /// The access token is for no phone number.
@@ -96,10 +97,10 @@ public enum OperatorAPIRefusal: Sendable, Hashable {
     case other
 
     /// The meaning of a code.
-    public init(code: String) { self = Self.meanings[code] ?? .other }
+    init(code: String) { self = Self.meanings[code] ?? .other }
 
     /// The codes that have a meaning.
-    public static let meanings: [String: OperatorAPIRefusal] = [
+    static let meanings: [String: OperatorAPIRefusal] = [
         "NUMBER_VERIFICATION.USER_NOT_AUTHENTICATED_BY_MOBILE_NETWORK": .notAuthenticatedByNetwork,
         "NUMBER_VERIFICATION.INVALID_TOKEN_CONTEXT": .noNumberInToken,
         "INVALID_TOKEN_CONTEXT": .noNumberInToken,

@@ -1,14 +1,14 @@
 import Foundation
-import OpenIDConnect
-import Primitives
+package import OpenIDConnect
+package import Primitives
 import Testing
 
 /// The parts of a request with a form.
-struct SentForm {
-    let headers: [String: String]
-    let form: [String: [String]]
+package struct SentForm {
+    package let headers: [String: String]
+    package let form: [String: [String]]
 
-    init(_ request: OutboundRequest) {
+    package init(_ request: OutboundRequest) {
         headers = Dictionary(request.headers.map { ($0.name, $0.value) }) { $0 + $1 }
         let pairs = String(decoding: request.body, as: UTF8.self).split(separator: "&").map { pair in
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -18,7 +18,7 @@ struct SentForm {
     }
 
     /// Header, claims and signature of the client assertion, and the signing input.
-    func assertion() throws -> (header: JSONObject, claims: JSONObject, signature: [UInt8], signed: [UInt8]) {
+    package func assertion() throws -> (header: JSONObject, claims: JSONObject, signature: [UInt8], signed: [UInt8]) {
         let parts = try #require(form["client_assertion"]?.first).split(separator: ".").map(String.init)
         try #require(parts.count == 3)
         let bytes = parts.compactMap { Base64URL.decode($0) }

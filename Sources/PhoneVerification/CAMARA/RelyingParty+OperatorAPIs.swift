@@ -1,20 +1,20 @@
-public import Primitives
+import LatchkeyConfiguration
+import OpenIDConnect
+import Primitives
 
 /// The CAMARA APIs of a mobile operator. Each access token is for one call: it is asked for, used and forgotten.
 extension RelyingParty {
-    /// Exchanges a TS.43 temporary token for tokens (RFC 7523 section 2.1), by one request that is never repeated. The
-    /// response may have no ID token.
+    /// Exchanges a TS.43 temporary token for tokens, by one request that is never repeated. The response may have no ID
+    /// token.
     ///
-    /// - Parameters:
-    ///   - scopes: With exactly one purpose.
-    /// - Throws: As ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
-    public func exchange(
+    /// - Parameter scopes: With exactly one purpose.
+    func exchange(
         operatorToken: Secret, scopes: [String], client: ClientCredentials, provider: ProviderMetadata,
         correlationID: CorrelationID
     ) async throws(OIDCError) -> TokenResponse {
-        try await post(
-            .operatorToken(operatorToken, scopes: scopes), client, boundTo: nil, provider, correlationID,
-            idToken: idTokenPresence(at: provider))
+        try await tokens(
+            about: Secret(Self.hint(operatorToken)), scopes: scopes, client: client, provider: provider,
+            correlationID: correlationID)
     }
 
     /// Asks the operator to authenticate the device of a TS.43 temporary token, without a page (CIBA Core section 7.1),
@@ -24,22 +24,26 @@ extension RelyingParty {
     /// - Parameters:
     ///   - key: The client's private key, for operators that demand signed requests.
     /// - Throws: As ``authenticate(_:client:signedWith:provider:correlationID:)``.
-    public func authenticate(
+    func authenticate(
         operatorToken: Secret, scopes: [String], client: ClientCredentials, signedWith key: ClientKey?,
         provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> BackchannelAuthenticationResponse {
-        let hint = BackchannelAuthenticationRequest.Hint.loginHint(Secret(AuthorizationAssertion.hint(operatorToken)))
+        let hint = BackchannelAuthenticationRequest.Hint.loginHint(Secret(Self.hint(operatorToken)))
         return try await authenticate(
             BackchannelAuthenticationRequest(scopes: scopes, hint: hint), client: client, signedWith: key,
             provider: provider, correlationID: correlationID)
     }
+
+    /// A TS.43 temporary token, which an app gets from the operator by the SIM of the device, as the hint for a user
+    /// (CAMARA Security and Interoperability Profile r4.2, section "Format of login_hint").
+    private static func hint(_ operatorToken: Secret) -> String { "operatortoken:" + operatorToken.exposed }
 
     /// Asks for the number of the device that an access token is for, once.
     ///
     /// - Parameter tokens: Have the scope ``OperatorScope/devicePhoneNumber``. They must not be used again.
     /// - Throws: ``OIDCError/Code/apiRefused``, ``OIDCError/Code/unusableResponse`` or a transport code. The access
     ///   token is spent in every case.
-    public func devicePhoneNumber(
+    func devicePhoneNumber(
         at apis: OperatorAPIs, with tokens: TokenResponse, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> MSISDN {
         try await call(
@@ -53,7 +57,7 @@ extension RelyingParty {
     ///   - hashed: Whether only the SHA-256 of the number is sent.
     ///   - tokens: Have the scope ``OperatorScope/verify``. They must not be used again.
     /// - Throws: As ``devicePhoneNumber(at:with:provider:correlationID:)``.
-    public func isDevicePhoneNumber(
+    func isDevicePhoneNumber(
         _ number: MSISDN, hashed: Bool, at apis: OperatorAPIs, with tokens: TokenResponse, provider: ProviderMetadata,
         correlationID: CorrelationID
     ) async throws(OIDCError) -> Bool {
@@ -73,12 +77,13 @@ extension RelyingParty {
     ///   - purpose: Of the call.
     /// - Throws: ``OIDCError/Code/apiRefused``; what a token request throws; ``OIDCError/Code/unusableResponse``; a
     ///   transport code.
-    public func isSIMSwapped(
+    func isSIMSwapped(
         of number: MSISDN, withinHours hours: Int, for purpose: Purpose, at apis: OperatorAPIs,
         client: ClientCredentials, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> Bool {
-        let tokens = try await ownTokens(
-            for: [purpose.scope, OperatorScope.checkSIMSwap], client, provider, correlationID)
+        let tokens = try await clientTokens(
+            for: [purpose.scope, OperatorScope.checkSIMSwap], client: client, provider: provider,
+            correlationID: correlationID)
         var body = JSONObjectWriter(capacity: 96)
         body.add("phoneNumber", number.text)
         body.add("maxAge", Int64(hours))
@@ -95,11 +100,12 @@ extension RelyingParty {
     ///   - provider: Telco Finder's metadata.
     /// - Throws: As ``isSIMSwapped(of:withinHours:for:at:client:provider:correlationID:)``. A number that Telco Finder
     ///   does not know is ``OperatorAPIRefusal/unknownNumber``.
-    public func findOperator(
+    func findOperator(
         of number: MSISDN, at finder: TelcoFinder, client: ClientCredentials, provider: ProviderMetadata,
         correlationID: CorrelationID
     ) async throws(OIDCError) -> FoundOperator {
-        let tokens = try await ownTokens(for: finder.scopes, client, provider, correlationID)
+        let tokens = try await clientTokens(
+            for: finder.scopes, client: client, provider: provider, correlationID: correlationID)
         var body = JSONObjectWriter(capacity: 192)
         body.add("target") { $0.add("phoneNumber", number.text) }
         body.add("includeApiRoot", true)
@@ -110,32 +116,23 @@ extension RelyingParty {
             .telcoFinder, provider, correlationID, read: OperatorAPIResponse.foundOperator)
     }
 
-    /// An access token of the client itself, for one call (RFC 6749 section 4.4).
-    private func ownTokens(
-        for scopes: [String], _ client: ClientCredentials, _ provider: ProviderMetadata,
-        _ correlationID: CorrelationID
-    ) async throws(OIDCError) -> TokenResponse {
-        try await post(
-            .clientCredentials(scopes: scopes), client, boundTo: nil, provider, correlationID, idToken: .ignored)
-    }
-
     private func call<Value>(
         _ what: StaticString, _ method: OutboundRequest.Method, _ url: EndpointURL, body: [UInt8] = [],
         with tokens: TokenResponse, _ step: OutboundRequest.Destination.Step, _ provider: ProviderMetadata,
         _ correlationID: CorrelationID,
         read: (OutboundResponse, OutboundLimits) throws(OIDCError) -> Value
     ) async throws(OIDCError) -> Value {
-        let limits = configuration.limits
-        var request = request(
-            url, with: tokens.accessToken, tokens.accessTokenKey, nil, from: provider, step: step,
-            upTo: limits.userInfoBytes, correlationID)
-        request.method = method
-        request.headers.append((XCorrelator.name, XCorrelator.text(of: correlationID)))
-        if method == .post { request.headers.append(("Content-Type", "application/json")) }
-        request.body = body
-        return try await send(
-            what, provingPossessionOf: tokens.accessTokenKey, at: provider, accessToken: tokens.accessToken,
-            codeMayBeSpent: true, { request }
-        ) { (response) throws(OIDCError) in try read(response, limits) }
+        try await call(
+            what, method, url, [(XCorrelator.name, XCorrelator.text(of: correlationID))], body: body, with: tokens,
+            step, of: provider, correlationID, read: read)
+    }
+}
+
+extension ProviderMetadata {
+    /// How an operator token becomes tokens, as far as the operator's metadata tells: by a JWT, unless the operator
+    /// lists grant types without it and has backchannel authentication in the mode poll.
+    var takesOperatorTokensByBackchannel: Bool {
+        guard let backchannelAuthentication, backchannelAuthentication.mayDeliver(by: .poll) else { return false }
+        return !(grantTypes?.contains(.jwtBearer) ?? true)
     }
 }

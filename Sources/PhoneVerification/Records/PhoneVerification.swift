@@ -1,9 +1,10 @@
-package import Primitives
+import Primitives
+import StorageModel
 
 /// The outcome of asking a mobile operator whether a number belongs to a signed-in user's device.
-package struct PhoneVerification: Sendable, Hashable {
+struct PhoneVerification: Sendable, Hashable {
     /// The raw value is also the API's and the database's.
-    package enum Status: String, Sendable, Hashable, CaseIterable {
+    enum Status: String, Sendable, Hashable, CaseIterable {
         /// It is.
         case verified
         /// The device has another number.
@@ -13,22 +14,22 @@ package struct PhoneVerification: Sendable, Hashable {
     }
 
     /// The SHA-256 of the id that the session's app has.
-    package let id: TokenHash
-    package let user: UserID
+    let id: TokenHash
+    let user: UserID
     /// The id of the session that asked. No other one gets the outcome.
-    package let session: String
+    let session: String
     /// Nil if the operator was to tell the number, and did not.
-    package let phoneNumber: String?
+    let phoneNumber: String?
     /// The operator's name in the configuration.
-    package let operatorName: String
-    package let status: Status
+    let operatorName: String
+    let status: Status
     /// Whether the SIM was changed; nil if that is not known.
-    package let simSwapped: Bool?
+    let simSwapped: Bool?
     /// The code of a failure.
-    package let error: String?
-    package let checkedAt: Timestamp
+    let error: String?
+    let checkedAt: Timestamp
 
-    package init(
+    init(
         id: TokenHash, user: UserID, session: String, phoneNumber: String?, operatorName: String, status: Status,
         simSwapped: Bool?, error: String?, checkedAt: Timestamp
     ) {
@@ -44,32 +45,32 @@ package struct PhoneVerification: Sendable, Hashable {
     }
 
     /// How long the outcome can be read, in seconds.
-    package static let retention: Int64 = 86_400
+    static let retention: Int64 = 86_400
 }
 
 extension AuditEvent.Kind {
     /// A mobile operator confirmed the number of a signed-in user.
-    package static let phoneNumberVerified = AuditEvent.Kind("phone_number.verified")
+    static let phoneNumberVerified = AuditEvent.Kind("phone_number.verified")
 }
 
 /// A verification of a signed-in user's phone number that a browser was sent away for.
 ///
 /// It ends when its session confirms it. What the browser brought back takes no effect before: any browser can be the
 /// one that comes back, also another person's.
-package struct PendingPhoneVerification: Sendable, Hashable {
+struct PendingPhoneVerification: Sendable, Hashable {
     /// The SHA-256 of the id that the session's app has.
-    package let id: TokenHash
-    package let user: UserID
+    let id: TokenHash
+    let user: UserID
     /// The id of the session that asked. No other one can confirm it.
-    package let session: String
+    let session: String
     /// Nil if the operator shall tell the number.
-    package let phoneNumber: String?
+    let phoneNumber: String?
     /// The operator's name in the configuration.
-    package let operatorName: String
+    let operatorName: String
     /// When it ends without a confirmation.
-    package let expiresAt: Timestamp
+    let expiresAt: Timestamp
 
-    package init(
+    init(
         id: TokenHash, user: UserID, session: String, phoneNumber: String?, operatorName: String, expiresAt: Timestamp
     ) {
         self.id = id
@@ -81,10 +82,10 @@ package struct PendingPhoneVerification: Sendable, Hashable {
     }
 
     /// How many wrong confirmations end a verification.
-    package static let mostWrongConfirmations: Int64 = 3
+    static let mostWrongConfirmations: Int64 = 3
 
     /// The outcome of this verification.
-    package func ended(
+    func ended(
         _ status: PhoneVerification.Status, phoneNumber: String?, simSwapped: Bool?, error: String? = nil,
         at time: Timestamp
     ) -> PhoneVerification {
@@ -94,22 +95,25 @@ package struct PendingPhoneVerification: Sendable, Hashable {
     }
 
     /// This verification as one that has failed.
-    package func failed(_ error: String, simSwapped: Bool? = nil, at time: Timestamp) -> PhoneVerification {
+    func failed(_ error: String, simSwapped: Bool? = nil, at time: Timestamp) -> PhoneVerification {
         ended(.failed, phoneNumber: phoneNumber, simSwapped: simSwapped, error: error, at: time)
     }
 }
 
 /// What a browser brought back, until the session confirms it.
-package struct PhoneVerificationFinding: Sendable, Hashable {
-    package let outcome: PhoneVerification
+struct PhoneVerificationFinding: Sendable, Hashable {
+    let outcome: PhoneVerification
     /// The operator's issuer.
-    package let issuer: String
+    let issuer: String
     /// The SHA-256 of what the session has to present.
-    package let confirmation: TokenHash
+    let confirmation: TokenHash
     /// When it can no longer be confirmed.
-    package let expiresAt: Timestamp
+    let expiresAt: Timestamp
 
-    package init(outcome: PhoneVerification, issuer: String, confirmation: TokenHash, expiresAt: Timestamp) {
+    /// How long an app has to present its confirmation, in seconds.
+    static let lifetime: Int64 = 120
+
+    init(outcome: PhoneVerification, issuer: String, confirmation: TokenHash, expiresAt: Timestamp) {
         self.outcome = outcome
         self.issuer = issuer
         self.confirmation = confirmation
@@ -118,13 +122,13 @@ package struct PhoneVerificationFinding: Sendable, Hashable {
 }
 
 /// What a session has: a verification that waits, or one that has ended.
-package enum PhoneVerificationState: Sendable, Hashable {
+enum PhoneVerificationState: Sendable, Hashable {
     case pending(PendingPhoneVerification)
     case ended(PhoneVerification)
 }
 
 /// What a confirmation led to.
-package enum PhoneVerificationConfirmation: Sendable, Hashable {
+enum PhoneVerificationConfirmation: Sendable, Hashable {
     /// The outcome is in effect. The users had the number as verified before.
     case confirmed(PhoneVerification, formerHolders: [UserID])
     /// The confirmation is another one.

@@ -1,0 +1,67 @@
+package import HTTPServer
+package import LatchkeyAPI
+package import LatchkeyConfiguration
+package import LatchkeyService
+package import Observability
+import OpenIDConnect
+import Primitives
+package import SignIn
+import Storage
+
+/// Verified phone numbers (docs/verified-numbers.md): the providers of kind `camara`, at which mobile operators tell the
+/// number of a device, and the verifications of signed-in users' numbers.
+package struct PhoneVerificationFeature: Feature {
+    private let store: SQLStore
+    private let clock: WallClock
+    private let pause: PollPauses
+    private let outcomes = PhoneVerificationMetrics()
+
+    package init(_ settings: NoSettings, in context: FeatureContext) {
+        self.init(store: context.store, clock: context.clock)
+    }
+
+    /// - Parameter pause: Waits between two polls of a mobile operator.
+    init(store: SQLStore, clock: WallClock, pause: PollPauses = PollPauses()) {
+        self.store = store
+        self.clock = clock
+        self.pause = pause
+    }
+
+    package func group(
+        of configured: [Configuration.Provider], _ server: (Configuration.Provider) -> AuthorizationServer
+    ) -> (any ServerGroup)? {
+        guard let provider = configured.first, provider.kind == .camara else { return nil }
+        let operators = configured.compactMap { one in
+            one.mobileOperator.map { MobileOperator(settings: $0, server: server(one)) }
+        }
+        let finder = configured.first(where: \.isTelcoFinder).flatMap { finder in
+            finder.telcoFinder.map { OperatorFinder(rules: $0, relyingParty: server(finder).relyingParty) }
+        }
+        return group(provider.path, operators, finder)
+    }
+
+    /// - Parameter provider: The name in paths.
+    func group(_ provider: String, _ operators: [MobileOperator], _ finder: OperatorFinder?) -> MobileOperators {
+        MobileOperators(
+            provider: provider, all: operators, finder: finder, store: store,
+            oneTimeStore: EncryptedOneTimeStore(store: store, clock: clock), pause: pause, outcomes: outcomes)
+    }
+
+    package func signInRequest(
+        _ fields: BodyFields, at provider: Provider, of api: LatchkeyAPI, terms: CallerTerms, caller: Caller?,
+        device: String?
+    ) async throws -> SignInRequest? {
+        guard let operators = provider.mobileOperators else { return nil }
+        return try await SignInRequest(
+            operatorTokenIn: fields, at: OperatorDirectory(of: operators, in: api.useCases.environment), terms: terms,
+            caller: caller, device: device)
+    }
+
+    package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
+        VerifyPhoneNumber(api.useCases, store: store, counting: outcomes).addRoutes(to: &router, of: api)
+    }
+
+    package static func metrics(of feature: Self?) -> [any Metric] {
+        (feature?.outcomes ?? PhoneVerificationMetrics()).metrics
+    }
+}

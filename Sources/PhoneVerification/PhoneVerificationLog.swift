@@ -1,0 +1,124 @@
+import Logging
+import Observability
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+
+/// What was found out beside the outcome of a verification, for the log, the metrics and the observer of failures.
+struct PhoneVerificationFindings {
+    let correlationID: CorrelationID
+    /// Nil until the operator is known.
+    var operatorName: String?
+    /// Nil until the operator is asked.
+    var run: SignInRun?
+    /// The number that the operator is asked about.
+    var number: String?
+
+    init(_ correlationID: CorrelationID, operatorName: String? = nil) {
+        self.correlationID = correlationID
+        self.operatorName = operatorName
+    }
+}
+
+extension FailedOperation {
+    /// Nil if the verification failed before the operator was asked.
+    init?(_ findings: PhoneVerificationFindings) {
+        guard let run = findings.run, run.times.last != nil else { return nil }
+        self.init(.phoneVerification, run, [("phone_number", findings.number.map { .secret(Secret($0)) })])
+    }
+}
+
+/// Writes and counts the outcomes of verifications.
+struct PhoneVerificationLog {
+    private let logger: Logger
+    private let outcomes: PhoneVerificationMetrics
+
+    init(_ logger: Logger, _ outcomes: PhoneVerificationMetrics) {
+        self.logger = logger
+        self.outcomes = outcomes
+    }
+
+    func write(_ verification: PhoneVerification, _ findings: PhoneVerificationFindings) {
+        let outcome: PhoneVerificationMetrics.Outcome =
+            switch verification.status {
+            case .verified: .verified
+            case .mismatch: .mismatch
+            case .failed: .refused(verification.error.flatMap(SignInError.Code.init) ?? .refusedByProvider)
+            }
+        outcomes.count(outcome, at: verification.operatorName)
+        write(verification.error ?? verification.status.rawValue, findings)
+    }
+
+    func write(_ error: SignInError, _ findings: PhoneVerificationFindings) {
+        outcomes.count(.refused(error.code), at: findings.operatorName)
+        write(error.codeText, findings, error)
+    }
+
+    func confirmed(_ verification: PhoneVerification, _ correlationID: CorrelationID) {
+        outcomes.count(.confirmed, at: verification.operatorName)
+        write("confirmed", PhoneVerificationFindings(correlationID))
+    }
+
+    /// Writes a line, and counts nothing.
+    /// - Parameter error: Why the verification failed, if the operator or this server is at fault.
+    func write(_ outcome: String, _ findings: PhoneVerificationFindings, _ error: SignInError? = nil) {
+        var metadata: Logger.Metadata = findings.run?.notes ?? [:]
+        metadata["correlation_id"] = "\(findings.correlationID)"
+        metadata["outcome"] = "\(outcome)"
+        if let name = findings.operatorName { metadata["operator"] = "\(name)" }
+        error?.write(to: &metadata, failedAt: findings.run?.times.last)
+        logger.log(level: error?.fault.logLevel ?? .info, "phone verification", metadata: metadata)
+    }
+}
+
+/// Counts verifications of phone numbers by mobile operator and outcome.
+package final class PhoneVerificationMetrics: Sendable {
+    enum Outcome: Hashable, CaseIterable {
+        case verified, mismatch
+        /// The session has shown that its own browser brought the finding.
+        case confirmed
+        /// With this error; one value for all codes of the operators' own.
+        case refused(SignInError.Code)
+
+        static let allCases: [Outcome] =
+            [.verified, .mismatch, .confirmed] + SignInError.Code.allCases.map(Outcome.refused)
+
+        var name: String {
+            switch self {
+            case .verified: "verified"
+            case .mismatch: "mismatch"
+            case .confirmed: "confirmed"
+            case .refused(let code): code.rawValue
+            }
+        }
+    }
+
+    /// The most mobile operators counted separately.
+    private static let capacity = 128
+
+    let metrics: [any Metric]
+    private let total: BoundedRows<String, Counter>
+
+    init() {
+        let outcomes = LabelValues(
+            "outcome", Outcome.allCases.map(\.name),
+            "`verified`, `mismatch`, `confirmed` when the session presents the confirmation, or the error, with "
+                + "`refused_by_carrier` for all of the mobile operators' own codes")
+        let template = RowTemplate(
+            "latchkey_phone_verifications_total", .counter, "Outcomes of verifications of phone numbers.",
+            rows: [
+                .init(
+                    "operator",
+                    "the mobile operator's name in the configuration; empty if the request did not come to one; "
+                        + "`other` for all beyond \(Self.capacity)")
+            ], by: [outcomes])
+        total = BoundedRows(capacity: Self.capacity, other: template.counter(["other"])) { template.counter([$0]) }
+        metrics = [RowsMetric(template.description, in: total) { $0 }]
+    }
+
+    /// - Parameter operatorName: Nil if the request did not come to an operator.
+    func count(_ outcome: Outcome, at operatorName: String?) {
+        total[operatorName ?? ""].add(at: Outcome.allCases.firstIndex(of: outcome) ?? 0)
+    }
+}

@@ -1,0 +1,132 @@
+import HTTPTypes
+package import LatchkeyAPI
+import SignIn
+
+/// The operations in the OpenAPI document.
+extension PhoneVerificationFeature {
+    package static let operations: [APIOperation] = [
+        APIOperation(
+            .post, "/users/me/phone/verifications", "verifyPhoneNumber", .account, .session,
+            "Verify the user's phone number",
+            """
+            Asks the mobile operator of the device whether it has the number. Telco Finder finds the operator by the \
+            number, at a provider that has it, if neither `operator` nor `mccmnc` is sent. With an `operator_token`, \
+            which the app got from the operator, the response is the outcome. Without one, the app opens \
+            `authorization_url` on the device, over the mobile network; the browser ends at `redirect_uri` with \
+            `action=verify_phone&verification_id=…&status=pending&confirmation=…`, and the app posts the \
+            `confirmation`. A confirmed number becomes the user's `phone_number`, verified; any other outcome changes \
+            nothing.
+            """,
+            body: APIOperation.Body(
+                schema: "PhoneVerificationQuestion",
+                example: """
+                    {"phone_number": "+12025550123", "operator": "northwind", \
+                    "redirect_uri": "com.example.app://callback"}
+                    """),
+            responses: [
+                .json("The outcome.", .named("PhoneVerification"), example: example),
+                .json(
+                    "The verification waits for the browser.", .named("PhoneVerificationStarted"), status: .created,
+                    example: startedExample),
+            ],
+            refusals: [
+                .operatorUnknown, .carrierError, .carrierTimeout, .providersOwnCode, .providerUnknown,
+                .otherClientAtSignIn,
+                APIRefusal(SignInError.operatorTokenUsed, as: "operator_token_used"),
+            ]),
+        APIOperation(
+            .get, "/users/me/phone/verifications/{id}", "showPhoneVerification", .account, .session,
+            "Read a verification again",
+            "For a day, and for the session that asked only. It is `pending` until that session has confirmed it.",
+            parameters: [id],
+            responses: [
+                .json("The verification.", .named("PhoneVerification"), example: example)
+            ], refusals: [unknown]),
+        APIOperation(
+            .post, "/users/me/phone/verifications/{id}/confirmation", "confirmPhoneVerification", .account, .session,
+            "Confirm a verification by redirects",
+            """
+            Only the session that asked can do it, within two minutes, and once. The outcome takes effect by this \
+            call. The third wrong confirmation ends the verification.
+            """,
+            parameters: [id],
+            body: APIOperation.Body(
+                schema: "PhoneVerificationConfirmation", example: #"{"confirmation": "\#(APIExample.handle)"}"#),
+            responses: [.json("The outcome.", .named("PhoneVerification"), example: example)],
+            refusals: [
+                unknown,
+                APIRefusal(SignInError.confirmationWrong, as: "confirmation_wrong"),
+            ]),
+    ]
+
+    private static let id = APIOperation.Parameter.path(
+        "id", .text("The `verification_id`.", example: APIExample.handle))
+
+    private static let unknown = APIRefusal(SignInError.noSuchVerification, as: "verification_unknown")
+
+    private static let example = """
+        {"verification_id": "\(APIExample.handle)", "status": "verified", "phone_number": "+12025550123", \
+        "operator": "northwind", "checked_at": 1800000000, "sim_swapped": false}
+        """
+
+    private static let startedExample = """
+        {"verification_id": "\(APIExample.handle)", "status": "pending", \
+        "authorization_url": "https://auth.northwind.example/authorize?client_id=latchkey", "expires_in": 600, \
+        "correlation_id": "\(APIExample.correlationID)"}
+        """
+
+    package static let schemas = APISchema.ofPhoneVerifications
+}
+
+extension APISchema {
+    fileprivate static let ofPhoneVerifications: KeyValuePairs<String, APISchema> = [
+        "PhoneVerificationStarted": object(
+            "A verification that waits for a browser.",
+            [
+                "verification_id": text("To confirm and to read it.", example: APIExample.handle),
+                "status": text("Always the same.", choices: ["pending"]),
+                "authorization_url": text(
+                    "Where the app sends a browser on the device, over the mobile network.",
+                    example: "https://auth.northwind.example/authorize?client_id=latchkey"),
+                "expires_in": span("Time left for the browser", example: 600), "correlation_id": correlationID,
+            ]),
+        "PhoneVerification": object(
+            "A verification.",
+            [
+                "verification_id": text("To read the outcome again.", example: APIExample.handle),
+                "status": text(
+                    "`pending`: not confirmed yet; `mismatch`: the device has another number; `failed`: `error` says "
+                        + "why.",
+                    choices: ["pending", "verified", "mismatch", "failed"]),
+                "phone_number": text(
+                    "The number that was asked for, or that the operator told; null while it is not known.",
+                    example: "+12025550123"
+                ).orNull,
+                "operator": text("The operator that was asked.", example: "northwind"),
+                "checked_at": seconds("When it was asked; null while it is pending").orNull,
+                "sim_swapped": flag("Whether the SIM was changed lately; null if that is not known.").orNull,
+            ],
+            optional: [
+                "error": text("As in an error response.", example: "not_on_mobile_network"),
+                "correlation_id": correlationID,
+            ]),
+        "PhoneVerificationQuestion": object(
+            "A number to verify.",
+            fields(
+                optional: [
+                    "operator_token": operatorToken,
+                    "redirect_uri": redirectURI(
+                        "One of the client's, where the browser ends; required without `operator_token`."),
+                    "phone_number": visible(
+                        "`+` and digits; by default the number of the profile, and where it has none, the operator "
+                            + "tells the number. Also `phoneNumber`.", upTo: 16, example: "+12025550123"),
+                    "provider": visible(
+                        "A provider of kind `camara`; required if there are several.", upTo: 32, example: "number"),
+                    "operator": operatorName, "correlation_id": correlationID,
+                ]) + networkFields),
+        "PhoneVerificationConfirmation": object(
+            "What the app was redirected with.",
+            ["confirmation": visible("Works once.", upTo: 64, example: APIExample.handle)],
+            optional: ["correlation_id": correlationID]),
+    ]
+}

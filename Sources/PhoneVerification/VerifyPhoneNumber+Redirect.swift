@@ -1,0 +1,95 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
+
+/// Verifications by redirects: a browser on the user's device is sent to the operator, and comes back.
+///
+/// Anybody can be made to open the address that a session got. Their operator then confirms their number, without a
+/// page. So what a browser brings back changes no account. It is kept, and the app on the browser's device gets a
+/// confirmation, which only the session that asked can redeem.
+extension VerifyPhoneNumber {
+    /// Ends a verification with what the browser brought back, if the session shows that it was its own browser.
+    /// - Throws: `not_found` for an id that the session does not have; `invalid_grant` for a wrong confirmation, the
+    ///   third of which ends the verification, and for a verification that has ended; `temporarily_unavailable`.
+    func confirm(
+        _ id: String, with confirmation: Secret, correlationID: CorrelationID?, for holder: SessionAndUser
+    ) async throws(SignInError) -> Outcome {
+        let correlationID = correlationID ?? .random(from: environment.random)
+        return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
+            // Also if the store fails, because the change may have been stored before the failure.
+            defer { sessions.cache.remove(holder.user.id) }
+            let result = try await mappingStoreErrors(
+                await store.confirmPhoneVerification(
+                    TokenHash(sha256Of: id), in: holder.session.id, with: TokenHash(sha256Of: confirmation.exposed),
+                    orFailWith: SignInError.Code.invalidGrant.rawValue, at: environment.clock.now(),
+                    requestID: correlationID.text))
+            switch result {
+            case .confirmed(let verification, let formerHolders):
+                for formerHolder in formerHolders { sessions.cache.remove(formerHolder) }
+                log.confirmed(verification, correlationID)
+                return Outcome(id: id, state: .ended(verification), correlationID: correlationID)
+            case .wrong: throw .confirmationWrong
+            case .ended: throw .verificationEnded
+            case .unknown: throw .noSuchVerification
+            }
+        } failed: { error in
+            log.write(error, PhoneVerificationFindings(correlationID))
+            return nil
+        }
+    }
+
+    /// A verification that has begun.
+    struct StartedVerification: Sendable {
+        let id: String
+        /// Where the app sends a browser on the device, over the mobile network.
+        let authorizationURL: String
+        /// In seconds.
+        let expiresIn: Int64
+        let correlationID: CorrelationID
+    }
+
+    /// Begins to verify a number by redirects. Any browser may come back: that of the user's device has no cookies of
+    /// this server.
+    /// - Parameters:
+    ///   - redirectURI: One of the client's registered ones, where the app gets the confirmation.
+    ///   - publicURL: This server's own.
+    /// - Throws: As ``VerifyPhoneNumber``; `invalid_request` for a redirect URI that is not registered.
+    func startVerification(
+        _ question: VerifyPhoneNumber.Question, redirectURI: String, publicURL: String, for holder: SessionAndUser
+    ) async throws(SignInError) -> StartedVerification {
+        let correlationID = question.correlationID ?? .random(from: environment.random)
+        return try await environment.failures.recording(as: correlationID, question.sentNames) {
+            () async throws(SignInError) in
+            try await beginVerification(question, redirectURI, publicURL, holder, correlationID)
+        } failed: { error in
+            redirects.logStart(error, at: question.provider, correlationID)
+            return nil
+        }
+    }
+
+    private func beginVerification(
+        _ question: VerifyPhoneNumber.Question, _ redirectURI: String, _ publicURL: String, _ holder: SessionAndUser,
+        _ correlationID: CorrelationID
+    ) async throws(SignInError) -> StartedVerification {
+        let inquiry = try await inquiry(question, of: holder.user, correlationID)
+        guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else {
+            throw .redirectURINotRegistered(redirectURI, among: inquiry.client.rules.redirectURIs)
+        }
+        let id = Secret(environment.random.token())
+        var start = RedirectStart(
+            provider: inquiry.target.reference, clientType: .ios, redirectURI: redirectURI,
+            callbackURL: "\(publicURL)/auth/\(inquiry.target.provider.name)/callback")
+        start.demand.scopes = inquiry.mobileOperator.scopes(toVerify: inquiry.number)
+        start.demand.prompt = [.noInteraction]
+        start.caller = question.choice.caller
+        // First, so that a browser that is sent away finds it when it comes back.
+        let subject = inquiry.verification(
+            id.exposed, of: holder, expiresAt: environment.clock.now().advanced(bySeconds: RedirectSignIn.lifetime))
+        guard try await mappingStoreErrors(await store.beginPhoneVerification(subject)) else { throw .sessionUnknown }
+        let (url, seconds) = try await redirects.begin(
+            task: id, start, at: inquiry.target, for: inquiry.client, correlationID)
+        return StartedVerification(
+            id: id.exposed, authorizationURL: url, expiresIn: seconds, correlationID: correlationID)
+    }
+}
