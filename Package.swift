@@ -29,6 +29,7 @@ let package = Package(
     ],
     // The features that a build can leave out: `swift build --disable-default-traits` makes the core alone.
     traits: [
+        .trait(name: "AccountMigration", description: "Accounts that follow their users to another carrier"),
         .trait(name: "Administration", description: "The commands for accounts, API keys, the vault and the database"),
         .trait(name: "AuditSeals", description: "Seals of the audit log, with which a later change of it shows"),
         .trait(name: "Backchannel", description: "Sign-ins that the user approves on their phone (CIBA)"),
@@ -42,8 +43,8 @@ let package = Package(
         .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
-            "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination", "ProviderLogout",
-            "ProviderResources", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
+            "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
+            "ProviderLogout", "ProviderResources", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
         ]),
     ],
     dependencies: [
@@ -180,6 +181,13 @@ let package = Package(
             ]),
 
         // Features, each of which is a trait. They know the core, and no other feature.
+        // Accounts that follow their users to another carrier.
+        .target(
+            name: "AccountMigration",
+            dependencies: [
+                "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         // The administrator's commands for accounts, keys and the database.
         .target(
             name: "Administration",
@@ -266,7 +274,8 @@ let package = Package(
         .target(
             name: "LatchkeyFeatures",
             dependencies: [
-                "LatchkeyService", .target(name: "Administration", condition: .when(traits: ["Administration"])),
+                "LatchkeyService", .target(name: "AccountMigration", condition: .when(traits: ["AccountMigration"])),
+                .target(name: "Administration", condition: .when(traits: ["Administration"])),
                 .target(name: "AuditSeals", condition: .when(traits: ["AuditSeals"])),
                 .target(name: "Backchannel", condition: .when(traits: ["Backchannel"])),
                 .target(name: "Capsules", condition: .when(traits: ["Capsules"])),
@@ -353,7 +362,7 @@ let package = Package(
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: [
-                "OpenIDConnect", "Primitives", "TestSupport",
+                "AccountMigration", "OpenIDConnect", "Primitives", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
@@ -378,9 +387,9 @@ let package = Package(
         .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
-                "Backchannel", "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives", "ProviderLogout",
-                "ProviderResources", "Services", "SignIn", "StatusPage", "Storage", "StorageModel", "TestSupport",
-                "Transactions", "Zephr",
+                "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives",
+                "ProviderLogout", "ProviderResources", "Services", "SignIn", "StatusPage", "Storage", "StorageModel",
+                "TestSupport", "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -431,8 +440,9 @@ let package = Package(
         .testTarget(
             name: "LatchkeyConfigurationTests",
             dependencies: [
-                "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyFeatures",
-                "LatchkeyService", "OpenIDConnect", "Primitives", "SignIn", "TelemetryExport", "TestSupport", "Zephr",
+                "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
+                "LatchkeyFeatures", "LatchkeyService", "OpenIDConnect", "Primitives", "SignIn", "TelemetryExport",
+                "TestSupport", "Zephr",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         .testTarget(

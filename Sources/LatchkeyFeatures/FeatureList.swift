@@ -1,5 +1,8 @@
 public import LatchkeyService
 
+#if AccountMigration
+    import AccountMigration
+#endif
 #if Administration
     import Administration
 #endif
@@ -40,6 +43,9 @@ public import LatchkeyService
 extension FeatureList {
     /// The features of this build: each is a trait of the package, and all are on by default.
     public static let standard = FeatureList.none
+        #if AccountMigration
+            .adding(AccountMigrationFeature.self)
+        #endif
         #if Administration
             .adding(AdministrationFeature.self)
         #endif

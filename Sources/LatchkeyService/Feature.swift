@@ -55,6 +55,9 @@ package protocol Feature: APIFeature {
     /// Called at the end of each sign-in. If it is nil, the feature adds no work to a sign-in.
     var signInObserver: SignInObserver? { get }
 
+    /// Proves that accounts move to the identities of sign-ins.
+    var formerIdentities: FormerIdentitySource? { get }
+
     /// Called with each failed operation. If all are nil, no operation is recorded.
     var failureObserver: FailureObserver? { get }
 
@@ -103,6 +106,7 @@ extension Feature {
     package func client(_ client: any HTTPClient) -> any HTTPClient { client }
     package var idTokenObserver: IDTokenObserver? { nil }
     package var signInObserver: SignInObserver? { nil }
+    package var formerIdentities: FormerIdentitySource? { nil }
     package var failureObserver: FailureObserver? { nil }
     package func explanation(
         of failure: SignInReport, at time: Timestamp

@@ -85,6 +85,7 @@ public final class LatchkeyService: Sendable {
             uptime: uptime, failures: features.compactMap(\.failureObserver),
             observers: [metrics.signIns.count] + features.compactMap(\.signInObserver)
                 + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self),
+            formerIdentitySources: features.compactMap(\.formerIdentities),
             verificationObserver: { [verifications = metrics.verifications] in verifications.count($0) })
         metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
         metrics.add(client)

@@ -31,12 +31,14 @@ package struct UseCases: Sendable {
     ///   - pause: Waits between two polls of a mobile operator.
     ///   - failures: Called with each failed operation. If there are none, no operation is recorded.
     ///   - observers: Called at the end of every sign-in.
+    ///   - formerIdentitySources: Prove that accounts move. Without one, none does.
     ///   - verificationObserver: Called for every outcome of a verification of a phone number.
     package init(
         providers: Providers, configuration: SignInConfiguration, store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         readinessPatience: Duration = Readiness.patience,
         pause: PollPauses = PollPauses(), failures: [FailureObserver] = [], observers: [SignInObserver] = [],
+        formerIdentitySources: [FormerIdentitySource] = [],
         verificationObserver: @escaping PhoneVerificationObserver = { _ in }
     ) {
         environment = Environment(
@@ -56,7 +58,8 @@ package struct UseCases: Sendable {
         completion = SignInCompletion(
             environment: environment, sessions: sessions,
             rules: configuration.registration, offerLifetime: configuration.lifetimes.pendingRegistration, store: store,
-            vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore)
+            vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
+            formerIdentitySources: formerIdentitySources)
         signIn = SignInWithCode(
             environment: environment, store: store, idempotency: idempotency, completion: completion,
             oneTimeStore: oneTimeStore, operators: operators)

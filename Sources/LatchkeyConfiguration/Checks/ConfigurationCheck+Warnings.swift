@@ -24,11 +24,11 @@ extension ConfigurationCheck {
         warnOfScopes()
         warnOfSharedClients()
         warnOfIDTokenTypes()
-        warnOfPortTokens()
         warnOfNetworks()
         warnOfNumbers()
         warnOfAccounts()
         warnOfLongLives()
+        for (key, reason, remedy) in configuration.features.values.flatMap(\.warnings) { warn(key, reason, remedy) }
     }
 
     private mutating func warnOfPings() {

@@ -17,6 +17,9 @@ public protocol FeatureSettings: Sendable {
     /// Values that are valid each by itself and contradict each other: the key that is to blame, what is wrong with it,
     /// and what to do.
     var contradictions: [(key: String, reason: String, remedy: String)] { get }
+
+    /// Values that may be intended, and remove a defence or have no effect: as ``contradictions``.
+    var warnings: [(key: String, reason: String, remedy: String)] { get }
 }
 
 extension FeatureSettings {
@@ -25,6 +28,9 @@ extension FeatureSettings {
 
     /// None.
     public var contradictions: [(key: String, reason: String, remedy: String)] { [] }
+
+    /// None.
+    public var warnings: [(key: String, reason: String, remedy: String)] { [] }
 
     static var inConfiguration: [Setting<Configuration>] { settings.map(\.inConfiguration) }
 }

@@ -21,9 +21,21 @@ package struct SignInCompletion: UseCase {
     let vault: TokenVault
     package let claimsVault: ClaimsVault
     let oneTimeStore: EncryptedOneTimeStore
+    /// Those of the features; without one, no account moves.
+    let formerIdentitySources: [FormerIdentitySource]
 
     /// Whether a user who is unknown must register.
     package var mustRegister: Bool { rules.mode == .required }
+
+    /// The identities whose account may move to that of a sign-in, with the proofs of that.
+    package func formerIdentities(
+        of user: VerifiedSignIn, in signIn: some UserVerification
+    ) async throws(SignInError) -> [PortedIdentity] {
+        if !user.portTokens.isEmpty { signIn.begin(.migrate) }
+        var found: [PortedIdentity] = []
+        for source in formerIdentitySources { found += try await source(user, signIn) }
+        return found
+    }
 
     /// - Parameters:
     ///   - provider: Whose tokens are stored.

@@ -1,4 +1,4 @@
-import Logging
+package import Logging
 package import OpenIDConnect
 package import Primitives
 
@@ -49,6 +49,10 @@ package final class SignInRun: UserVerification {
     package var demand: AuthenticationDemand { request.demand }
 
     package func begin(_ step: SignInReport.Step) { log.times.begin(step) }
+
+    package func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level) {
+        log.note(message, details, at: level)
+    }
 
     /// The mobile operator that is asked for the number; nil for other providers.
     var mobileOperator: MobileOperator.Settings? { target.mobileOperator?.settings }
@@ -146,6 +150,9 @@ package protocol UserVerification {
 
     /// Starts the time of a step, and ends the step before.
     func begin(_ step: SignInReport.Step)
+
+    /// Writes a log line of its own, at once.
+    func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level)
 }
 
 extension UserVerification {

@@ -114,10 +114,7 @@ package struct SignInWithCode: UseCase {
     private func startSession(
         _ verified: VerifiedSignIn, _ run: SignInRun, _ turn: Idempotency.Turn
     ) async throws(SignInError) -> SignInOutcome {
-        if !verified.portTokens.isEmpty { run.begin(.migrate) }
-        let ported = try await completion.store.formerIdentities(
-            of: verified, for: run.client.id, run.relyingParty
-        ) { run.log.write($0) }
+        let ported = try await completion.formerIdentities(of: verified, in: run)
         run.begin(.store)
         let (started, record) = completion.begin(
             verified, of: run.request.provider.text, for: run.client.id.text, on: run.request.device,

@@ -11,6 +11,7 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import AccountMigration
 @testable import Backchannel
 @testable import ProviderLogout
 @testable import ProviderResources
@@ -88,7 +89,10 @@ struct TestApp: Sendable {
                 try Self.carriers(through: carrier, clock, otherClients, change),
                 Provider(name: Self.provider, title: "Bank", kind: .openID(server)),
             ]), configuration: configuration, store: testStore.store, logger: log.logger,
-            clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience)
+            clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience,
+            formerIdentitySources: [
+                AccountMigrationFeature(store: testStore.store, clock: clock.wallClock).formerIdentities
+            ].compactMap(\.self))
         self.backchannel = BackchannelFeature(
             backchannelSettings, retryWindow: configuration.lifetimes.retryWindow, store: testStore.store,
             uptime: uptime.uptime)
