@@ -37,6 +37,7 @@ let package = Package(
         .trait(name: "Examination", description: "The commands doctor, client-metadata and explain-token"),
         .trait(name: "ProviderLogout", description: "Logout at providers, and by their logout tokens"),
         .trait(name: "ProviderResources", description: "Resources of providers, and the refresh of their tokens"),
+        .trait(name: "Registration", description: "Registration of users who are unknown, instead of their creation"),
         .trait(name: "Services", description: "Introspection and revocation of tokens for other services"),
         .trait(name: "StatusPage", description: "The administrators' status page"),
         .trait(name: "Telemetry", description: "Export of traces and metrics with OpenTelemetry's protocol"),
@@ -44,7 +45,8 @@ let package = Package(
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
             "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
-            "ProviderLogout", "ProviderResources", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
+            "ProviderLogout", "ProviderResources", "Registration", "Services", "StatusPage", "Telemetry",
+            "Transactions", "Zephr",
         ]),
     ],
     dependencies: [
@@ -237,6 +239,8 @@ let package = Package(
         .target(name: "ProviderLogout", dependencies: withRoutesAndTables),
         // The resources of providers, fetched with the tokens of sign-ins.
         .target(name: "ProviderResources", dependencies: withRoutesAndTables),
+        // Registration of users who are unknown.
+        .target(name: "Registration", dependencies: withRoutesAndTables),
         // Introspection and revocation of tokens, for the administrator's other services.
         .target(
             name: "Services",
@@ -282,6 +286,7 @@ let package = Package(
                 .target(name: "Examination", condition: .when(traits: ["Examination"])),
                 .target(name: "ProviderLogout", condition: .when(traits: ["ProviderLogout"])),
                 .target(name: "ProviderResources", condition: .when(traits: ["ProviderResources"])),
+                .target(name: "Registration", condition: .when(traits: ["Registration"])),
                 .target(name: "Services", condition: .when(traits: ["Services"])),
                 .target(name: "StatusPage", condition: .when(traits: ["StatusPage"])),
                 .target(name: "TelemetryExport", condition: .when(traits: ["Telemetry"])),
@@ -375,7 +380,7 @@ let package = Package(
             name: "StorageTests",
             dependencies: [
                 "Backchannel", "CLatchkeySQLite", "Capsules", "OpenIDConnect", "Primitives", "ProviderLogout",
-                "ProviderResources", "SignIn", "Storage", "StorageModel", "TestSupport", "Transactions",
+                "ProviderResources", "Registration", "SignIn", "Storage", "StorageModel", "TestSupport", "Transactions",
             ]),
         .testTarget(
             name: "SignInTests",
@@ -388,8 +393,8 @@ let package = Package(
             name: "LatchkeyAPITests",
             dependencies: [
                 "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "OpenIDConnect", "Primitives",
-                "ProviderLogout", "ProviderResources", "Services", "SignIn", "StatusPage", "Storage", "StorageModel",
-                "TestSupport", "Transactions", "Zephr",
+                "ProviderLogout", "ProviderResources", "Registration", "Services", "SignIn", "StatusPage", "Storage",
+                "StorageModel", "TestSupport", "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -441,8 +446,8 @@ let package = Package(
             name: "LatchkeyConfigurationTests",
             dependencies: [
                 "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
-                "LatchkeyFeatures", "LatchkeyService", "OpenIDConnect", "Primitives", "SignIn", "TelemetryExport",
-                "TestSupport", "Zephr",
+                "LatchkeyFeatures", "LatchkeyService", "OpenIDConnect", "Primitives", "Registration", "SignIn",
+                "TelemetryExport", "TestSupport", "Zephr",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         .testTarget(
@@ -451,8 +456,8 @@ let package = Package(
                 "Administration", "AuditSeals", "Backchannel", "Capsules", "CarrierSimulator", "CommandLineSupport",
                 "ConformanceKit", "Examination", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
                 "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Observability", "OpenIDConnect", "OutboundHTTP",
-                "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "TelemetryExport", "Transactions",
-                "Zephr", "latchkey", "latchkey-dev",
+                "Primitives", "Registration", "SignIn", "Storage", "StorageModel", "TestSupport", "TelemetryExport",
+                "Transactions", "Zephr", "latchkey", "latchkey-dev",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

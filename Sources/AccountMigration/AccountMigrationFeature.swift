@@ -17,7 +17,9 @@ package struct PortTokenSettings: FeatureSettings {
             "Whether the typ of port tokens must be port_token+jwt; otherwise it may also be absent.")
     ]
 
-    package var warnings: [(key: String, reason: String, remedy: String)] {
+    package func warnings(
+        in configuration: Configuration
+    ) -> [(key: String, reason: String, remedy: String)] {
         guard !rules.requiresType else { return [] }
         return [
             (

@@ -1,7 +1,7 @@
 import OpenIDConnect
 import Primitives
 
-/// Reads and verifies the port tokens of a sign-in, with which a former carrier vouches for a user who moved to another.
+/// Reads and verifies the port tokens of a sign-in. With one, a former carrier vouches for a user who moved to another.
 struct PortTokenVerifier: Sendable {
     /// Of the present carrier. It knows the issuers that are trusted, and keeps their keys.
     let relyingParty: RelyingParty

@@ -24,6 +24,9 @@ public import LatchkeyService
 #if ProviderResources
     import ProviderResources
 #endif
+#if Registration
+    import Registration
+#endif
 #if Services
     import Services
 #endif
@@ -66,6 +69,9 @@ extension FeatureList {
         #endif
         #if ProviderResources
             .adding(ProviderResourcesFeature.self)
+        #endif
+        #if Registration
+            .adding(RegistrationFeature.self)
         #endif
         #if Services
             .adding(ServicesFeature.self)

@@ -58,6 +58,9 @@ package protocol Feature: APIFeature {
     /// Proves that accounts move to the identities of sign-ins.
     var formerIdentities: FormerIdentitySource? { get }
 
+    /// Registers users who are unknown. One feature has it.
+    var registrar: (any Registrar)? { get }
+
     /// Called with each failed operation. If all are nil, no operation is recorded.
     var failureObserver: FailureObserver? { get }
 
@@ -91,6 +94,7 @@ extension Feature {
     package static var startPaths: [String] { [] }
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {}
     package func describe(in json: inout JSONObjectWriter) {}
+    package var pageRegistration: (any PageRegistration)? { nil }
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }
     package static func subcommands(of command: String) -> [any ParsableCommand.Type] { [] }
@@ -107,6 +111,7 @@ extension Feature {
     package var idTokenObserver: IDTokenObserver? { nil }
     package var signInObserver: SignInObserver? { nil }
     package var formerIdentities: FormerIdentitySource? { nil }
+    package var registrar: (any Registrar)? { nil }
     package var failureObserver: FailureObserver? { nil }
     package func explanation(
         of failure: SignInReport, at time: Timestamp

@@ -86,6 +86,7 @@ public final class LatchkeyService: Sendable {
             observers: [metrics.signIns.count] + features.compactMap(\.signInObserver)
                 + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self),
             formerIdentitySources: features.compactMap(\.formerIdentities),
+            registrar: features.lazy.compactMap(\.registrar).first,
             verificationObserver: { [verifications = metrics.verifications] in verifications.count($0) })
         metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
         metrics.add(client)

@@ -11,7 +11,6 @@ package struct UseCases: Sendable {
     /// For the sign-ins of features.
     package let completion: SignInCompletion
     package let signIn: SignInWithCode
-    package let registration: Registration
     package let nonceIssuer: NonceIssuer
     package let sessions: Sessions
     package let refresh: Refresh
@@ -31,6 +30,7 @@ package struct UseCases: Sendable {
     ///   - pause: Waits between two polls of a mobile operator.
     ///   - failures: Called with each failed operation. If there are none, no operation is recorded.
     ///   - observers: Called at the end of every sign-in.
+    ///   - registrar: Registers unknown users. Without one, a sign-in creates its user.
     ///   - formerIdentitySources: Prove that accounts move. Without one, none does.
     ///   - verificationObserver: Called for every outcome of a verification of a phone number.
     package init(
@@ -38,7 +38,7 @@ package struct UseCases: Sendable {
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         readinessPatience: Duration = Readiness.patience,
         pause: PollPauses = PollPauses(), failures: [FailureObserver] = [], observers: [SignInObserver] = [],
-        formerIdentitySources: [FormerIdentitySource] = [],
+        formerIdentitySources: [FormerIdentitySource] = [], registrar: (any Registrar)? = nil,
         verificationObserver: @escaping PhoneVerificationObserver = { _ in }
     ) {
         environment = Environment(
@@ -57,8 +57,7 @@ package struct UseCases: Sendable {
         let operators = OperatorDirectory(environment: environment, store: store, answers: TelcoFinderAnswers())
         completion = SignInCompletion(
             environment: environment, sessions: sessions,
-            rules: configuration.registration, offerLifetime: configuration.lifetimes.pendingRegistration, store: store,
-            vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
+            registrar: registrar, store: store, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
             formerIdentitySources: formerIdentitySources)
         signIn = SignInWithCode(
             environment: environment, store: store, idempotency: idempotency, completion: completion,
@@ -66,9 +65,6 @@ package struct UseCases: Sendable {
         verifyPhoneNumber = VerifyPhoneNumber(
             environment: environment, operators: operators, store: store, oneTimeStore: oneTimeStore,
             cache: sessions.cache, observer: verificationObserver)
-        registration = Registration(
-            environment: environment, rules: configuration.registration, store: store, sessions: sessions, vault: vault,
-            claimsVault: claimsVault, oneTimeStore: oneTimeStore)
         nonceIssuer = NonceIssuer(
             environment: environment, lifetime: configuration.lifetimes.issuedNonce, store: store)
         signingKeys = SigningKeys(store: store, configuration: configuration.signingKeys, clock: clock, logger: logger)

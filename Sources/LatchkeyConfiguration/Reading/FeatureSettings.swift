@@ -19,7 +19,8 @@ public protocol FeatureSettings: Sendable {
     var contradictions: [(key: String, reason: String, remedy: String)] { get }
 
     /// Values that may be intended, and remove a defence or have no effect: as ``contradictions``.
-    var warnings: [(key: String, reason: String, remedy: String)] { get }
+    /// - Parameter configuration: All settings, these among them.
+    func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)]
 }
 
 extension FeatureSettings {
@@ -30,7 +31,11 @@ extension FeatureSettings {
     public var contradictions: [(key: String, reason: String, remedy: String)] { [] }
 
     /// None.
-    public var warnings: [(key: String, reason: String, remedy: String)] { [] }
+    public func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] { [] }
+
+    static func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+        configuration[Self.self].warnings(in: configuration)
+    }
 
     static var inConfiguration: [Setting<Configuration>] { settings.map(\.inConfiguration) }
 }

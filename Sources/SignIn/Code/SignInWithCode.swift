@@ -135,7 +135,7 @@ package struct SignInWithCode: UseCase {
             default: throw .identityMoved
             }
             let offer = try await completion.offer(
-                verified, of: run.request.provider.text, for: run.client.id.text, run.correlationID,
+                to: verified, of: run.request.provider.text, for: run.client.id.text, run.correlationID,
                 codeChallenge: run.request.registrationChallenge)
             idempotency.finish(turn, .verified(verified, isUnknown: true))
             return .mustRegister(offer)

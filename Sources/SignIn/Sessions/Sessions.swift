@@ -5,7 +5,7 @@ import Synchronization
 /// The sessions of signed-in users: authentication, sign-out, and erasing the account.
 package struct Sessions: Sendable {
     let store: any SessionStore & RefreshTokenStore & UserStore & IdentityStore & AllowanceStore
-    let cache: SessionCache
+    package let cache: SessionCache
     let lastSeen: LastSeenTracker
     let idempotency: Idempotency
     let lifetimes: SessionLifetimes
@@ -122,7 +122,7 @@ package struct Sessions: Sendable {
     }
 
     /// Creates a session without storing it.
-    func issue(for clientID: String, on device: String? = nil) -> IssuedSession {
+    package func issue(for clientID: String, on device: String? = nil) -> IssuedSession {
         IssuedSession(
             clientID: clientID, device: device, lifetimes: lifetimes.of(clientID), isAudited: areAudited,
             now: clock.now(), random: random)
@@ -159,7 +159,7 @@ package struct Sessions: Sendable {
     }
 
     /// Caches a session that was just stored.
-    func remember(_ issued: IssuedSession, of user: User, _ ticket: SessionCache.Ticket) {
+    package func remember(_ issued: IssuedSession, of user: User, _ ticket: SessionCache.Ticket) {
         counts.note { $0.started += 1 }
         let record = issued.record
         let session = Session(

@@ -129,7 +129,7 @@ package struct CachedStatement: ~Copyable {
     }
 
     /// The text; nil for NULL.
-    func optionalText(_ column: CInt) -> String? {
+    package func optionalText(_ column: CInt) -> String? {
         if let postgres { return postgres.text(column) }
         guard let start = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))

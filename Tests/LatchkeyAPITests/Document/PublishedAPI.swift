@@ -5,6 +5,7 @@ import LatchkeyAPI
 import Primitives
 import ProviderLogout
 import ProviderResources
+import Registration
 import Services
 import TestSupport
 import Testing
@@ -15,8 +16,8 @@ import Transactions
 /// Checks every response in these tests against the OpenAPI document.
 enum PublishedAPI {
     static let document = document(of: [
-        BackchannelFeature.self, ProviderLogoutFeature.self, ProviderResourcesFeature.self, ServicesFeature.self,
-        StatusRoutes.self, TransactionsFeature.self,
+        BackchannelFeature.self, ProviderLogoutFeature.self, ProviderResourcesFeature.self, RegistrationFeature.self,
+        ServicesFeature.self, StatusRoutes.self, TransactionsFeature.self,
     ])
 
     static func document(of features: [any APIFeature.Type]) -> JSONValue {

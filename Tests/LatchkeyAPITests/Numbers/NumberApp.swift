@@ -43,7 +43,7 @@ struct NumberApp: Sendable {
     ///   - southwindClient: The client at southwind.
     init(
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
-        simSwap: SIMSwapPolicy = .init(), registration: RegistrationRules = RegistrationRules(),
+        simSwap: SIMSwapPolicy = .init(), registration: TestRegistration = TestRegistration(),
         limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
         pause: PollPauses? = nil, telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
     ) throws {
@@ -92,7 +92,7 @@ struct NumberApp: Sendable {
                     clock: clock.wallClock))
         }
         var configuration = SignInConfiguration()
-        configuration.registration = registration
+        configuration.registration = registration.rules
         useCases = UseCases(
             providers: Providers([
                 Provider(name: "number", title: "My number", kind: .mobileOperators(operators, telcoFinder))
@@ -102,13 +102,13 @@ struct NumberApp: Sendable {
                     waits.pauses.withLock { $0.append(duration) }
                     clock.advance(bySeconds: duration.components.seconds)
                     return true
-                })
+                }, registrar: registration.registrar(over: testStore.store))
         let api = LatchkeyAPI(
             useCases: useCases,
             apiKeys: APIKeys(
                 [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
             baseURL: BaseURL("https://login.example/base"), limits: limits,
-            features: TestApp.features(over: testStore.store) + [
+            features: TestApp.features(over: testStore.store, registration) + [
                 BackchannelFeature(BackchannelSettings(), retryWindow: 60, store: testStore.store, uptime: .system)
             ], logger: log.logger)
         handler = api.handler()

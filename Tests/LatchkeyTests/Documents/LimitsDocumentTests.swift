@@ -8,8 +8,8 @@ import Testing
     private static let modules = [
         "Primitives", "EventLoops", "HTTPCore", "HTTPServer", "OpenIDConnect", "OutboundHTTP", "StorageModel",
         "Storage", "SignIn", "LatchkeyAPI", "LatchkeyService", "AccountMigration", "Administration",
-        "AuditSeals", "Backchannel", "Capsules", "Examination", "ProviderLogout", "ProviderResources", "Services",
-        "StatusPage", "TelemetryExport", "Transactions", "Zephr",
+        "AuditSeals", "Backchannel", "Capsules", "Examination", "ProviderLogout", "ProviderResources", "Registration",
+        "Services", "StatusPage", "TelemetryExport", "Transactions", "Zephr",
     ]
 
     private static let introduction = """

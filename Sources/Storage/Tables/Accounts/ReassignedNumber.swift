@@ -1,15 +1,15 @@
-import Primitives
-import StorageModel
+package import Primitives
+package import StorageModel
 
 /// A phone number that a mobile network has given to somebody else.
-enum ReassignedNumber {
+package enum ReassignedNumber {
     /// Ends the verification of the number for everybody else, with an audit event for each user.
     /// - Parameters:
     ///   - number: `+` and digits.
     ///   - user: Has it now; nil if no user has it.
     ///   - identity: Has it now, if the network named one.
     /// - Returns: The users that had it as verified.
-    static func endVerifications(
+    package static func endVerifications(
         of number: String, nowOf user: UserID?, _ identity: Identity?, at time: Timestamp, requestID: String?,
         in db: SQLSession
     ) throws -> [UserID] {
@@ -51,4 +51,9 @@ enum ReassignedNumber {
         CREATE INDEX pending_registrations_by_verified_phone_number ON pending_registrations (\(withoutSeparators)) \
         WHERE phone_number_verified = 1;
         """
+}
+
+extension AuditEvent.Kind {
+    /// The phone number of a user became another identity's, and is no longer verified.
+    package static let phoneNumberReassigned = AuditEvent.Kind("phone_number.reassigned")
 }

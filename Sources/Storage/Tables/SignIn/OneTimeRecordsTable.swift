@@ -2,7 +2,7 @@ package import Primitives
 package import StorageModel
 
 /// The table `sealed_notes`.
-enum OneTimeRecordsTable {
+package enum OneTimeRecordsTable {
     /// The rows in the order in which they are made, and their handles in a narrow index. With the wide rows in the
     /// order of a hash, a third of each page would be empty. In PostgreSQL, which has them so by itself, the handle is
     /// the primary key.
@@ -54,7 +54,9 @@ enum OneTimeRecordsTable {
     static func delete(_ handle: TokenHash, in db: SQLSession) throws { try db.perform(deleteRecord, handle) }
 
     /// Removes a record and returns its content; nil if there is none, or it has expired.
-    static func take(_ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession) throws -> [UInt8]? {
+    package static func take(_ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession) throws
+        -> [UInt8]?
+    {
         try db.returned(
             "DELETE FROM sealed_notes WHERE handle_hash = ? AND purpose = ? AND expires_at > ? RETURNING content",
             handle, purpose, now
