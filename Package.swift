@@ -29,6 +29,7 @@ let package = Package(
     ],
     // The features that a build can leave out: `swift build --disable-default-traits` makes the core alone.
     traits: [
+        .trait(name: "AccountMigration", description: "Accounts that follow their users to another carrier"),
         .trait(name: "Administration", description: "The commands for accounts, API keys, the vault and the database"),
         .trait(name: "AuditSeals", description: "Seals of the audit log, with which a later change of it shows"),
         .trait(name: "Backchannel", description: "Sign-ins that the user approves on their phone (CIBA)"),
@@ -38,14 +39,16 @@ let package = Package(
         .trait(name: "PostgreSQL", description: "Databases on a PostgreSQL server, which several instances may share"),
         .trait(name: "ProviderLogout", description: "Logout at providers, and by their logout tokens"),
         .trait(name: "ProviderResources", description: "Resources of providers, and the refresh of their tokens"),
+        .trait(name: "Registration", description: "Registration of users who are unknown, instead of their creation"),
         .trait(name: "Services", description: "Introspection and revocation of tokens for other services"),
         .trait(name: "StatusPage", description: "The administrators' status page"),
         .trait(name: "Telemetry", description: "Export of traces and metrics with OpenTelemetry's protocol"),
         .trait(name: "Transactions", description: "Approvals of transactions with a code, and their receipts"),
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
-            "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination", "PhoneVerification", "PostgreSQL",
-            "ProviderLogout", "ProviderResources", "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
+            "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
+            "PhoneVerification", "PostgreSQL", "ProviderLogout", "ProviderResources", "Registration", "Services",
+            "StatusPage", "Telemetry", "Transactions", "Zephr",
         ]),
     ],
     dependencies: [
@@ -181,6 +184,13 @@ let package = Package(
             ]),
 
         // Features, each of which is a trait. They know the core, and no other feature.
+        // Accounts that follow their users to another carrier.
+        .target(
+            name: "AccountMigration",
+            dependencies: [
+                "LatchkeyConfiguration", "LatchkeyService", "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         // The administrator's commands for accounts, keys and the database.
         .target(
             name: "Administration",
@@ -247,6 +257,8 @@ let package = Package(
         .target(name: "ProviderLogout", dependencies: withRoutesAndTables),
         // The resources of providers, fetched with the tokens of sign-ins.
         .target(name: "ProviderResources", dependencies: withRoutesAndTables),
+        // Registration of users who are unknown.
+        .target(name: "Registration", dependencies: withRoutesAndTables),
         // Introspection and revocation of tokens, for the administrator's other services.
         .target(
             name: "Services",
@@ -284,7 +296,8 @@ let package = Package(
         .target(
             name: "LatchkeyFeatures",
             dependencies: [
-                "LatchkeyService", .target(name: "Administration", condition: .when(traits: ["Administration"])),
+                "LatchkeyService", .target(name: "AccountMigration", condition: .when(traits: ["AccountMigration"])),
+                .target(name: "Administration", condition: .when(traits: ["Administration"])),
                 .target(name: "AuditSeals", condition: .when(traits: ["AuditSeals"])),
                 .target(name: "Backchannel", condition: .when(traits: ["Backchannel"])),
                 .target(name: "Capsules", condition: .when(traits: ["Capsules"])),
@@ -293,6 +306,7 @@ let package = Package(
                 .target(name: "PostgreSQL", condition: .when(traits: ["PostgreSQL"])),
                 .target(name: "ProviderLogout", condition: .when(traits: ["ProviderLogout"])),
                 .target(name: "ProviderResources", condition: .when(traits: ["ProviderResources"])),
+                .target(name: "Registration", condition: .when(traits: ["Registration"])),
                 .target(name: "Services", condition: .when(traits: ["Services"])),
                 .target(name: "StatusPage", condition: .when(traits: ["StatusPage"])),
                 .target(name: "TelemetryExport", condition: .when(traits: ["Telemetry"])),
@@ -373,7 +387,7 @@ let package = Package(
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: [
-                "OpenIDConnect", "Primitives", "TestSupport",
+                "AccountMigration", "OpenIDConnect", "Primitives", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
@@ -386,8 +400,8 @@ let package = Package(
             name: "StorageTests",
             dependencies: [
                 "Administration", "Backchannel", "CLatchkeySQLite", "Capsules", "Examination", "OpenIDConnect",
-                "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "SignIn",
-                "Storage", "StorageModel", "TestSupport", "Transactions",
+                "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "Registration",
+                "SignIn", "Storage", "StorageModel", "TestSupport", "Transactions",
             ]),
         .testTarget(
             name: "SignInTests",
@@ -399,9 +413,10 @@ let package = Package(
         .testTarget(
             name: "LatchkeyAPITests",
             dependencies: [
-                "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "OpenIDConnect",
-                "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources", "Services",
-                "SignIn", "StatusPage", "Storage", "StorageModel", "TestSupport", "Transactions", "Zephr",
+                "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
+                "OpenIDConnect", "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources",
+                "Registration", "Services", "SignIn", "StatusPage", "Storage", "StorageModel", "TestSupport",
+                "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -458,8 +473,9 @@ let package = Package(
         .testTarget(
             name: "LatchkeyConfigurationTests",
             dependencies: [
-                "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyFeatures",
-                "LatchkeyService", "OpenIDConnect", "Primitives", "SignIn", "TelemetryExport", "TestSupport", "Zephr",
+                "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
+                "LatchkeyFeatures", "LatchkeyService", "OpenIDConnect", "Primitives", "Registration", "SignIn",
+                "TelemetryExport", "TestSupport", "Zephr",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         .testTarget(
@@ -468,7 +484,8 @@ let package = Package(
                 "Administration", "AuditSeals", "Backchannel", "Capsules", "CarrierSimulator", "CommandLineSupport",
                 "ConformanceKit", "Examination", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
                 "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Observability", "OpenIDConnect", "OutboundHTTP",
-                "PostgreSQL", "Primitives", "SignIn", "Storage", "StorageModel", "TestSupport", "TelemetryExport",
+                "PostgreSQL", "Primitives", "Registration", "SignIn", "Storage", "StorageModel", "TelemetryExport",
+                "TestSupport",
                 "Transactions", "Zephr", "latchkey", "latchkey-dev",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),

@@ -1,6 +1,7 @@
 import Crypto
 import Primitives
 
+@testable import AccountMigration
 @testable import OpenIDConnect
 
 /// The bytes as a token; a JSON object also as the claims and as the header of a correctly signed token, and as the
@@ -59,7 +60,8 @@ enum IDTokenTarget {
         var configuration = RelyingParty.Configuration(discoveryURL: discovery)
         configuration.urlPolicy = MetadataTarget.requirements.urlPolicy
         configuration.trustedHosts = MetadataTarget.requirements.trustedHosts
-        let token = try? UnverifiedPortToken(Secret(text), for: clientID, configuration, now: now)
+        let token = try? UnverifiedPortToken(
+            Secret(text), for: clientID, configuration, PortTokenRules(), now: now)
         guard let token else { return }
         demand((1...255).contains(token.subject.utf8.count), "a port token names somebody")
         demand(token.issuedAt <= now.advanced(bySeconds: rules.clockSkewSeconds), "a port token is of the past")

@@ -3,6 +3,7 @@ import Primitives
 import StorageModel
 
 @testable import ProviderResources
+@testable import Registration
 @testable import SignIn
 
 /// The bytes as what a use case reads from a column. The first byte says which.

@@ -6,6 +6,7 @@ import StorageModel
 @testable import Backchannel
 @testable import ProviderLogout
 @testable import ProviderResources
+@testable import Registration
 @testable import Storage
 
 #if canImport(Glibc)

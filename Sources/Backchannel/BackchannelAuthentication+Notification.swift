@@ -118,10 +118,7 @@ extension BackchannelAuthentication {
             }
             throw SignInError(error, codeWasPosted: true)
         }
-        if !verified.portTokens.isEmpty { log.begin(.migrate) }
-        let ported = try await completion.store.formerIdentities(
-            of: verified, for: context.client.id, context.relyingParty
-        ) { log.write($0) }
+        let ported = try await completion.formerIdentities(of: verified, in: context)
         log.begin(.store)
         let collection = clock.now().advanced(bySeconds: Self.collectionTime)
         try await settle(notifier, notification, .approval) { record in

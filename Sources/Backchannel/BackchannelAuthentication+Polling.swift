@@ -200,7 +200,7 @@ extension BackchannelAuthentication {
             case .unknownUser:
                 try await completion.store.refuseIfMoved(identity)
                 guard completion.mustRegister else { throw .backchannelUnknown }
-                return .mustRegister(try await completion.offer(user, of: provider, for: clientID, correlationID))
+                return .mustRegister(try await completion.offer(to: user, of: provider, for: clientID, correlationID))
             case .sessionEnded: throw .backchannelSignedOutSince
             case .changed: record = try await self.record(of: record.handle)
             }

@@ -20,6 +20,10 @@ struct BackchannelAuthenticationContext: UserVerification {
 
     func begin(_ step: SignInReport.Step) { log.begin(step) }
 
+    func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level) {
+        log.note(message, details, at: level)
+    }
+
     /// Validates the ID token of a notification or a poll, and fetches the attributes if they are asked for.
     /// - Parameters:
     ///   - key: The key that the access token is bound to; nil for a Bearer token.
@@ -114,8 +118,10 @@ final class BackchannelAuthenticationLog {
     /// The sign-in has moved an account from another carrier.
     func movedAccount() { metadata["moved"] = "true" }
 
-    /// Logs a port token that moves no account, at once.
-    func write(_ ignored: IgnoredPortToken) { environment.logger.write(ignored, metadata) }
+    /// Writes a line of its own, at once.
+    func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level) {
+        environment.logger.log(level: level, message, metadata: metadata.merging(details) { $1 })
+    }
 
     /// Whether the observer of failures gets a failure. It does not get a request that is refused before its first step
     /// or for a limit. It does not get the outcome of a sign-in that failed before, because it has that already.

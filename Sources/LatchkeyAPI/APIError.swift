@@ -6,16 +6,16 @@ package import SignIn
 
 /// An error response of the API: a status, and the JSON that all errors share.
 package struct APIError: Error, Sendable {
-    let status: HTTPResponse.Status
-    let code: String
+    package let status: HTTPResponse.Status
+    package let code: String
     let errorType: ErrorType
     /// For developers: what was wrong and what to do.
     package let description: String
     /// For the person who uses the app.
-    private(set) var userMessage: String
+    package private(set) var userMessage: String
     var correlationID: CorrelationID?
     /// Beside the fields of every error.
-    var headers: HTTPFields = [:]
+    package var headers: HTTPFields = [:]
     /// What an unknown user needs to register, if that is the reason.
     var offer: RegistrationOffer?
     /// Whether the path has no route and no file, for all callers. A browser gets a page then.
@@ -122,7 +122,7 @@ extension APIError {
     }
 
     /// The refusal of a use case.
-    init(_ error: SignInError) {
+    package init(_ error: SignInError) {
         self.init(
             error.code.status, error.codeText, error.errorType, error.description, userMessage: error.userMessage,
             correlationID: error.correlationID)

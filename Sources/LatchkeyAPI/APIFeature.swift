@@ -29,6 +29,9 @@ package protocol APIFeature: Sendable {
     /// Adds members to `GET /auth/providers`.
     func describe(in json: inout JSONObjectWriter)
 
+    /// Registers the users of this server's pages.
+    var pageRegistration: (any PageRegistration)? { get }
+
     /// The origins that this server's pages may call, besides its own.
     var connectedOrigins: [String] { get }
 }

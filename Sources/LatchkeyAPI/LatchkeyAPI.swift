@@ -24,6 +24,7 @@ package final class LatchkeyAPI: Sendable {
     private let traces: RequestTraces
     let version: String
     let features: [any APIFeature]
+    let pageRegistration: (any PageRegistration)?
     let documentPage = Mutex<DocumentPage?>(nil)
     let metricsEndpoint: MetricsEndpoint?
     /// The keys of clients whose public halves are published.
@@ -63,6 +64,7 @@ package final class LatchkeyAPI: Sendable {
         traces = RequestTraces(tracer: tracer, baseURL: baseURL)
         self.version = version
         self.features = features
+        pageRegistration = features.lazy.compactMap(\.pageRegistration).first
         self.metricsEndpoint = metricsEndpoint
     }
 
@@ -222,7 +224,7 @@ package final class LatchkeyAPI: Sendable {
         }
     }
 
-    func render(_ error: any Error) -> APIError {
+    package func render(_ error: any Error) -> APIError {
         switch error {
         case let error as APIError:
             accessLog.write(error)

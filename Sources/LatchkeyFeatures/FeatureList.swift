@@ -1,5 +1,8 @@
 public import LatchkeyService
 
+#if AccountMigration
+    import AccountMigration
+#endif
 #if Administration
     import Administration
 #endif
@@ -27,6 +30,9 @@ public import LatchkeyService
 #if ProviderResources
     import ProviderResources
 #endif
+#if Registration
+    import Registration
+#endif
 #if Services
     import Services
 #endif
@@ -46,6 +52,9 @@ public import LatchkeyService
 extension FeatureList {
     /// The features of this build: each is a trait of the package, and all are on by default.
     public static let standard = FeatureList.none
+        #if AccountMigration
+            .adding(AccountMigrationFeature.self)
+        #endif
         #if Administration
             .adding(AdministrationFeature.self)
         #endif
@@ -72,6 +81,9 @@ extension FeatureList {
         #endif
         #if ProviderResources
             .adding(ProviderResourcesFeature.self)
+        #endif
+        #if Registration
+            .adding(RegistrationFeature.self)
         #endif
         #if Services
             .adding(ServicesFeature.self)

@@ -90,7 +90,6 @@ extension Configuration {
         case .zenkey:
             party.trustedHosts = zenkey.trustedHosts
             party.pinnedIssuers = zenkey.issuers.mapValues(\.text)
-            party.portTokenRules = zenkey.portTokenRules
         case .oidc, .oauth2, .camara:
             // Mobile operators agree with each client whether it must use DPoP (CAMARA Security and Interoperability
             // Profile r4.2, section "Sender-Constrained Tokens"). Their metadata tells only that they support it.

@@ -65,6 +65,12 @@ package protocol Feature: APIFeature {
     /// Called at the end of each sign-in. If it is nil, the feature adds no work to a sign-in.
     var signInObserver: SignInObserver? { get }
 
+    /// Proves that accounts move to the identities of sign-ins.
+    var formerIdentities: FormerIdentitySource? { get }
+
+    /// Registers users who are unknown. One feature has it.
+    var registrar: (any Registrar)? { get }
+
     /// Called with each failed operation. If all are nil, no operation is recorded.
     var failureObserver: FailureObserver? { get }
 
@@ -102,6 +108,7 @@ extension Feature {
         device: String?
     ) async throws -> SignInRequest? { nil }
     package func describe(in json: inout JSONObjectWriter) {}
+    package var pageRegistration: (any PageRegistration)? { nil }
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }
     package static func subcommands(of command: String) -> [any ParsableCommand.Type] { [] }
@@ -121,6 +128,8 @@ extension Feature {
     package func client(_ client: any HTTPClient) -> any HTTPClient { client }
     package var idTokenObserver: IDTokenObserver? { nil }
     package var signInObserver: SignInObserver? { nil }
+    package var formerIdentities: FormerIdentitySource? { nil }
+    package var registrar: (any Registrar)? { nil }
     package var failureObserver: FailureObserver? { nil }
     package func explanation(
         of failure: SignInReport, at time: Timestamp

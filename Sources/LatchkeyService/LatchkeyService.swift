@@ -83,7 +83,9 @@ public final class LatchkeyService: Sendable {
             providers: providers, configuration: configuration.signIn, store: store, logger: logger, clock: clock,
             uptime: uptime, failures: features.compactMap(\.failureObserver),
             observers: [metrics.signIns.count] + features.compactMap(\.signInObserver)
-                + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self))
+                + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self),
+            formerIdentitySources: features.compactMap(\.formerIdentities),
+            registrar: features.lazy.compactMap(\.registrar).first)
         metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
         metrics.add(client)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))

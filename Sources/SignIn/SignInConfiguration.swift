@@ -3,7 +3,7 @@ public import Primitives
 
 /// The administrator's settings of sign-ins, as plain values. Times are in seconds.
 public struct SignInConfiguration: Sendable {
-    /// When a user is registered, and with which attributes.
+    /// What registrations and edits of profiles must have.
     public var registration = RegistrationRules()
     /// How long sessions, tokens and handles are valid.
     public var lifetimes = Lifetimes()
@@ -163,8 +163,6 @@ public struct SignInConfiguration: Sendable {
         public var refreshGrace: Int64 = 30
         /// An issued nonce.
         public var issuedNonce: Int64 = 600
-        /// The handle of a pending registration.
-        public var pendingRegistration: Int64 = 600
         /// The maximum age of the sign-in of a user who links an identity.
         public var signInToLink: Int64 = 900
         /// How long the identical sign-in may be repeated.

@@ -11,7 +11,6 @@ package struct UseCases: Sendable {
     /// For the sign-ins of features.
     package let completion: SignInCompletion
     package let signIn: SignInWithCode
-    package let registration: Registration
     package let nonceIssuer: NonceIssuer
     package let sessions: Sessions
     package let refresh: Refresh
@@ -29,11 +28,14 @@ package struct UseCases: Sendable {
     ///   - readinessPatience: How long the store may take for its readiness.
     ///   - failures: Called with each failed operation. If there are none, no operation is recorded.
     ///   - observers: Called at the end of every sign-in.
+    ///   - registrar: Registers unknown users. Without one, a sign-in creates its user.
+    ///   - formerIdentitySources: Prove that accounts move. Without one, none does.
     package init(
         providers: Providers, configuration: SignInConfiguration, store: any Store, logger: Logger,
         clock: WallClock = .system, random: RandomSource = .system, uptime: Uptime = .system,
         readinessPatience: Duration = Readiness.patience,
-        failures: [FailureObserver] = [], observers: [SignInObserver] = []
+        failures: [FailureObserver] = [], observers: [SignInObserver] = [],
+        formerIdentitySources: [FormerIdentitySource] = [], registrar: (any Registrar)? = nil
     ) {
         environment = Environment(
             providers: providers, clock: clock, uptime: uptime, random: random, logger: logger,
@@ -50,14 +52,11 @@ package struct UseCases: Sendable {
         refresh = Refresh(environment: environment, sessions: sessions, store: store)
         completion = SignInCompletion(
             environment: environment, sessions: sessions,
-            rules: configuration.registration, offerLifetime: configuration.lifetimes.pendingRegistration, store: store,
-            vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore)
+            registrar: registrar, store: store, vault: vault, claimsVault: claimsVault, oneTimeStore: oneTimeStore,
+            formerIdentitySources: formerIdentitySources)
         signIn = SignInWithCode(
             environment: environment, store: store, idempotency: idempotency, completion: completion,
             oneTimeStore: oneTimeStore)
-        registration = Registration(
-            environment: environment, rules: configuration.registration, store: store, sessions: sessions, vault: vault,
-            claimsVault: claimsVault, oneTimeStore: oneTimeStore)
         nonceIssuer = NonceIssuer(
             environment: environment, lifetime: configuration.lifetimes.issuedNonce, store: store)
         signingKeys = SigningKeys(store: store, configuration: configuration.signingKeys, clock: clock, logger: logger)

@@ -50,6 +50,8 @@ struct StatusRoutes: APIFeature {
 
     var connectedOrigins: [String] { [] }
 
+    var pageRegistration: (any PageRegistration)? { nil }
+
     /// `GET /status/events`: the status as server-sent events, until the reader goes or the server stops.
     private func showEvents() throws -> Response {
         guard let watcher = StatusWatcher(in: watchers) else { throw APIError.overloaded }

@@ -48,7 +48,11 @@ package struct ZephrFeature: Feature {
         for prefix in Self.prefixes {
             router.get(prefix + "/oauth/{provider}", api.starting { try await Self.start($0, $1, below: prefix) })
             api.addCallback(Self.callbackPath(below: prefix, "{provider}", "{client_type}"), to: &router)
-            router.post(prefix + "/register", api.enteringWithHandle(Self.register))
+            if let registrar = api.useCases.completion.registrar {
+                router.post(
+                    prefix + "/register",
+                    api.enteringWithHandle { try await Self.register(with: registrar, $0, $1, $2) })
+            }
         }
     }
 
@@ -64,15 +68,16 @@ package struct ZephrFeature: Feature {
 
     /// The four results that these frontends know: 201 with the session, 400, 403 for the domain of an e-mail address,
     /// and 409 for an identity or a verified e-mail address that has an account.
-    @Sendable private static func register(
-        _ api: LatchkeyAPI, _ request: Request, _ admission: Admission?
+    private static func register(
+        with registrar: any Registrar, _ api: LatchkeyAPI, _ request: Request, _ admission: Admission?
     ) async throws -> Response {
         var form = try RegistrationForm(zephr: BodyFields(request, from: admission))
         form.device = DeviceName.of(request)
         form.clients = admission?.clients
         form.refusesVerifiedEmail = true
         do throws(SignInError) {
-            return try await api.useCases.registration(form).response(.created) { json, signedIn in
+            return try await registrar.register(form, by: api.useCases.completion).response(.created) {
+                json, signedIn in
                 json.add("session_id", signedIn.tokens.token.exposed)
                 json.add("tracking_id", signedIn.correlationID.text)
             }

@@ -1,19 +1,17 @@
 package import HTTPServer
-import HTTPTypes
+package import HTTPTypes
 package import Primitives
-import SignIn
+package import SignIn
 
-/// The cookies of a browser: its identity during a sign-in, its registration in progress, and the two tokens of its
-/// session.
+/// The cookies of a browser: its identity during a sign-in, and the two tokens of its session.
 ///
 /// Under https all have the `__Host-` prefix (RFC 6265bis section 4.1.3.2), so that no other host, and no page over
 /// plain http, can set them. Under plain http, which is for loopback only, browsers refuse the prefix.
 package struct BrowserCookies: Sendable {
     let isSecure: Bool
 
-    private var prefix: String { isSecure ? "__Host-" : "" }
+    package var prefix: String { isSecure ? "__Host-" : "" }
     private var browserName: String { prefix + "latchkey_browser" }
-    private var registrationName: String { prefix + "latchkey_registration" }
     var sessionName: String { prefix + "latchkey_session" }
     var refreshName: String { prefix + "latchkey_refresh" }
 
@@ -31,7 +29,7 @@ package struct BrowserCookies: Sendable {
         field(browserName, value.exposed, maximumAge: RedirectSignIn.lifetime)
     }
 
-    func setSession(_ tokens: SessionTokens) -> [HTTPField] {
+    package func setSession(_ tokens: SessionTokens) -> [HTTPField] {
         [
             field(sessionName, tokens.token.exposed, maximumAge: tokens.expiresIn),
             field(refreshName, tokens.refreshToken.exposed, maximumAge: tokens.refreshExpiresIn),
@@ -40,22 +38,7 @@ package struct BrowserCookies: Sendable {
 
     var clearSession: [HTTPField] { [sessionName, refreshName].map { field($0, "", maximumAge: 0) } }
 
-    func registration(of request: Request) -> BrowserRegistration? {
-        text(registrationName, of: request).flatMap(BrowserRegistration.init)
-    }
-
-    func setRegistration(_ cookie: Secret, maximumAge: Int64) -> HTTPField {
-        field(registrationName, cookie.exposed, maximumAge: maximumAge)
-    }
-
-    var clearRegistration: HTTPField { field(registrationName, "", maximumAge: 0) }
-
-    /// Clears the registration that a browser has begun, if it has: another user signs in or out there.
-    func clearRegistration(of request: Request) -> [HTTPField] {
-        registration(of: request) == nil ? [] : [clearRegistration]
-    }
-
-    private func field(_ name: String, _ value: String, maximumAge: Int64) -> HTTPField {
+    package func field(_ name: String, _ value: String, maximumAge: Int64) -> HTTPField {
         HTTPField(
             name: .setCookie,
             value: "\(name)=\(value); Path=/; HttpOnly; SameSite=Lax; Max-Age=\(maximumAge)"
@@ -73,7 +56,7 @@ package struct BrowserCookies: Sendable {
     }
 
     /// The text of a cookie; nil if it is repeated.
-    private func text(_ name: String, of request: Request) -> Substring? {
+    package func text(_ name: String, of request: Request) -> Substring? {
         var found: [Substring] = []
         for line in request.headers.values(of: .cookie) {
             line.withBytes { Self.addValues(of: name, in: $0, to: &found) }
@@ -98,7 +81,7 @@ package struct BrowserCookies: Sendable {
         }
     }
 
-    static func isToken(_ text: Substring.UTF8View) -> Bool {
+    package static func isToken(_ text: Substring.UTF8View) -> Bool {
         (43...48).contains(text.count)
             && text.allSatisfy { $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     }

@@ -54,6 +54,10 @@ extension LatchkeyAPI {
         }
     }
 
+    /// Counts a sign-in, registration or refresh of an address, for a route that needs no API key.
+    /// - Throws: 429.
+    package func countSignIn(of request: Request) throws(APIError) { try rates.countSignIn(of: request) }
+
     /// As ``CallerRule/entering``, also without an API key, for a route whose body has its own credential: a
     /// handle that works once. A key that is sent counts.
     package func enteringWithHandle(
@@ -118,7 +122,7 @@ extension LatchkeyAPI {
     }
 
     /// A route for browser navigation: errors are pages, or JSON if the client accepts that first.
-    func paged(_ route: @escaping PagedRoute) -> Handler {
+    package func paged(_ route: @escaping PagedRoute) -> Handler {
         { request in
             do {
                 return try await route(self, request)

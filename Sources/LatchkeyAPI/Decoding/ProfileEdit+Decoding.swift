@@ -45,21 +45,6 @@ extension FieldReader {
     }
 }
 
-extension RegistrationForm {
-    /// Reads a registration from a body's fields. A `password`, which the example apps send, is ignored.
-    /// - Throws: 400 that names every missing or malformed field.
-    init(_ fields: BodyFields) throws(APIError) {
-        var reader = FieldReader(fields)
-        let correlationID = reader.correlationID()
-        self.init(handle: Secret(reader.visibleText("state_key", ["zenkey_sub"], limit: 512, required: true) ?? ""))
-        handleName = reader.sentName("state_key")
-        self.correlationID = correlationID
-        codeChallenge = reader.codeVerifier()?.challenge
-        attributes = reader.attributes(names: &attributeNames)
-        try reader.check(correlationID)
-    }
-}
-
 extension FieldReader {
     /// The attributes of a registration.
     /// - Parameter names: Gets the names of those that were sent under another than their first one.

@@ -162,7 +162,7 @@ extension APIOperation.Response {
     }
 
     /// Tokens, or cookies for a page.
-    static func session(_ status: HTTPResponse.Status = .ok, _ description: String = "A session.") -> Self {
+    package static func session(_ status: HTTPResponse.Status = .ok, _ description: String = "A session.") -> Self {
         json(
             description + " A page has its tokens in cookies.",
             .anyOf("For a page the latter.", [.named("TokenResponse"), .named("PageSession")]), status: status,

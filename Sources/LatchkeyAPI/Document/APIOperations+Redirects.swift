@@ -32,7 +32,7 @@ extension APIOperation {
         APIOperation(
             .post, "/sign-out", "signOutByForm", .sessions, .browser, "Sign out, by the form of that page",
             "Ends the session of the cookies, and returns to `/sign-in`. Only a page of this origin may send it.",
-            responses: [.redirect()], refusals: [.crossSite]), showRegistration, registerByForm, finish,
+            responses: [.redirect()], refusals: [.crossSite]), finish,
         finish.also(
             at: "/auth/{provider}/{client_type}/callback", "finishRedirectOfKind", added: [clientTypeInPath],
             "`client_type` is not used."), finishByForm,
@@ -76,29 +76,6 @@ extension APIOperation {
     static let startLocation = Response.location(
         ["expires_in": .span("Time left for the sign-in", example: 600)],
         example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#)
-
-    private static let showRegistration = APIOperation(
-        .get, "/register", "registrationPage", .registration, .browser, "The registration of a user, as a page",
-        """
-        For a browser whose sign-in ended at a page of this origin with a user who is not registered: what the \
-        provider sent, and a form. A sign-in that ended at `{public_url}/sign-in` continues here. The registration is \
-        in a cookie that the end of the sign-in set.
-        """,
-        responses: [.text("text/html", "The page.")], refusals: [.registrationOver])
-
-    private static let registerByForm = APIOperation(
-        .post, "/register", "registerByForm", .registration, .browser, "Register, by the form of that page",
-        """
-        Registers the user of the browser's cookie, once, and signs the browser in. Then the browser continues where \
-        its sign-in ended. Only a page of this origin may send it. The page is shown again if something is not right.
-        """,
-        body: Body(
-            schema: "RegistrationPageForm",
-            example: #"{"registration": "\#(APIExample.handle)", "email": "jane@example.com"}"#, isFormOnly: true),
-        responses: [.redirect()],
-        refusals: [
-            .registrationOver, .crossSite, .emailDomainBlocked, .userRegistered,
-        ])
 
     private static let start = APIOperation(
         .get, "/auth/{provider}/start", "startRedirect", .redirects, .browser, "Begin a sign-in in the browser",

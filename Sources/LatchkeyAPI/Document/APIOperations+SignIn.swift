@@ -36,7 +36,6 @@ extension APIOperation {
                             "expires_in": .span("Lifetime of both", example: 600),
                         ]), example: #"{"nonce": "\#(APIExample.nonce)", "state": "af0ifjsldkj", "expires_in": 600}"#)
             ], refusals: [.providerUnknown, .otherClientAtSignIn]),
-        register, register.also(at: "/auth/register", "registerAtAuth", "This is `/users` under another name."),
     ]
 
     /// - Parameter refusals: Those of the providers that the path can name.
@@ -55,19 +54,4 @@ extension APIOperation {
             responses: [response],
             refusals: refusals + [.mustRegister, .unlinkedUser, .otherClientAtSignIn, .providerUnknown])
     }
-
-    private static let register = APIOperation(
-        .post, "/users", "register", .registration, .keyOrPage, "Register a user",
-        """
-        Completes a sign-in that was answered with `user_not_registered`. A `password`, which the published example \
-        apps send, is neither read nor stored.
-        """,
-        body: Body(
-            schema: "Registration",
-            example: #"{"state_key": "\#(APIExample.handle)", "name": "Jane Doe", "email": "jane@example.com"}"#),
-        responses: [.session(.created, "The user is registered and signed in.")],
-        refusals: [
-            APIRefusal(.unknownHandle(sentAs: "state_key"), as: "state_key_unknown"), .emailDomainBlocked,
-            .userRegistered,
-        ])
 }

@@ -84,9 +84,7 @@ extension APIRefusal {
         compatibility.android = true
         return mustRegister(compatibility)
     }()
-    static let emailDomainBlocked = APIRefusal(SignInError.emailDomainBlocked)
-    static let userRegistered = APIRefusal(SignInError.userAlreadyExists)
-    static let registrationOver = APIRefusal(APIError.registrationOver, as: "registration_over")
+    package static let emailDomainBlocked = APIRefusal(SignInError.emailDomainBlocked)
 
     private static func mustRegister(_ compatibility: Compatibility) -> APIRefusal {
         var profile = Profile()
@@ -110,7 +108,7 @@ extension APIRefusal {
         OIDCError(.carrierRefused, carrierError: "user_unsupported", reason: ""), as: "code_of_the_carrier",
         isProvidersOwn: true)
     package static let carrierTimeout = APIRefusal(OIDCError(.timedOut, reason: ""))
-    static let crossSite = APIRefusal(APIError.crossSiteRequest, as: "cross_site_request")
+    package static let crossSite = APIRefusal(APIError.crossSiteRequest, as: "cross_site_request")
     package static let carrierError = APIRefusal(OIDCError.idTokenMissing)
 
     package static let ofAdministratorPages = [

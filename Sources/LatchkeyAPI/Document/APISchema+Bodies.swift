@@ -14,19 +14,6 @@ extension APISchema {
             fields(["provider": text("An `id` of `GET /auth/providers`.", example: "zenkey")])
                 + signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + networkFields),
         "LinkStart": linkStart, "AppStart": appStart,
-        "Registration": object(
-            "What the user entered. Fields that are left out are taken from the provider.",
-            [
-                "state_key": visible(
-                    "The handle of the response `user_not_registered`. Also `zenkey_sub`.", upTo: 512,
-                    example: APIExample.handle)
-            ],
-            optional: ["code_verifier": codeVerifier], profileFields("phone", also: "phone_number"),
-            fields(optional: ["client_type": pageClientType, "correlation_id": correlationID])),
-        "RegistrationPageForm": object(
-            "What the user entered. Fields that are left empty are taken from the provider.",
-            ["registration": visible("From the page.", upTo: 64, example: APIExample.handle)],
-            profileFields("phone")),
         "Refresh": object(
             "A refresh (RFC 6749 section 6).",
             ["grant_type": text("Always the same. Also `grantType`.", choices: ["refresh_token"])],
@@ -88,7 +75,7 @@ extension APISchema {
         "The app, as the providers know it. Also `clientId`.", pattern: "^[ -~]+$", lengths: 1...255,
         example: "ccid-example")
 
-    private static let codeVerifier = text(
+    package static let codeVerifier = text(
         "The verifier of the challenge in the authorization request, or in the start (RFC 7636). Also `codeVerifier`.",
         pattern: "^[A-Za-z0-9._~-]+$", lengths: 43...128, example: APIExample.verifier)
 
@@ -185,11 +172,11 @@ extension APISchema {
             ]) + networkFields
     }
 
-    private static let pageClientType = text(
+    package static let pageClientType = text(
         "For a page of this server's own origin, which sends no key and gets cookies instead of tokens. Also "
             + "`clientType`.", choices: ["web"])
 
-    private static func profileFields(_ phone: String, also alias: String? = nil) -> [Field] {
+    package static func profileFields(_ phone: String, also alias: String? = nil) -> [Field] {
         fields(optional: [
             "username": text("At most 64 bytes."), "name": text("The full name."),
             "given_name": text("The given name."), "family_name": text("The family name."),

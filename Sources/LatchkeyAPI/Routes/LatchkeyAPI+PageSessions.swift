@@ -1,7 +1,7 @@
 package import HTTPServer
-import HTTPTypes
+package import HTTPTypes
 import Primitives
-import SignIn
+package import SignIn
 
 /// The session of a page of this server's own origin: in two cookies that no script reads (docs/sessions.md).
 extension LatchkeyAPI {
@@ -48,13 +48,13 @@ extension LatchkeyAPI {
     }
 
     /// Responds with a new session: tokens, or cookies for a page.
-    func respond(
+    package func respond(
         _ signedIn: SignedIn, _ status: HTTPResponse.Status, to admission: Admission, _ request: Request
     ) async -> Response {
         guard admission.isPage else { return signedIn.response(status) }
         await endFormerSession(of: request)
         var response = inCookies(signedIn, status)
-        response.headers.append(contentsOf: cookies.clearRegistration(of: request))
+        forgetRegistration(of: request, in: &response)
         return response
     }
 
@@ -83,17 +83,23 @@ extension LatchkeyAPI {
 
     /// Ends the session whose cookies are about to be overwritten, because its tokens would be lost. On failure it
     /// expires by itself.
-    func endFormerSession(of request: Request) async {
+    package func endFormerSession(of request: Request) async {
         for token in [cookies.session(of: request), cookies.refresh(of: request)].compactMap(\.self) {
             try? await useCases.sessions.revoke(token, requestID: request.id)
         }
+    }
+
+    /// Another user signs in or out in this browser.
+    func forgetRegistration(of request: Request, in response: inout Response) {
+        guard let field = pageRegistration?.clearedCookie(of: request, self) else { return }
+        response.headers.append(field)
     }
 
     /// Also clears the cookies of the browser's session, and of its registration in progress.
     package func withoutSession(_ response: Response, _ request: Request) -> Response {
         var response = response
         if cookies.hasSession(request) { response.headers.append(contentsOf: cookies.clearSession) }
-        response.headers.append(contentsOf: cookies.clearRegistration(of: request))
+        forgetRegistration(of: request, in: &response)
         return response
     }
 

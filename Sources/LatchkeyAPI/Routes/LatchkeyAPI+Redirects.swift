@@ -145,9 +145,11 @@ extension LatchkeyAPI {
         switch end.result {
         case .signedIn:
             await endFormerSession(of: request)
-            response.headers.append(contentsOf: cookies.clearRegistration(of: request))
+            forgetRegistration(of: request, in: &response)
         case .mustRegister(let offer):
-            if let cookie = try await registrationCookie(for: offer, end) { response.headers.append(cookie) }
+            if let cookie = try await pageRegistration?.cookie(for: offer, after: end, self) {
+                response.headers.append(cookie)
+            }
         case .handedOver, .linked, .taskEnded, .failed: break
         }
         return response
@@ -177,7 +179,8 @@ extension LatchkeyAPI {
         case .finished(let end):
             var response =
                 end.clientType == .popup
-                ? BrowserPages.popup(end, below: baseURL.path) : .redirect(to: location(of: end))
+                ? BrowserPages.popup(end, below: baseURL.path)
+                : .redirect(to: pageRegistration?.location(after: end, self) ?? end.location)
             if case .signedIn(let signedIn) = end.result {
                 response.headers.append(contentsOf: cookies.setSession(signedIn.tokens))
             }

@@ -24,15 +24,11 @@ extension LatchkeyAPI {
             "/auth/{provider}/sign-in",
             admitting(.enteringOrPage, immediate: { try $0.signIn($1, $2, provider: $1.provider) }))
         router.post("/auth/{provider}/attempts", admitting(.entering) { try await $0.issueNonce($1, $2) })
-        router.post("/users", admitting(.enteringOrPage) { try await $0.register($1, $2) })
-        router.post("/auth/register", admitting(.enteringOrPage) { try await $0.register($1, $2) })
     }
 
     private func addRedirectRoutes(to router: inout Router) {
         router.get("/auth/providers") { _ in self.listProviders() }
         router.get("/sign-in", paged { try await $0.showSignInPage($1) })
-        router.get("/register", paged { try await $0.showRegistrationPage($1) })
-        router.post("/register", paged { try await $0.registerByForm($1) })
         router.post("/sign-out", paged { try await $0.signOutByForm($1) })
         router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
         router.get("/auth/form-post.js") { _ in BrowserPages.formPostScript }

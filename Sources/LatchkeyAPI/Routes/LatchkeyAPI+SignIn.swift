@@ -4,7 +4,7 @@ import OpenIDConnect
 import Primitives
 import SignIn
 
-/// Sign-in with a code, the nonces for it, and registration.
+/// Sign-in with a code, and the nonces for it.
 extension LatchkeyAPI {
     func signIn(_ request: Request, _ admission: Admission, provider: String) throws -> ValueOrTask<Response> {
         guard !useCases.providers.hasOperators(provider) else {
@@ -49,7 +49,9 @@ extension LatchkeyAPI {
         case .signedIn(let signedIn): return await respond(signedIn, .ok, to: admission, request)
         case .mustRegister(let offer):
             var error = APIError.mustRegister(offer, compatibility)
-            if admission.isPage, let cookie = try await registrationCookie(for: offer) { error.headers.append(cookie) }
+            if admission.isPage, let cookie = try await pageRegistration?.cookie(for: offer, after: nil, self) {
+                error.headers.append(cookie)
+            }
             throw error
         }
     }
@@ -57,12 +59,5 @@ extension LatchkeyAPI {
     /// A body is ignored.
     func issueNonce(_ request: Request, _ admission: Admission) async throws -> Response {
         try await useCases.nonceIssuer.issue(provider: request.provider, for: terms(of: request, admission)).response
-    }
-
-    func register(_ request: Request, _ admission: Admission) async throws -> Response {
-        var form = try RegistrationForm(BodyFields(request, from: admission))
-        form.device = DeviceName.of(request)
-        form.clients = admission.clients
-        return await respond(try await useCases.registration(form), .created, to: admission, request)
     }
 }

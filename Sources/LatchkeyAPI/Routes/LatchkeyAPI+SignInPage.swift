@@ -7,7 +7,7 @@ import StorageModel
 
 /// `/sign-in` and `/sign-out`, for browsers without scripts.
 extension LatchkeyAPI {
-    static let signInPagePath = "/sign-in"
+    package static let signInPagePath = "/sign-in"
 
     /// A file of the site. A site without a front page has the sign-in page there.
     func showFile(_ request: Request, of files: StaticFiles) async throws -> Response? {

@@ -99,14 +99,6 @@ extension ConfigurationCheck {
         }
     }
 
-    mutating func warnOfPortTokens() {
-        guard !configuration.zenkey.portTokenRules.requiresType else { return }
-        warn(
-            "zenkey.port_tokens.require_type",
-            "a signed token of a carrier without typ may move an account, and its claims alone show what it is for",
-            "set it to true unless a carrier's port tokens have no typ")
-    }
-
     /// Which networks there are is known to the discovery service only, so one warning is for all.
     mutating func warnOfNetworks() {
         guard configuration.zenkey.discoveryURL != nil, configuration.zenkey.issuers.isEmpty else { return }

@@ -24,11 +24,12 @@ extension ConfigurationCheck {
         warnOfScopes()
         warnOfSharedClients()
         warnOfIDTokenTypes()
-        warnOfPortTokens()
         warnOfNetworks()
         warnOfNumbers()
-        warnOfAccounts()
         warnOfLongLives()
+        for (key, reason, remedy) in configuration.settings.groups.flatMap({ $0.warnings(in: configuration) }) {
+            warn(key, reason, remedy)
+        }
     }
 
     private mutating func warnOfPings() {
@@ -162,14 +163,6 @@ extension ConfigurationCheck {
                 "providers",
                 "\(provider.path) has no sim_swap, so a sign-in by number succeeds right after the number was moved to "
                     + "another SIM", "set sim_swap.if_swapped to refuse, or to report")
-        }
-    }
-
-    private mutating func warnOfAccounts() {
-        if configuration.registration.mode == .automatic, !configuration.registration.requiredAttributes.isEmpty {
-            warn(
-                "registration_rules.required_attributes", "has no effect while registration is automatic",
-                "set registration to required")
         }
     }
 

@@ -62,8 +62,6 @@ extension Configuration {
         public var extensions = ProtocolExtensions()
         /// The values of `typ` that ID tokens may have.
         public var idTokenTypes = IDTokenType.zenKeyCarriers
-        /// What is demanded of port tokens.
-        public var portTokenRules = PortTokenRules()
         /// Issuers known in advance, by network.
         public var issuers: [MCCMNC: EndpointURL] = [:]
 

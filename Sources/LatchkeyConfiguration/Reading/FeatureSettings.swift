@@ -17,6 +17,10 @@ public protocol FeatureSettings: Sendable {
     /// Values that are valid each by itself and contradict each other: the key that is to blame, what is wrong with it,
     /// and what to do.
     var contradictions: [(key: String, reason: String, remedy: String)] { get }
+
+    /// Values that may be intended, and remove a defence or have no effect: as ``contradictions``.
+    /// - Parameter configuration: All settings, these among them.
+    func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)]
 }
 
 extension FeatureSettings {
@@ -25,6 +29,13 @@ extension FeatureSettings {
 
     /// None.
     public var contradictions: [(key: String, reason: String, remedy: String)] { [] }
+
+    /// None.
+    public func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] { [] }
+
+    static func warnings(in configuration: Configuration) -> [(key: String, reason: String, remedy: String)] {
+        configuration[Self.self].warnings(in: configuration)
+    }
 
     static var inConfiguration: [Setting<Configuration>] { settings.map(\.inConfiguration) }
 }

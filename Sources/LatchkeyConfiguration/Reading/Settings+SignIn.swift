@@ -47,9 +47,6 @@ extension Settings {
             "zenkey.request_object", .choice, \.zenkey.extensions.signedRequestObjects,
             "Signed authorization requests (RFC 9101), with the private_key of the client. auto: if the carrier's "
                 + "metadata requires them; always: also if it does not; never: not even then."),
-        Setting(
-            "zenkey.port_tokens.require_type", .flag(), \.zenkey.portTokenRules.requiresType,
-            "Whether the typ of port tokens must be port_token+jwt; otherwise it may also be absent."),
         ProviderDraft.setting,
         Setting(
             "vault.encryption_keys", .list(of: .encryptionKey, "a list of encryption keys"), \.formerVaultKeys,
@@ -59,9 +56,6 @@ extension Settings {
     ]
 
     static let accounts: [Setting<Configuration>] = [
-        Setting(
-            "registration", .choice, \.registration.mode,
-            "automatic: an unknown subject becomes a user; required: it has to register first."),
         Setting(
             "registration_rules.required_attributes", .list(of: .choice, "a list of attributes"),
             \.registration.requiredAttributes, "The attributes that a registration must have."),

@@ -10,11 +10,14 @@ public struct Settings: Sendable {
     /// Those of the core alone.
     public static let core = Settings([])
 
+    /// Of the features.
+    let groups: [any FeatureSettings.Type]
     let ofFeatures: [Setting<Configuration>]
     let all: [Setting<Configuration>]
 
     /// The settings of the core and of some features.
     public init(_ features: [any FeatureSettings.Type]) {
+        groups = features
         ofFeatures = features.flatMap { $0.inConfiguration }
         all = ofFeatures.reduce(into: Self.ofCore) { all, setting in
             let group = setting.name.prefix { $0 != "." }

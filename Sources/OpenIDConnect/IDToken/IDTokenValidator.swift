@@ -55,7 +55,7 @@ package struct IDTokenValidator: Sendable {
                 + token.claimSteps(ClaimValidationContext.claimRules, context))
     }
 
-    static func claims(_ payload: [UInt8]) -> JSONObject? { (try? JSONValue(parsing: payload))?.object }
+    package static func claims(_ payload: [UInt8]) -> JSONObject? { (try? JSONValue(parsing: payload))?.object }
 
     private func context(
         _ claims: JSONObject, _ type: IDTokenType?, _ algorithm: SigningAlgorithm?,

@@ -1,7 +1,7 @@
-import Primitives
+package import Primitives
 
 /// The claims about a token's issuer and time of issue, and what they are checked against.
-protocol IssuedClaims {
+package protocol IssuedClaims {
     var claims: JSONObject { get }
     var rules: IDTokenRules { get }
     /// As the provider's metadata spells it.
@@ -10,33 +10,40 @@ protocol IssuedClaims {
 }
 
 /// The claims of a token of which only these are checked by rules.
-struct PlainClaims: IssuedClaims {
-    let claims: JSONObject
-    let rules: IDTokenRules
-    let issuer: String
-    let now: Timestamp
+package struct PlainClaims: IssuedClaims {
+    package let claims: JSONObject
+    package let rules: IDTokenRules
+    package let issuer: String
+    package let now: Timestamp
+
+    package init(claims: JSONObject, rules: IDTokenRules, issuer: String, now: Timestamp) {
+        self.claims = claims
+        self.rules = rules
+        self.issuer = issuer
+        self.now = now
+    }
 }
 
 extension IssuedClaims {
     /// Nil if the claim is absent or not a NumericDate.
-    var issuedAt: Timestamp? { ClaimValidationContext.numericDate(claims["iat"]) }
+    package var issuedAt: Timestamp? { ClaimValidationContext.numericDate(claims["iat"]) }
 
     var hasIssuer: Bool { claims["iss"]?.string?.hasSameBytes(as: issuer) == true }
 
-    var wasIssuedJustNow: Bool {
+    package var wasIssuedJustNow: Bool {
         guard let issuedAt else { return false }
         return !isInFuture(issuedAt)
             && issuedAt >= now.advanced(bySeconds: -(rules.maximumAgeSeconds + rules.clockSkewSeconds))
     }
 
     /// For tokens that need no `exp`.
-    var isNotExpiredIfStated: Bool {
+    package var isNotExpiredIfStated: Bool {
         guard let claim = claims["exp"] else { return true }
         guard let expiry = ClaimValidationContext.numericDate(claim) else { return false }
         return now < expiry.advanced(bySeconds: rules.clockSkewSeconds)
     }
 
-    var isValidAlready: Bool {
+    package var isValidAlready: Bool {
         guard let claim = claims["nbf"] else { return true }
         guard let start = ClaimValidationContext.numericDate(claim) else { return false }
         return !isInFuture(start)

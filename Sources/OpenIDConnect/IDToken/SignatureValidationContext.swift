@@ -1,17 +1,19 @@
 /// A signature and the keys that may have made it.
-struct SignatureValidationContext {
+package struct SignatureValidationContext {
     let token: SignedToken
     let keys: JSONWebKeySet
-    let candidates: [PublicKey]
+    package let candidates: [PublicKey]
 
-    init(_ token: SignedToken, keys: JSONWebKeySet) {
+    package init(_ token: SignedToken, keys: JSONWebKeySet) {
         self.token = token
         self.keys = keys
         candidates = keys.candidates(for: token)
     }
 
     /// Whether one of the candidates verifies the signature.
-    var verifies: Bool { candidates.contains { $0.verifies(token.signature, of: token.signed, by: token.algorithm) } }
+    package var verifies: Bool {
+        candidates.contains { $0.verifies(token.signature, of: token.signed, by: token.algorithm) }
+    }
 
     /// The rules for the signature of a token, in the order in which it is refused by them.
     static let signatureRules: [TokenRule<IDTokenCheck, Self>] = [

@@ -6,13 +6,13 @@ package import Primitives
 /// header's `jku`, `jwk`, `x5u` and `x5c`, which name or contain keys, are never used.
 package struct SignedToken: Sendable {
     let algorithm: SigningAlgorithm
-    let keyID: String?
+    package let keyID: String?
     /// Nil for a token that is marked as another one than an ID token.
-    let type: IDTokenType?
+    package let type: IDTokenType?
     /// Everything before the second dot.
     let signed: SignedContent
     let signature: [UInt8]
-    let payload: [UInt8]
+    package let payload: [UInt8]
 
     /// Reads a token in strict compact form whose header meets every ``HeaderRule`` of its type.
     ///
@@ -41,6 +41,12 @@ package struct SignedToken: Sendable {
         self.signed = signed
         self.signature = signature
         self.payload = payload
+    }
+
+    /// SHA-256 of what is signed; nil if the algorithm uses another hash.
+    package var sha256: [UInt8]? {
+        guard case .sha256(let digest) = signed else { return nil }
+        return Array(digest)
     }
 }
 

@@ -5,8 +5,8 @@ package import Primitives
 package enum TokenType: Sendable {
     /// `typ` is one of these.
     case idToken([IDTokenType])
-    /// `typ` is `port_token+jwt`, or also absent.
-    case portToken(requiresType: Bool)
+    /// `typ` is this, in lower case, or also absent.
+    case named(String, orAbsent: Bool)
     /// `typ` is `logout+jwt`, with or without `application/` (RFC 7515 section 4.1.9). Older providers write `JWT` or
     /// none.
     case logoutToken
@@ -22,8 +22,8 @@ package enum TokenType: Sendable {
         case .logoutToken:
             type == nil || ["jwt", "logout+jwt", "application/logout+jwt"].contains(type?.string?.lowercased())
         case .userInfo, .authorizationResponse: [.jwt, .absent].contains(IDTokenType(type))
-        case .portToken(let requiresType):
-            type == nil ? !requiresType : type?.string?.lowercased() == "port_token+jwt"
+        case .named(let name, let mayBeAbsent):
+            type == nil ? mayBeAbsent : type?.string?.lowercased() == name
         }
     }
 
@@ -33,7 +33,7 @@ package enum TokenType: Sendable {
         case .idToken(let types): types.map(\.rawValue).joined(separator: ", ")
         case .logoutToken: "logout+jwt, JWT, absent"
         case .userInfo, .authorizationResponse: "JWT, absent"
-        case .portToken(let requiresType): requiresType ? "port_token+jwt" : "port_token+jwt, absent"
+        case .named(let name, let mayBeAbsent): mayBeAbsent ? "\(name), absent" : name
         }
     }
 

@@ -87,7 +87,7 @@ package final class KeyCache: Sendable {
     /// - Parameters:
     ///   - correlationID: Of the sign-in that waits.
     ///   - mayFetch: Whether keys may be fetched after a failure.
-    func check<Value, Refusal: Error>(
+    package func check<Value, Refusal: Error>(
         with held: Snapshot, for correlationID: CorrelationID? = nil, mayFetch: (Refusal) -> Bool = { _ in true },
         _ check: (JSONWebKeySet) throws(Refusal) -> Value
     ) async throws(Refusal) -> Value {

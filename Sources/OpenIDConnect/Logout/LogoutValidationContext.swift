@@ -50,7 +50,7 @@ struct LogoutValidationContext: MessageValidationContext {
 
 extension JSONValue {
     /// A text of 1 to 255 visible ASCII characters.
-    var visibleText: String? { string.flatMap { $0.isVisibleASCII(upTo: 255) ? $0 : nil } }
+    package var visibleText: String? { string.flatMap { $0.isVisibleASCII(upTo: 255) ? $0 : nil } }
 
     /// A `sid` of 1 to 1024 visible ASCII characters. OpenID Connect sets no limit, and some providers encrypt what
     /// they know of the session into it.
@@ -59,7 +59,7 @@ extension JSONValue {
 
 extension JSONObject {
     /// The `aud` claim if it names one audience, as a text or as an array of one text (RFC 7519 section 4.1.3).
-    var onlyAudience: String? {
+    package var onlyAudience: String? {
         switch self["aud"] {
         case .string(let audience): audience
         case .array(let several) where several.count == 1: several.first?.string

@@ -40,8 +40,6 @@ public final class RelyingParty: Sendable {
         public var signingAlgorithms = SigningAlgorithm.standard
         /// What is demanded of ID tokens.
         public var idTokenRules = IDTokenRules()
-        /// What is demanded of port tokens.
-        public var portTokenRules = PortTokenRules()
         /// Timeouts and sizes of requests.
         public var limits = OutboundLimits()
         /// How long metadata and keys are kept.
@@ -93,7 +91,7 @@ public final class RelyingParty: Sendable {
         }
     }
 
-    let configuration: Configuration
+    package let configuration: Configuration
     let bulkhead: CarrierBulkhead
     let clock: WallClock
     let uptime: Uptime
@@ -348,6 +346,13 @@ public final class RelyingParty: Sendable {
             return try validator.validate(
                 token, keys: newer.keys, expecting: expectation, now: expectation.receivedAt ?? clock.now())
         }
+    }
+
+    /// The keys of another issuer, by its OpenID configuration, such as a user's former carrier.
+    /// - Parameter issuer: On a trusted host, without a query.
+    package func keys(of issuer: EndpointURL) async throws(OIDCError) -> KeyCache {
+        let metadata = try await issuerConfigurations.metadata(of: issuer)
+        return keyCaches.cache(of: metadata.issuer, at: metadata.jwksURI)
     }
 
     /// The provider's metadata, which must list an algorithm that it signed with. A provider that has changed its

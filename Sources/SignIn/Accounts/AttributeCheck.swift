@@ -1,27 +1,27 @@
 public import Primitives
-import StorageModel
+package import StorageModel
 
 /// Checks attributes one by one and collects the problems. A blank value counts as missing.
-struct AttributeCheck {
+package struct AttributeCheck {
     /// The names under which the client sent attributes, where they are not those of a registration.
-    let names: UserAttributes<String>
+    package let names: UserAttributes<String>
     /// The problems in the order in which they were found, each with the name of its attribute.
-    private(set) var texts: [String] = []
+    package private(set) var texts: [String] = []
     /// The same by attribute, without the name.
-    private(set) var problems = UserAttributes<String>()
+    package private(set) var problems = UserAttributes<String>()
 
-    init(names: UserAttributes<String>) { self.names = names }
+    package init(names: UserAttributes<String>) { self.names = names }
 
     /// - Returns: Nil, in place of a checked value.
     @discardableResult
-    mutating func refuse(_ attribute: UserAttribute, _ problem: String) -> String? {
+    package mutating func refuse(_ attribute: UserAttribute, _ problem: String) -> String? {
         problems[attribute] = problem
         texts.append("\(names[attribute] ?? attribute.registrationName) \(problem)")
         return nil
     }
 
     /// The attributes that are well formed, trimmed; those that are blank or refused are left out.
-    mutating func checked(_ attributes: UserAttributes<String>) -> UserAttributes<String> {
+    package mutating func checked(_ attributes: UserAttributes<String>) -> UserAttributes<String> {
         var checked = UserAttributes<String>()
         for attribute in attributes.present {
             let text = attributes[attribute]
@@ -110,7 +110,7 @@ package struct ProfileEdit: Sendable {
     }
 }
 
-/// Who may register, and with which attributes.
+/// What the profile of a registered user must have, and must not.
 public struct RegistrationRules: Sendable, Hashable {
     /// An attribute that a registration can require. The raw value is its name in registrations.
     public struct Attribute: RawRepresentable, Sendable, Hashable, CaseIterable {
@@ -133,32 +133,22 @@ public struct RegistrationRules: Sendable, Hashable {
         public var rawValue: String { attribute.registrationName }
     }
 
-    /// What happens at the first sign-in of an identity.
-    public enum Mode: String, Sendable, CaseIterable {
-        /// A user is created.
-        case automatic
-        /// The user must register first.
-        case required
-    }
-
-    /// What happens at the first sign-in of an identity.
-    public var mode = Mode.automatic
     /// The attributes that a registration must have.
     public var requiredAttributes: [Attribute] = []
     /// Domains whose e-mail addresses cannot register, compared as ``DomainName`` says. `example.com` also blocks
     /// `mail.example.com`, but not `notexample.com`.
     public var blockedEmailDomains: [String] = []
 
-    /// The defaults: automatic, no required attributes, no blocked domains.
+    /// The defaults: no required attributes, no blocked domains.
     public init() {}
 
     /// The required attributes that a profile lacks.
-    func missing(in profile: Profile) -> [Attribute] {
+    package func missing(in profile: Profile) -> [Attribute] {
         let profile = profile.withReachableEmail
         return requiredAttributes.filter { profile[$0.attribute] == nil }
     }
 
-    func blocks(_ email: EmailAddress) -> Bool {
+    package func blocks(_ email: EmailAddress) -> Bool {
         guard !blockedEmailDomains.isEmpty else { return false }
         let domain = DomainName.comparable(email.domain)
         return blockedEmailDomains.contains { blocked in
@@ -176,7 +166,7 @@ extension UserAttribute {
 extension Profile {
     /// This profile, without an e-mail address that has no domain to check. Some providers send another form, such as
     /// `Jane <jane@mail.example>`.
-    var withReachableEmail: Profile {
+    package var withReachableEmail: Profile {
         var profile = self
         profile[.email] = self[.email].flatMap { EmailAddress($0) == nil ? nil : $0 }
         return profile

@@ -5,13 +5,13 @@ import Primitives
 ///
 /// Its domain must be spelled as it is looked up, apart from letter case. An address with full-width letters, a soft
 /// hyphen or another full stop reaches the same mailbox as the plain one, and would bypass a list of blocked domains.
-struct EmailAddress: Sendable, Hashable {
+package struct EmailAddress: Sendable, Hashable {
     /// In lower case.
-    let domain: String
+    package let domain: String
 
     /// Nil unless the text is an address: at most 254 bytes, 1 to 64 of them before the `@`, and after it a name of two
     /// or more labels.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(ascii: "@", omittingEmptySubsequences: false)
         guard text.utf8.count <= 254, parts.count == 2, let local = parts.first, let domain = parts.last,
             Self.isLocalPart(local), Self.isDomain(domain), domain.lowercased().unicodeScalars.allSatisfy(Self.isPlain)

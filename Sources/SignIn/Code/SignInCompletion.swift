@@ -12,18 +12,28 @@ package struct SignInCompletion: UseCase {
         let ticket: SessionCache.Ticket
     }
 
-    let environment: Environment
-    let sessions: Sessions
-    let rules: RegistrationRules
-    /// How long the offer of a registration is valid, in seconds.
-    let offerLifetime: Int64
-    package let store: any RegistrationStore & IdentityStore
-    let vault: TokenVault
+    package let environment: Environment
+    package let sessions: Sessions
+    package let registrar: (any Registrar)?
+    package let store: any IdentityStore
+    package let vault: TokenVault
     package let claimsVault: ClaimsVault
-    let oneTimeStore: EncryptedOneTimeStore
+    package let oneTimeStore: EncryptedOneTimeStore
+    /// Those of the features; without one, no account moves.
+    let formerIdentitySources: [FormerIdentitySource]
 
     /// Whether a user who is unknown must register.
-    package var mustRegister: Bool { rules.mode == .required }
+    package var mustRegister: Bool { registrar?.isRequired ?? false }
+
+    /// The identities whose account may move to that of a sign-in, with the proofs of that.
+    package func formerIdentities(
+        of user: VerifiedSignIn, in signIn: some UserVerification
+    ) async throws(SignInError) -> [PortedIdentity] {
+        if !user.portTokens.isEmpty { signIn.begin(.migrate) }
+        var found: [PortedIdentity] = []
+        for source in formerIdentitySources { found += try await source(user, signIn) }
+        return found
+    }
 
     /// - Parameters:
     ///   - provider: Whose tokens are stored.
@@ -70,37 +80,15 @@ package struct SignInCompletion: UseCase {
             correlationID: correlationID, isRepeated: isRepeated)
     }
 
-    /// Offers registration to a user who is unknown: stores the identity under a new handle, and the provider's tokens
-    /// until the user registers.
-    /// - Parameter codeChallenge: The challenge of a redirect's start. The app gets the handle in a URL that others may
-    ///   read, so the handle needs the verifier then.
-    /// Not inlined: its variables would have their place in the memory of every sign-in.
-    @inline(never)
+    /// Offers registration to a user who is unknown, as ``Registrar``.
     package func offer(
-        _ user: VerifiedSignIn, of provider: String, for clientID: String, _ correlationID: CorrelationID,
+        to user: VerifiedSignIn, of provider: String, for clientID: String, _ correlationID: CorrelationID,
         codeChallenge: String? = nil
     ) async throws(SignInError) -> RegistrationOffer {
-        let handle = Secret(random.token())
-        var pending = PendingRegistration(
-            handle: PendingRegistration.handle(handle, codeChallenge), identity: user.identity, clientID: clientID,
-            profile: user.userInfo?.attributes ?? Profile(), expiresAt: clock.now().advanced(bySeconds: offerLifetime))
-        pending.verified = user.userInfo?.verified ?? VerifiedFlags()
-        let claims = user.userInfo?.claims ?? ConsentedClaims()
-        pending.claims = claimsVault.stored(claims, of: pending.handle)
-        pending.providerSession = user.providerSession
-        pending.phoneNumberProof = user.provenPhoneNumber.map {
-            PhoneNumberProof(of: $0, at: clock.now(), requestID: correlationID.text)
-        }
-        // The users who lose the verified number to this one.
-        for holder in try await mappingStoreErrors(await store.addPendingRegistration(pending)) {
-            sessions.cache.remove(holder)
-        }
-        if let waiting = WaitingTokens(user, of: provider) {
-            try await oneTimeStore.keep(waiting.bytes, for: .waitingTokens, under: handle, seconds: offerLifetime)
-        }
-        return RegistrationOffer(
-            handle: handle, codeChallenge: codeChallenge, profile: pending.profile, claims: claims,
-            missing: rules.missing(in: pending.profile), expiresIn: offerLifetime, correlationID: correlationID)
+        // Without a registrar nobody must register.
+        guard let registrar else { throw .internalFault }
+        return try await registrar.offer(
+            to: user, of: provider, for: clientID, correlationID, codeChallenge: codeChallenge, by: self)
     }
 }
 
@@ -114,16 +102,16 @@ package final class VerifiedSignIn: Sendable {
     /// The user's attributes; nil if none were asked for.
     package let userInfo: UserInfo?
     /// The provider's tokens; nil unless they are stored.
-    let tokens: ProviderTokens?
+    package let tokens: ProviderTokens?
     /// The provider's own session (`sid`), if the ID token names one.
-    let providerSession: ProviderSessionHash?
+    package let providerSession: ProviderSessionHash?
     /// The ID token, if it is kept for the logout at the provider.
-    let idToken: IDTokenHint?
+    package let idToken: IDTokenHint?
     /// The phone number that the mobile network has proven to be the user's; nil if none did.
-    let provenPhoneNumber: String?
+    package let provenPhoneNumber: String?
     /// Marks the token that stood in for a code as used; nil for a code. Each use case that accepts the user must
     /// store it.
-    let tokenUse: TokenUse?
+    package let tokenUse: TokenUse?
 
     /// A user with what the provider tells.
     package init(
@@ -178,35 +166,15 @@ package struct SignedIn: Sendable {
     package let isNew: Bool
     package let correlationID: CorrelationID
     /// Whether the same sign-in ended before: then the user is counted already.
-    var isRepeated = false
-}
-
-/// What an unknown user needs to register.
-package struct RegistrationOffer: Sendable {
-    /// Represents the verified identity; works once.
-    package let handle: Secret
-    /// The `code_challenge` of the redirect's start, without whose verifier the handle is unknown.
-    package let codeChallenge: String?
-    /// The user's attributes from the provider.
-    package let profile: Profile
-    /// The further claims that the user consented to share.
-    package let claims: ConsentedClaims
-    /// The attributes that a registration needs and the provider did not send.
-    package let missing: [RegistrationRules.Attribute]
-    /// Seconds until the handle expires.
-    package let expiresIn: Int64
-    package let correlationID: CorrelationID
+    let isRepeated: Bool
 
     package init(
-        handle: Secret, codeChallenge: String? = nil, profile: Profile, claims: ConsentedClaims = ConsentedClaims(),
-        missing: [RegistrationRules.Attribute], expiresIn: Int64, correlationID: CorrelationID
+        tokens: SessionTokens, userID: UserID, isNew: Bool, correlationID: CorrelationID, isRepeated: Bool = false
     ) {
-        self.handle = handle
-        self.codeChallenge = codeChallenge
-        self.profile = profile
-        self.claims = claims
-        self.missing = missing
-        self.expiresIn = expiresIn
+        self.tokens = tokens
+        self.userID = userID
+        self.isNew = isNew
         self.correlationID = correlationID
+        self.isRepeated = isRepeated
     }
 }

@@ -45,6 +45,10 @@ package final class SignInRun: UserVerification {
 
     package func begin(_ step: SignInReport.Step) { log.times.begin(step) }
 
+    package func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level) {
+        log.note(message, details, at: level)
+    }
+
     /// Whether ``NonceIssuer`` must have issued the request's nonce.
     package var usesIssuedNonce: Bool { client.rules.nonce == .issued && !request.isRedirectFlow }
 
@@ -149,6 +153,9 @@ package protocol UserVerification {
 
     /// Starts the time of a step, and ends the step before.
     func begin(_ step: SignInReport.Step)
+
+    /// Writes a log line of its own, at once.
+    func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level)
 }
 
 extension UserVerification {

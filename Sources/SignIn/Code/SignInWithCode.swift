@@ -91,10 +91,7 @@ package struct SignInWithCode: UseCase {
     private func startSession(
         _ verified: VerifiedSignIn, _ run: SignInRun, _ turn: Idempotency.Turn
     ) async throws(SignInError) -> SignInOutcome {
-        if !verified.portTokens.isEmpty { run.begin(.migrate) }
-        let ported = try await completion.store.formerIdentities(
-            of: verified, for: run.client.id, run.relyingParty
-        ) { run.log.write($0) }
+        let ported = try await completion.formerIdentities(of: verified, in: run)
         run.begin(.store)
         let (started, record) = completion.begin(
             verified, of: run.request.provider.text, for: run.client.id.text, on: run.request.device,
@@ -115,7 +112,7 @@ package struct SignInWithCode: UseCase {
             default: throw .identityMoved
             }
             let offer = try await completion.offer(
-                verified, of: run.request.provider.text, for: run.client.id.text, run.correlationID,
+                to: verified, of: run.request.provider.text, for: run.client.id.text, run.correlationID,
                 codeChallenge: run.request.registrationChallenge)
             idempotency.finish(turn, .verified(verified, isUnknown: true))
             return .mustRegister(offer)

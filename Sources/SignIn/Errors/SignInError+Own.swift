@@ -76,21 +76,6 @@ extension SignInError {
         "The code was used before. A sign-in without a code_verifier cannot be sent again. Start a new sign-in.",
         providerCode: "invalid_grant", codeMayBeSpent: true)
 
-    /// - Parameter name: The name of the field that the client sent.
-    package static func unknownHandle(sentAs name: String) -> SignInError {
-        SignInError(
-            .invalidToken, .invalidRequest,
-            "\(name) is unknown, was used, or has expired, or code_verifier does not match the code_challenge of the "
-                + "sign-in. Sign in again to get a new state_key.")
-    }
-
-    package static let userAlreadyExists = SignInError(
-        .userAlreadyExists, .invalidRequest, "This user is already registered. Sign in instead.")
-
-    static let emailAlreadyExists = SignInError(
-        .userAlreadyExists, .invalidRequest,
-        "This e-mail address belongs to another account. Sign in to that account instead.")
-
     package static let emailDomainBlocked = SignInError(
         .emailDomainBlocked, .invalidRequest,
         "The administrator does not allow e-mail addresses of this domain. Use another address.")
@@ -122,7 +107,7 @@ extension SignInError {
     package static let internalFault = SignInError(
         .serverError, .serverError, "The server has an internal error. Try again later.", fault: .ours)
 
-    static func malformedAttributes(_ check: AttributeCheck) -> SignInError {
+    package static func malformedAttributes(_ check: AttributeCheck) -> SignInError {
         var error = SignInError(.invalidRequest, .invalidRequest, check.texts.joined(separator: "; ") + ".")
         error.attributeProblems = check.problems
         return error

@@ -78,7 +78,7 @@ package struct ProviderTokens: Sendable, Hashable {
 }
 
 extension ProviderTokens {
-    init?(_ json: JSONObject) {
+    package init?(_ json: JSONObject) {
         guard let accessToken = json["access_token"]?.string else { return nil }
         self.accessToken = Secret(accessToken)
         accessTokenKey = json["access_token_key"]?.string.flatMap { DPoPKey(secret: Secret($0)) }
@@ -97,7 +97,7 @@ extension ProviderTokens {
         }
     }
 
-    func write(to json: inout JSONObjectWriter) {
+    package func write(to json: inout JSONObjectWriter) {
         json.add("access_token", accessToken.exposed)
         json.add("access_token_key", ifPresent: accessTokenKey?.secret.exposed)
         json.add("refresh_token", ifPresent: refreshToken?.exposed)

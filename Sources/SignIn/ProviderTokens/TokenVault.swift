@@ -77,64 +77,9 @@ package struct TokenVault: Sendable {
 extension TokenVault {
     /// Stores tokens with a sign-in. A provider may issue a refresh token at the first sign-in only, so without a new
     /// one the earlier one stays.
-    func storing(_ tokens: ProviderTokens, of provider: String, for clientID: String) -> NewProviderTokens {
+    package func storing(_ tokens: ProviderTokens, of provider: String, for clientID: String) -> NewProviderTokens {
         NewProviderTokens(provider: provider, clientID: clientID) { binding, earlier in
             try seal(tokens.withRefreshToken(of: earlier.flatMap { try? open($0) }), at: binding)
         }
-    }
-
-    /// Stores the tokens that wait for a registration.
-    /// - Parameter session: The tokens of the user's new session.
-    func waiting(under handle: Secret, for clientID: String, with session: SessionTokens) -> WaitingProviderTokens {
-        let (handle, open) = EncryptedOneTimeStore.opening(.waitingTokens, under: handle)
-        return WaitingProviderTokens(handle: handle, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.text) {
-            content in
-            guard let waiting = open(content).flatMap({ WaitingTokens($0) }) else { return nil }
-            return WaitingProviderTokens.Content(
-                tokens: waiting.tokens.map { storing($0, of: waiting.provider, for: clientID) },
-                idToken: waiting.idToken.flatMap { SealedIDToken($0, openedBy: session) })
-        }
-    }
-}
-
-/// A provider's tokens whose user has not registered yet: those to store, the ID token for logout, or both.
-struct WaitingTokens {
-    let provider: String
-    let tokens: ProviderTokens?
-    let idToken: IDTokenHint?
-
-    /// Nil if the sign-in has nothing to keep.
-    init?(_ verified: VerifiedSignIn, of provider: String) {
-        self.init(provider: provider, tokens: verified.tokens, idToken: verified.idToken)
-    }
-
-    private init?(provider: String, tokens: ProviderTokens?, idToken: IDTokenHint?) {
-        guard tokens != nil || idToken != nil else { return nil }
-        self.provider = provider
-        self.tokens = tokens
-        self.idToken = idToken
-    }
-}
-
-/// As JSON, for the store.
-extension WaitingTokens {
-    var bytes: [UInt8] {
-        var json = JSONObjectWriter(capacity: 512)
-        json.add("provider", provider)
-        tokens?.write(to: &json)
-        json.add("id_token_issuer", ifPresent: idToken?.issuer)
-        json.add("id_token", ifPresent: idToken?.token.exposed)
-        return json.finish()
-    }
-
-    init?(_ bytes: [UInt8]) {
-        guard let json = (try? JSONValue(parsing: bytes))?.object, let provider = json["provider"]?.string else {
-            return nil
-        }
-        var idToken: IDTokenHint?
-        if let issuer = json["id_token_issuer"]?.string, let token = json["id_token"]?.string {
-            idToken = IDTokenHint(issuer: issuer, token: Secret(token))
-        }
-        self.init(provider: provider, tokens: ProviderTokens(json), idToken: idToken)
     }
 }

@@ -13,14 +13,10 @@ package struct EncryptedOneTimeStore: Sendable {
         static let pendingRedirect = Purpose("redirect attempt")
         /// The tokens of an app's new session; the handle is its `session_id`.
         static let oneTimeSessionCode = Purpose("session handover")
-        /// A provider's tokens, until their user registers; the handle is the `state_key`.
-        static let waitingTokens = Purpose("waiting tokens")
         /// A code that a redirect sign-in brought, stored to be recognised and never taken.
         static let answeredCode = Purpose("answered code")
-        /// The cookie of a browser in which a user registers, stored to be recognised and never taken.
-        static let registeringBrowser = Purpose("registering browser")
 
-        let text: String
+        package let text: String
 
         /// - Parameter text: Is stored, and other versions of the server read it: it never changes.
         package init(_ text: String) { self.text = text }
@@ -47,18 +43,19 @@ package struct EncryptedOneTimeStore: Sendable {
     static func length(of content: [UInt8]) -> Int { content.count + 28 }
 
     /// - Returns: False if there is a record of the handle already.
-    func add(_ record: OneTimeRecord, insteadOf evicted: [TokenHash] = []) async throws(SignInError) -> Bool {
+    package func add(_ record: OneTimeRecord, insteadOf evicted: [TokenHash] = []) async throws(SignInError) -> Bool {
         try await mappingStoreErrors(await store.addOneTimeRecord(record, insteadOf: evicted))
     }
 
     /// - Parameter content: None for the record of an operation that may happen once.
-    func record(_ hash: TokenHash, for purpose: Purpose, seconds: Int64, content: [UInt8] = []) -> OneTimeRecord {
+    package func record(_ hash: TokenHash, for purpose: Purpose, seconds: Int64, content: [UInt8] = []) -> OneTimeRecord
+    {
         let end = clock.now().advanced(bySeconds: seconds)
         return OneTimeRecord(handle: hash, purpose: purpose.text, content: content, expiresAt: end)
     }
 
     /// Which handles have a record that is neither taken nor expired.
-    func present(among handles: [TokenHash]) async throws(SignInError) -> Set<TokenHash> {
+    package func present(among handles: [TokenHash]) async throws(SignInError) -> Set<TokenHash> {
         let now = clock.now()
         return try await mappingStoreErrors(await store.oneTimeRecords(among: handles, at: now))
     }
@@ -73,7 +70,7 @@ package struct EncryptedOneTimeStore: Sendable {
     }
 
     /// The hash that finds a record and the function that decrypts it, for a store call that takes it in a transaction.
-    static func opening(_ purpose: Purpose, under handle: Secret) -> (
+    package static func opening(_ purpose: Purpose, under handle: Secret) -> (
         handle: TokenHash, open: @Sendable ([UInt8]) -> [UInt8]?
     ) { (TokenHash(sha256Of: handle.exposed), { key(purpose, handle).open($0) }) }
 

@@ -10,7 +10,7 @@ package import StorageModel
 /// and encrypted again for the new session token at each refresh. The store has only hashes of all these tokens.
 extension SealedIDToken {
     /// Nil if the tokens are not those of a session.
-    init?(_ hint: IDTokenHint, openedBy tokens: SessionTokens) {
+    package init?(_ hint: IDTokenHint, openedBy tokens: SessionTokens) {
         guard let refreshToken = PresentedRefreshToken(tokens.refreshToken),
             let content = try? Self.key(of: refreshToken).seal(
                 Array((hint.issuer + "\n" + hint.token.exposed).utf8)),

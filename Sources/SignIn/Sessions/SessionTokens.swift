@@ -1,7 +1,7 @@
 import Crypto
 import OpenIDConnect
 package import Primitives
-import StorageModel
+package import StorageModel
 
 /// The tokens of a signed-in app, each with 240 random bits, of which the store has only the hashes.
 package struct SessionTokens: Sendable, Hashable {
@@ -16,9 +16,9 @@ package struct SessionTokens: Sendable, Hashable {
 }
 
 /// A session that is not stored yet.
-struct IssuedSession: Sendable {
-    let tokens: SessionTokens
-    private(set) var record: NewSession
+package struct IssuedSession: Sendable {
+    package let tokens: SessionTokens
+    package private(set) var record: NewSession
 
     init(
         clientID: String, device: String?, lifetimes: SignInConfiguration.Lifetimes, isAudited: Bool, now: Timestamp,

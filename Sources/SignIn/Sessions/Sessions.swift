@@ -121,7 +121,7 @@ package struct Sessions: Sendable {
     }
 
     /// Creates a session without storing it.
-    func issue(for clientID: String, on device: String? = nil) -> IssuedSession {
+    package func issue(for clientID: String, on device: String? = nil) -> IssuedSession {
         IssuedSession(
             clientID: clientID, device: device, lifetimes: lifetimes.of(clientID), isAudited: areAudited,
             now: clock.now(), random: random)
@@ -158,7 +158,7 @@ package struct Sessions: Sendable {
     }
 
     /// Caches a session that was just stored.
-    func remember(_ issued: IssuedSession, of user: User, _ ticket: SessionCache.Ticket) {
+    package func remember(_ issued: IssuedSession, of user: User, _ ticket: SessionCache.Ticket) {
         counts.note { $0.started += 1 }
         let record = issued.record
         let session = Session(

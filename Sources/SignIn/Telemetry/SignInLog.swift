@@ -62,8 +62,10 @@ struct SignInLog {
         observers = environment.observers
     }
 
-    /// Logs a port token that moves no account, at once.
-    func write(_ ignored: IgnoredPortToken) { logger.write(ignored, metadata) }
+    /// Writes a line of its own, at once.
+    func note(_ message: Logger.Message, _ details: Logger.Metadata, at level: Logger.Level) {
+        logger.log(level: level, message, metadata: metadata.merging(details) { $1 })
+    }
 
     mutating func write(_ outcome: SignInReport.Outcome) {
         let nanoseconds = report(outcome, nil)

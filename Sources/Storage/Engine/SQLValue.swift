@@ -62,7 +62,7 @@ extension Identity: SQLValue {
 
 extension UserAttribute {
     /// The columns of a profile, in the order in which every table has them.
-    static let columns = allCases.map(\.rawValue)
+    package static let columns = allCases.map(\.rawValue)
 }
 
 /// The columns of a profile: ``UserAttribute/columns``.
@@ -74,7 +74,7 @@ extension UserAttributes<String>: SQLValue {
 
 /// Two columns: ``VerifiedFlags/columns``.
 extension VerifiedFlags: SQLValue {
-    static let columns = ["email_verified", "phone_number_verified"]
+    package static let columns = ["email_verified", "phone_number_verified"]
 
     package func bind(to statement: inout CachedStatement) {
         statement.bind(email.map { $0 ? Int64(1) : 0 }, phoneNumber.map { $0 ? Int64(1) : 0 })
@@ -120,12 +120,12 @@ extension CachedStatement {
     package func user(_ column: CInt) -> UserID { UserID(number(column)) }
 
     /// The identity in two columns, the first of which is `first`.
-    func identity(from first: CInt) throws -> Identity {
+    package func identity(from first: CInt) throws -> Identity {
         Identity(issuer: try text(first), subject: try text(first + 1))
     }
 
     /// The flags in the ``VerifiedFlags/columns``, the first of which is `first`.
-    func verifiedFlags(from first: CInt) -> VerifiedFlags {
+    package func verifiedFlags(from first: CInt) -> VerifiedFlags {
         VerifiedFlags(
             email: optionalNumber(first).map { $0 != 0 }, phoneNumber: optionalNumber(first + 1).map { $0 != 0 })
     }
@@ -148,7 +148,7 @@ extension CachedStatement {
     }
 
     /// The profile in the ``UserAttribute/columns``, the first of which is `first`.
-    func profile(from first: CInt) -> Profile {
+    package func profile(from first: CInt) -> Profile {
         var profile = Profile()
         var column = first
         for attribute in UserAttribute.allCases {

@@ -8,7 +8,7 @@ package import Primitives
 /// - "Not found" is a result (nil or a case). A ``StorageError`` means that the store cannot tell; it must never be
 ///   taken for "signed out".
 package protocol Store: AllowanceStore, APIKeyStore, AuditStore, IdentityStore, IssuerBindingStore, MaintainedStore,
-    OneTimeRecordStore, RefreshTokenStore, RegistrationStore, SessionStore, SigningKeyStore,
+    OneTimeRecordStore, RefreshTokenStore, SessionStore, SigningKeyStore,
     SignInStore, UserStore
 {}
 

@@ -97,30 +97,3 @@ package struct NewProviderTokens: Sendable {
         self.seal = seal
     }
 }
-
-/// Tokens that wait in a ``OneTimeRecord`` until their user has registered.
-package struct WaitingProviderTokens: Sendable {
-    /// What becomes of them then.
-    package struct Content: Sendable {
-        /// The tokens to store for the user, if the provider's tokens are stored.
-        package let tokens: NewProviderTokens?
-        /// The ID token of the user's session, if it is kept.
-        package let idToken: SealedIDToken?
-
-        package init(tokens: NewProviderTokens?, idToken: SealedIDToken?) {
-            self.tokens = tokens
-            self.idToken = idToken
-        }
-    }
-
-    package let handle: TokenHash
-    package let purpose: String
-    /// Decrypts the record's content; nil if it is invalid.
-    package let open: @Sendable ([UInt8]) -> Content?
-
-    package init(handle: TokenHash, purpose: String, open: @escaping @Sendable ([UInt8]) -> Content?) {
-        self.handle = handle
-        self.purpose = purpose
-        self.open = open
-    }
-}

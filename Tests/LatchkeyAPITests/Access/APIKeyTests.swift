@@ -17,7 +17,7 @@ struct APIKeyScopeTests {
         mine: APIGrant(name: "mine", clients: ["client-1", "client-3"]), others: APIGrant(clients: ["client-2"]),
     ]
 
-    private func app(registration: RegistrationRules = RegistrationRules()) throws -> TestApp {
+    private func app(registration: TestRegistration = TestRegistration()) throws -> TestApp {
         try TestApp(keys: Self.keys, registration: registration)
     }
 
@@ -154,8 +154,8 @@ struct APIKeyScopeTests {
 
     @Test("for another client cannot complete a registration, or spend a handle")
     func registration() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try app(registration: rules)
         let handle = try #require(try await app.signIn().text("state_key"))
         let (type, body): (HTTPFields, String) = ([.contentType: "application/json"], #"{"state_key":"\#(handle)"}"#)

@@ -113,9 +113,9 @@ struct PageSessionTests {
         (nil, "null"), (nil, "https://login.example:444"), ("cross-site", origin), ("same-site", origin),
     ]
 
-    private var required: RegistrationRules {
-        var rules = RegistrationRules()
-        rules.mode = .required
+    private var required: TestRegistration {
+        var rules = TestRegistration()
+        rules.isRequired = true
         return rules
     }
 

@@ -66,8 +66,8 @@ struct PrivacyTests {
 
     @Test("in the log of any flow")
     func log() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try TestApp(registration: rules)
         let answers = try await allFlows(app)
         let text = app.log.text
@@ -80,8 +80,8 @@ struct PrivacyTests {
 
     @Test("in the response of any flow")
     func answers() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try TestApp(registration: rules)
         for answer in try await allFlows(app) {
             for word in Self.secrets { #expect(!answer.body.contains(word), "\(answer.body)") }

@@ -13,9 +13,9 @@ struct RegistrationPageTests {
     private static let cookieName = "__Host-latchkey_registration"
     private static let scopes = "openid name email phone postal_code"
 
-    private static var rules: RegistrationRules {
-        var rules = RegistrationRules()
-        rules.mode = .required
+    private static var rules: TestRegistration {
+        var rules = TestRegistration()
+        rules.isRequired = true
         rules.requiredAttributes = [.init(.name), .init(.email)]
         rules.blockedEmailDomains = ["blocked.example"]
         return rules
@@ -30,7 +30,7 @@ struct RegistrationPageTests {
         var location: String { answer.headers[.location] ?? "" }
     }
 
-    private func app(_ rules: RegistrationRules = rules) throws -> TestApp {
+    private func app(_ rules: TestRegistration = rules) throws -> TestApp {
         try TestApp(
             client: { client in
                 client.redirectURIs = [

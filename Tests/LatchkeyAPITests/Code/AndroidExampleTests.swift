@@ -14,9 +14,9 @@ struct AndroidExampleTests {
         return compatibility
     }
 
-    private static var required: RegistrationRules {
-        var rules = RegistrationRules()
-        rules.mode = .required
+    private static var required: TestRegistration {
+        var rules = TestRegistration()
+        rules.isRequired = true
         return rules
     }
 

@@ -173,8 +173,8 @@ struct EarlierSignInTests {
         "starts no session if its user registered and signed out at the other instance",
         arguments: [true, false])
     func registeredElsewhere(isSignedOut: Bool) async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try TestApp(store: TestStore(isShared: true), registration: rules)
         let other = try TestApp(beside: app, registration: rules)
         let handle = try #require(try await app.signIn().text("state_key"))

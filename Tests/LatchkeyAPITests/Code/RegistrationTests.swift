@@ -9,9 +9,9 @@ import Testing
 /// Registration where it is required.
 @Suite("A registration")
 struct RegistrationTests {
-    private static var rules: RegistrationRules {
-        var rules = RegistrationRules()
-        rules.mode = .required
+    private static var rules: TestRegistration {
+        var rules = TestRegistration()
+        rules.isRequired = true
         rules.requiredAttributes = [.init(.name), .init(.email)]
         rules.blockedEmailDomains = ["Blocked.example"]
         return rules

@@ -231,8 +231,8 @@ struct RetryTests {
 
     @Test("without a code verifier is refused if the user must register, or the store failed")
     func withoutVerifierAndSession() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try TestApp(client: { $0.pkce = .optional }, registration: rules)
         let body = SignInBody().with("code_verifier", nil)
         #expect(try await app.signIn(body).error == "user_not_registered")
@@ -346,8 +346,8 @@ struct RetryTests {
 
     @Test("gets a new handle for the same identity if registration is required")
     func freshHandle() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try TestApp(registration: rules)
         let first = try #require(try await app.signIn().text("state_key"))
         let second = try #require(try await app.signIn().text("state_key"))
@@ -360,8 +360,8 @@ struct RetryTests {
 
     @Test("starts no session after its user registered with an earlier response and signed out")
     func afterRegistrationAndSignOut() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try TestApp(registration: rules)
         let handle = try #require(try await app.signIn().text("state_key"))
         let tokens = try #require(Tokens(try await app.post("/users", #"{"state_key":"\#(handle)"}"#)))
@@ -376,8 +376,8 @@ struct RetryTests {
 
     @Test("gets at most sixteen more handles")
     func handlesTooOften() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try TestApp(registration: rules)
         var statuses: [Int] = []
         for _ in 0..<20 { statuses.append(try await app.signIn().status) }

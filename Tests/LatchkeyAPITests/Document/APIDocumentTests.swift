@@ -166,7 +166,8 @@ import Testing
                 "Sources/Backchannel/Routes/BackchannelOperations.swift",
                 "Sources/PhoneVerification/Routes/PhoneVerificationOperations.swift",
                 "Sources/ProviderLogout/ProviderLogoutFeature.swift",
-                "Sources/ProviderResources/ProviderResourcesFeature.swift", "Sources/Services/ServicesFeature.swift",
+                "Sources/ProviderResources/ProviderResourcesFeature.swift",
+                "Sources/Registration/RegistrationOperations.swift", "Sources/Services/ServicesFeature.swift",
                 "Sources/StatusPage/StatusRoutes+Operations.swift", "Sources/Transactions/TransactionOperations.swift",
             ]
         for file in files {
@@ -232,8 +233,8 @@ import Testing
     /// Every possible field name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {
         let folders = [
-            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "ProviderLogout", "Services",
-            "Transactions",
+            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "ProviderLogout", "Registration",
+            "Services", "Transactions",
         ]
         let files = try folders.flatMap { folder in
             try FileManager.default.contentsOfDirectory(

@@ -68,8 +68,8 @@ struct ProblemDetailsTests {
 
     @Test("gets the offer of a registration")
     func offer() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let answer = try await TestApp(registration: rules).send(
             .post, "/auth/zenkey-signin", [.contentType: "application/json", .accept: Self.type],
             body: SignInBody().json)

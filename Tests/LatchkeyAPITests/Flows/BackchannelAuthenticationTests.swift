@@ -228,8 +228,8 @@ struct BackchannelAuthenticationTests {
 
     @Test("offers a registration if one is required, and the handle registers")
     func registration() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let calls = try BackchannelCalls(registration: rules)
         let handle = try await calls.handle()
         _ = try await calls.notify()

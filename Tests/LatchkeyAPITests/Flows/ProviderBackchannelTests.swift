@@ -530,8 +530,8 @@ struct ProviderBackchannelTests {
 
     @Test("offers registration to a user who is unknown, and goes on after it")
     func registration() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let calls = try ProviderBackchannelCalls(registration: rules)
         let handle = try await calls.handle()
         calls.answer(with: nil)

@@ -45,7 +45,7 @@ struct NumberApp: Sendable {
     ///   - southwindClient: The client at southwind.
     init(
         keys: [String: APIGrant] = [:], southwindClient: String = "latchkey",
-        simSwap: SIMSwapPolicy = .init(), registration: RegistrationRules = RegistrationRules(),
+        simSwap: SIMSwapPolicy = .init(), registration: TestRegistration = TestRegistration(),
         limits: RequestLimits = RequestLimits(), dpop: ExtensionUse = .auto, takesHashes: Bool = false,
         pause: PollPauses? = nil, telcoFinder change: ((inout TelcoFinderRules) -> Void)? = nil
     ) throws {
@@ -94,7 +94,7 @@ struct NumberApp: Sendable {
                     clock: clock.wallClock))
         }
         var configuration = SignInConfiguration()
-        configuration.registration = registration
+        configuration.registration = registration.rules
         let feature = PhoneVerificationFeature(
             store: testStore.store, clock: clock.wallClock,
             pause: pause
@@ -106,13 +106,14 @@ struct NumberApp: Sendable {
         let group = feature.group("number", operators, telcoFinder)
         useCases = UseCases(
             providers: Providers([Provider(name: "number", title: "My number", kind: .group(group))]),
-            configuration: configuration, store: testStore.store, logger: log.logger, clock: clock.wallClock)
+            configuration: configuration, store: testStore.store, logger: log.logger, clock: clock.wallClock,
+            registrar: registration.registrar(over: testStore.store))
         let api = LatchkeyAPI(
             useCases: useCases,
             apiKeys: APIKeys(
                 [(TokenHash(sha256Of: TestApp.apiKey), APIGrant())] + keys.map { (TokenHash(sha256Of: $0), $1) }),
             baseURL: BaseURL("https://login.example/base"), limits: limits,
-            features: TestApp.features(over: testStore.store) + [
+            features: TestApp.features(over: testStore.store, registration) + [
                 BackchannelFeature(BackchannelSettings(), retryWindow: 60, store: testStore.store, uptime: .system),
                 feature,
             ], logger: log.logger)

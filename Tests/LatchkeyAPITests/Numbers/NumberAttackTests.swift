@@ -64,9 +64,9 @@ struct NumberAttackTests {
 
     @Test("An operator token that signed nobody in is used, too", arguments: ["SIM swapped", "no number", "newcomer"])
     func operatorTokenOfFailure(_ reason: String) async throws {
-        var (policy, rules) = (SIMSwapPolicy(), RegistrationRules())
+        var (policy, rules) = (SIMSwapPolicy(), TestRegistration())
         policy.ifSwapped = .refuse
-        rules.mode = reason == "newcomer" ? .required : .automatic
+        rules.isRequired = reason == "newcomer"
         rules.requiredAttributes = []
         let app = try NumberApp(simSwap: policy, registration: rules)
         app.northwind.script {
@@ -105,8 +105,8 @@ struct NumberAttackTests {
 
     @Test("A registration that waits loses its number to whom the network proves it for meanwhile")
     func waitingRegistration() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         rules.requiredAttributes = []
         let app = try NumberApp(registration: rules)
         let former = try #require(try await app.outcome()["state_key"])

@@ -128,8 +128,8 @@ struct NumberSignInTests {
 
     @Test("Where users must register, a recycled number ends the former owner's verification at once")
     func recycledWithRegistration() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         rules.requiredAttributes = []
         let app = try NumberApp(registration: rules)
         let key = try #require(try await app.outcome()["state_key"])

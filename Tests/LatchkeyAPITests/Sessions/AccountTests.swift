@@ -99,7 +99,7 @@ struct AccountTests {
 
     @Test("keeps the attributes that registration requires, and refuses an address of a blocked domain")
     func rules() async throws {
-        var rules = RegistrationRules()
+        var rules = TestRegistration()
         rules.requiredAttributes = [.init(.email), .init(.phoneNumber)]
         rules.blockedEmailDomains = ["blocked.example"]
         let app = try TestApp(registration: rules)

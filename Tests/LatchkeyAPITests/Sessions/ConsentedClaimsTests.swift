@@ -165,8 +165,8 @@ struct ConsentedClaimsTests {
 
     @Test("are in zenkey_attributes, and kept through the registration", arguments: [flat, nested])
     func registered(members: String) async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try TestApp(vaultKeys: Self.keys, registration: rules)
         tell(app, members)
         let offer = try await app.signIn(body(app))

@@ -101,8 +101,8 @@ import Testing
             }
         },
         Row("a state_key", ends: 600) {
-            var rules = RegistrationRules()
-            rules.mode = .required
+            var rules = TestRegistration()
+            rules.isRequired = true
             let app = try TestApp(registration: rules)
             let handle = try #require(try await app.signIn().text("state_key"))
             return Made(clock: app.clock) {

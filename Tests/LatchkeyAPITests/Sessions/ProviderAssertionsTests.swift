@@ -144,8 +144,8 @@ struct ProviderAssertionsTests {
 
     @Test("is kept through a registration, for the values that the user left")
     func registered() async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try TestApp(registration: rules)
         tell(app)
         let body = SignInBody().with("scope", "\"openid name email phone\"")

@@ -151,8 +151,8 @@ struct SessionTests {
 
     @Test("is never reported ended because the store is unavailable", arguments: failures)
     func storeFails(_ failure: StorageError) async throws {
-        var rules = RegistrationRules()
-        rules.mode = .required
+        var rules = TestRegistration()
+        rules.isRequired = true
         let app = try TestApp()
         let token = try await app.token()
         app.clock.advance(bySeconds: 5)

@@ -34,8 +34,8 @@ struct SessionTicketTests {
             return Way.Stage(app: app) { try await app.signIn() }
         },
         Way(testDescription: "a registration", commit: .register) {
-            var rules = RegistrationRules()
-            rules.mode = .required
+            var rules = TestRegistration()
+            rules.isRequired = true
             let app = try TestApp(registration: rules)
             let handle = try #require(try await app.signIn().text("state_key"))
             return Way.Stage(app: app) { try await app.post("/users", #"{"state_key":"\#(handle)"}"#) }

@@ -18,7 +18,7 @@ struct BackchannelCalls: Sendable {
     let app: TestApp
 
     init(
-        vaultKeys: [EncryptionKey] = [], registration: RegistrationRules = RegistrationRules(),
+        vaultKeys: [EncryptionKey] = [], registration: TestRegistration = TestRegistration(),
         compatibility: Compatibility = Compatibility(), limits: RequestLimits = RequestLimits(),
         clientOrigins: [String: Set<String>] = [:],
         backchannel: (inout BackchannelSettings) -> Void = { _ in }

@@ -21,7 +21,7 @@ struct ProviderBackchannelCalls: Sendable {
     /// - Parameter other: One whose store, carrier and clock it shares, as another instance does.
     init(
         _ mode: BackchannelTokenDeliverySetting = .poll, beside other: TestApp? = nil, vaultKeys: [EncryptionKey] = [],
-        registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
+        registration: TestRegistration = TestRegistration(), limits: RequestLimits = RequestLimits(),
         client: (inout SignInConfiguration.Client) -> Void = { _ in },
         rules: (inout ServerRules) -> Void = { _ in },
         party: (inout RelyingParty.Configuration) -> Void = { _ in },

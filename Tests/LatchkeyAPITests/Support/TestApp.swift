@@ -11,6 +11,7 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import AccountMigration
 @testable import Backchannel
 @testable import PhoneVerification
 @testable import ProviderLogout
@@ -48,7 +49,7 @@ struct TestApp: Sendable {
         allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:], keys: [String: APIGrant] = [:],
         vaultKeys: [EncryptionKey] = [], client change: (inout SignInConfiguration.Client) -> Void = { _ in },
         otherClients: [String] = [],
-        registration: RegistrationRules = RegistrationRules(), limits: RequestLimits = RequestLimits(),
+        registration: TestRegistration = TestRegistration(), limits: RequestLimits = RequestLimits(),
         rules changeRules: (inout ServerRules) -> Void = { _ in },
         party changeParty: (inout RelyingParty.Configuration) -> Void = { _ in },
         compatibility: Compatibility = Compatibility(), readinessPatience: Duration = .seconds(60),
@@ -66,7 +67,7 @@ struct TestApp: Sendable {
         self.store = testStore.store
         storeScript = testStore.script
         var configuration = SignInConfiguration()
-        configuration.registration = registration
+        configuration.registration = registration.rules
         lifetimes(&configuration.lifetimes)
         var backchannelSettings = BackchannelSettings()
         backchannel(&backchannelSettings)
@@ -89,7 +90,10 @@ struct TestApp: Sendable {
                 try Self.carriers(through: carrier, clock, otherClients, change),
                 Provider(name: Self.provider, title: "Bank", kind: .openID(server)),
             ]), configuration: configuration, store: testStore.store, logger: log.logger,
-            clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience)
+            clock: clock.wallClock, uptime: uptime.uptime, readinessPatience: readinessPatience,
+            formerIdentitySources: [
+                AccountMigrationFeature(store: testStore.store, clock: clock.wallClock).formerIdentities
+            ].compactMap(\.self), registrar: registration.registrar(over: testStore.store))
         self.backchannel = BackchannelFeature(
             backchannelSettings, retryWindow: configuration.lifetimes.retryWindow, store: testStore.store,
             uptime: uptime.uptime)
@@ -103,15 +107,17 @@ struct TestApp: Sendable {
             files: StaticFiles(siteIn: site.path, hasConsole: false, logger: log.logger),
             baseURL: BaseURL("https://login.example/base"), compatibility: compatibility, limits: limits,
             uptime: uptime.uptime,
-            features: Self.features(over: testStore.store) + [self.backchannel, phoneVerification] + features,
+            features: Self.features(over: testStore.store, registration) + [self.backchannel, phoneVerification] + features,
             logger: log.logger)
         handler = api.handler()
     }
 
-    static func features(over store: SQLStore) -> [any APIFeature] {
+    static func features(
+        over store: SQLStore, _ registration: TestRegistration = TestRegistration()
+    ) -> [any APIFeature] {
         [
-            ProviderLogoutFeature(store: store), ProviderResourcesFeature(store: store), ServicesFeature(),
-            TransactionsFeature(store: store),
+            ProviderLogoutFeature(store: store), ProviderResourcesFeature(store: store),
+            registration.feature(over: store), ServicesFeature(), TransactionsFeature(store: store),
         ]
     }
 

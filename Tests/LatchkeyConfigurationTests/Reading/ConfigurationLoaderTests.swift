@@ -2,6 +2,7 @@ import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import Registration
 import SignIn
 import Testing
 
@@ -14,7 +15,7 @@ struct ConfigurationLoaderTests {
         #expect(configuration.http.hosts == ["127.0.0.1"])
         #expect(configuration.http.port == 8080)
         #expect(configuration.database.url.path == "latchkey.db")
-        #expect(configuration.registration.mode == .automatic)
+        #expect(configuration[RegistrationSettings.self].mode == .automatic)
         #expect(configuration.sessions.refresh == 2_592_000)
         #expect(configuration.log.level == .info)
         #expect(configuration.zenkey.trustedHosts.contains("oidc.att.com"))

@@ -7,9 +7,9 @@ import Testing
     private static let page = "docs/reports/limits.md"
     private static let modules = [
         "Primitives", "EventLoops", "HTTPCore", "HTTPServer", "OpenIDConnect", "OutboundHTTP", "StorageModel",
-        "Storage", "SignIn", "LatchkeyAPI", "LatchkeyService", "Administration", "AuditSeals", "Backchannel",
-        "Capsules", "Examination", "PhoneVerification", "PostgreSQL", "ProviderLogout", "ProviderResources", "Services",
-        "StatusPage", "TelemetryExport", "Transactions", "Zephr",
+        "Storage", "SignIn", "LatchkeyAPI", "LatchkeyService", "AccountMigration", "Administration", "AuditSeals",
+        "Backchannel", "Capsules", "Examination", "PhoneVerification", "PostgreSQL", "ProviderLogout",
+        "ProviderResources", "Registration", "Services", "StatusPage", "TelemetryExport", "Transactions", "Zephr",
     ]
 
     private static let introduction = """

@@ -4,6 +4,7 @@ import HTTPServer
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
+import Registration
 import SignIn
 import TestSupport
 import Testing
@@ -39,7 +40,7 @@ import Testing
         "Tokens of an unregistered user are stored encrypted and belong to the user after registration",
         arguments: [false, true])
     func registration(byRedirect: Bool) async throws {
-        try await ResourceHarness.with(configure: { $0.registration.mode = .required }) { harness in
+        try await ResourceHarness.with(configure: { $0[RegistrationSettings.self].mode = .required }) { harness in
             let handle: String?
             if byRedirect {
                 handle = try await done(Browser(), harness).parameters["state_key"]
@@ -65,7 +66,9 @@ import Testing
     @Test("Tokens of an abandoned registration are deleted with its state key")
     func abandoned() async throws {
         let clock = ManualClock()
-        try await ResourceHarness.with(clock: clock.wallClock, configure: { $0.registration.mode = .required }) {
+        try await ResourceHarness.with(
+            clock: clock.wallClock, configure: { $0[RegistrationSettings.self].mode = .required }
+        ) {
             harness in
             let handle = try #require(try await harness.signInAnswer().json["state_key"]?.string)
             clock.advance(bySeconds: 601)

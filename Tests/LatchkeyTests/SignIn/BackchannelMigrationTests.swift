@@ -2,6 +2,7 @@ import CarrierSimulator
 import LatchkeyConfiguration
 import LatchkeyService
 import Primitives
+import Registration
 import SignIn
 import Testing
 
@@ -47,7 +48,9 @@ import Testing
     private func moving(
         registers: Bool = false, _ body: (BackchannelHarness, Int64) async throws -> Void
     ) async throws {
-        try await BackchannelHarness.with(configure: { $0.registration.mode = registers ? .required : .automatic }) {
+        try await BackchannelHarness.with(configure: {
+            $0[RegistrationSettings.self].mode = registers ? .required : .automatic
+        }) {
             harness in
             let user = try #require(try await known(harness, registers: registers))
             harness.simulator.port(user: "jane", from: Self.former, to: Self.present)

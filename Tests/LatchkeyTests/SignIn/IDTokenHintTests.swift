@@ -6,6 +6,7 @@ import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives
+import Registration
 import SignIn
 import TestSupport
 import Testing
@@ -228,7 +229,7 @@ import Testing
     @Test("The session of a registration has the ID token of its sign-in", arguments: [false, true])
     func registration(storesTokens: Bool) async throws {
         try await ProviderWalk.with(configure: { configuration in
-            configuration.registration.mode = .required
+            configuration[RegistrationSettings.self].mode = .required
             configuration.encryptionKeys = EncryptionKey.of(ResourceHarness.key)
             for index in configuration.providers.indices where configuration.providers[index].id == "acme" {
                 configuration.providers[index].rules.storesTokens = storesTokens

@@ -4,6 +4,7 @@ import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
 import Primitives
+import Registration
 import SignIn
 import Storage
 import StorageModel
@@ -64,7 +65,7 @@ import Testing
         arguments: [false, true])
     func formerIdentity(registrationIsRequired: Bool) async throws {
         try await SignInHarness.with(configure: {
-            $0.registration.mode = registrationIsRequired ? .required : .automatic
+            $0[RegistrationSettings.self].mode = registrationIsRequired ? .required : .automatic
         }) {
             harness in
             let user = try await firstUser(harness, registers: registrationIsRequired)

@@ -5,6 +5,7 @@ import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import Registration
 import SignIn
 import TestSupport
 import Testing
@@ -17,11 +18,11 @@ import Testing
 
     /// A harness whose client has redirect URIs of every kind.
     private func withHarness(
-        registration: RegistrationRules.Mode = .automatic, _ body: (SignInHarness) async throws -> Void
+        registration: RegistrationSettings.Mode = .automatic, _ body: (SignInHarness) async throws -> Void
     ) async throws {
         try await SignInHarness.with(
             configure: { configuration in
-                configuration.registration.mode = registration
+                configuration[RegistrationSettings.self].mode = registration
                 var scoped = APIKey.plain(Secret(Self.keyOfAnotherClient))
                 scoped.clients = ["ccid-2"].compactMap(ClientID.init)
                 configuration.apiKeys.append(scoped)

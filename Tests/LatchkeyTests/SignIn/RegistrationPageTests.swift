@@ -1,6 +1,7 @@
 import CarrierSimulator
 import LatchkeyConfiguration
 import Primitives
+import Registration
 import SignIn
 import TestSupport
 import Testing
@@ -16,7 +17,7 @@ import Testing
         try await SignInHarness.with(
             clock: clock,
             configure: { configuration in
-                configuration.registration.mode = .required
+                configuration[RegistrationSettings.self].mode = .required
                 configuration.zenkey.clients[0].redirectURIs = [Self.page]
                 configuration.zenkey.clients[0].scopes = ["openid", "name", "email", "phone", "postal_code"]
             }

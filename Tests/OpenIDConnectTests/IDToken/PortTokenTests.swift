@@ -4,6 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import AccountMigration
+
 /// The parts of a port token: valid until a test changes them.
 private struct PortTokenDraft: Sendable {
     var header: JSONDraft
@@ -71,12 +73,12 @@ private final class FormerCarriers: Sendable {
         return url.hasSuffix("/jwks") ? answers.keys : OutboundResponse(status: 404)
     }
 
-    func relyingParty(_ change: (inout RelyingParty.Configuration) -> Void = { _ in }) throws -> RelyingParty {
+    func verifier(_ rules: PortTokenRules = PortTokenRules()) throws -> PortTokenVerifier {
         let url = try #require(EndpointURL(FakeCarrier.discoveryURL, policy: .httpsOnly))
         var configuration = RelyingParty.Configuration(discoveryURL: url)
         configuration.trustedHosts = TrustedHosts(["*.carrier.example"].compactMap(TrustedHosts.Pattern.init))
-        change(&configuration)
-        return RelyingParty(configuration: configuration, http: http, clock: clock.wallClock)
+        let party = RelyingParty(configuration: configuration, http: http, clock: clock.wallClock)
+        return PortTokenVerifier(relyingParty: party, rules: rules, clock: clock.wallClock)
     }
 
     var configurationRequests: Int { http.requests.filter { $0.url.text.hasSuffix("openid-configuration") }.count }
@@ -85,10 +87,10 @@ private final class FormerCarriers: Sendable {
 
 /// Reads tokens and verifies those that could be read.
 /// - Returns: The check that each token failed, or nil.
-private func checks(_ tokens: [String], _ party: RelyingParty) async throws -> [PortTokenCheck?] {
+private func checks(_ tokens: [String], _ verifier: PortTokenVerifier) async throws -> [PortTokenCheck?] {
     let clientID = try #require(ClientID("client-1"))
-    let read = party.read(portTokens: tokens.map(Secret.init), for: clientID)
-    var verified = await party.verify(read.compactMap { try? $0.get() }).makeIterator()
+    let read = verifier.read(tokens.map(Secret.init), for: clientID)
+    var verified = await verifier.verify(read.compactMap { try? $0.get() }).makeIterator()
     return read.map { result in
         switch result {
         case .failure(let refusal): refusal.check
@@ -160,8 +162,9 @@ struct PortTokenTests {
         var draft = PortTokenDraft()
         row.change(&draft)
         let carriers = FormerCarriers()
-        let party = try carriers.relyingParty { $0.portTokenRules.requiresType = false }
-        #expect(try await checks([draft.text], party) == [row.check])
+        var rules = PortTokenRules()
+        rules.requiresType = false
+        #expect(try await checks([draft.text], try carriers.verifier(rules)) == [row.check])
     }
 
     private static let headerRows: [PortTokenCase] = [
@@ -218,10 +221,10 @@ struct PortTokenTests {
         arguments: headerRows + claimRows)
     func rules(row: PortTokenCase) async throws {
         let carriers = FormerCarriers()
-        let party = try carriers.relyingParty()
+        let verifier = try carriers.verifier()
         var draft = PortTokenDraft()
         row.change(&draft)
-        #expect(try await checks([draft.text], party) == [row.check])
+        #expect(try await checks([draft.text], verifier) == [row.check])
         if let check = row.check, check != .key, check != .signature { #expect(carriers.http.requests.isEmpty) }
     }
 
@@ -229,12 +232,12 @@ struct PortTokenTests {
     func says() async throws {
         let carriers = FormerCarriers()
         carriers.change { $0.keys = .json(TestKey.keySet(.ec1)) }
-        let party = try carriers.relyingParty()
+        let verifier = try carriers.verifier()
         let clientID = try #require(ClientID("client-1"))
         let draft = PortTokenDraft(key: .ec1)
         // An ECDSA signature differs each time; the token is still the same.
-        let read = party.read(portTokens: [Secret(draft.text), Secret(draft.text)], for: clientID)
-        let verified = try await party.verify(read.map { try $0.get() }).map { try $0.get() }
+        let read = verifier.read([Secret(draft.text), Secret(draft.text)], for: clientID)
+        let verified = try await verifier.verify(read.map { try $0.get() }).map { try $0.get() }
         #expect(verified[0].issuer == PortTokenDraft.issuer)
         #expect(verified[0].subject == "310998-subject")
         #expect(verified[0].issuedAt.secondsSinceEpoch == now - 86_400)
@@ -247,9 +250,9 @@ struct PortTokenTests {
     @Test("An issuer's configuration and keys are fetched once, however many tokens and sign-ins ask")
     func fetchedOnce() async throws {
         let carriers = FormerCarriers()
-        let party = try carriers.relyingParty()
+        let verifier = try carriers.verifier()
         let tokens = (0..<8).map { _ in PortTokenDraft().text }
-        for _ in 0..<3 { #expect(try await checks(tokens, party).allSatisfy { $0 == nil }) }
+        for _ in 0..<3 { #expect(try await checks(tokens, verifier).allSatisfy { $0 == nil }) }
         #expect(carriers.configurationRequests == 1)
         #expect(carriers.keyRequests == 1)
         let request = try #require(carriers.http.requests.first)
@@ -262,7 +265,7 @@ struct PortTokenTests {
     func issuerCount() async throws {
         let carriers = FormerCarriers()
         let tokens = [1, 2, 3, 4, 5, 1, 6].map { PortTokenDraft(issuer: "https://c\($0).carrier.example").text }
-        let found = try await checks(tokens, try carriers.relyingParty())
+        let found = try await checks(tokens, try carriers.verifier())
         #expect(found == [nil, nil, nil, nil, .issuerCount, nil, .issuerCount])
         #expect(carriers.configurationRequests == 4)
     }
@@ -270,14 +273,14 @@ struct PortTokenTests {
     @Test("Keys rotated since the last fetch work; an unknown key id does not cause a flood of fetches")
     func rotation() async throws {
         let carriers = FormerCarriers()
-        let party = try carriers.relyingParty()
-        #expect(try await checks([PortTokenDraft().text], party) == [nil])
+        let verifier = try carriers.verifier()
+        #expect(try await checks([PortTokenDraft().text], verifier) == [nil])
         carriers.change { $0.keys = .json(TestKey.keySet(.rsa2)) }
-        #expect(try await checks([PortTokenDraft(key: .rsa2).text], party) == [nil])
+        #expect(try await checks([PortTokenDraft(key: .rsa2).text], verifier) == [nil])
         #expect(carriers.keyRequests == 2)
         for number in 0..<20 {
             let token = PortTokenDraft(key: .rsa2.named("unknown-\(number)")).text
-            #expect(try await checks([token], party) == [.key])
+            #expect(try await checks([token], verifier) == [.key])
         }
         #expect(carriers.keyRequests == 3)
     }
@@ -285,13 +288,13 @@ struct PortTokenTests {
     @Test("A key that replaces another under the same id works")
     func replacement() async throws {
         let carriers = FormerCarriers()
-        let party = try carriers.relyingParty()
-        #expect(try await checks([PortTokenDraft(key: .rsa1).text], party) == [nil])
+        let verifier = try carriers.verifier()
+        #expect(try await checks([PortTokenDraft(key: .rsa1).text], verifier) == [nil])
         let successor = TestKey.rsa2.named("rsa-1")
         carriers.change { $0.keys = .json(TestKey.keySet(successor)) }
-        #expect(try await checks([PortTokenDraft(key: successor).text], party) == [nil])
+        #expect(try await checks([PortTokenDraft(key: successor).text], verifier) == [nil])
         #expect(carriers.keyRequests == 2)
-        for _ in 0..<20 { #expect(try await checks([PortTokenDraft(key: .rsa1).text], party) == [.signature]) }
+        for _ in 0..<20 { #expect(try await checks([PortTokenDraft(key: .rsa1).text], verifier) == [.signature]) }
         #expect(carriers.keyRequests == 3)
     }
 
@@ -331,27 +334,27 @@ struct PortTokenTests {
         arguments: failures)
     func unusable(row: Unusable) async throws {
         let carriers = FormerCarriers()
-        let party = try carriers.relyingParty()
+        let verifier = try carriers.verifier()
         carriers.change(row.change)
-        for _ in 0..<5 { #expect(try await checks([PortTokenDraft().text], party) == [row.check]) }
+        for _ in 0..<5 { #expect(try await checks([PortTokenDraft().text], verifier) == [row.check]) }
         #expect(carriers.configurationRequests == 1)
         #expect(carriers.keyRequests <= 3)
         carriers.change { $0 = FormerCarriers.Answers() }
         carriers.clock.advance(bySeconds: 61)
-        #expect(try await checks([PortTokenDraft().text], party) == [nil])
+        #expect(try await checks([PortTokenDraft().text], verifier) == [nil])
     }
 
     @Test("Known metadata and keys of a former carrier are used while it is down")
     func stale() async throws {
         let carriers = FormerCarriers()
-        let party = try carriers.relyingParty()
-        #expect(try await checks([PortTokenDraft().text], party) == [nil])
+        let verifier = try carriers.verifier()
+        #expect(try await checks([PortTokenDraft().text], verifier) == [nil])
         carriers.change {
             $0.configurationFailure = OutboundError(.unreachable, mayHaveBeenSent: false, reason: "")
             $0.keysFailure = OutboundError(.unreachable, mayHaveBeenSent: false, reason: "")
         }
         carriers.clock.advance(bySeconds: 7_200)
-        #expect(try await checks([PortTokenDraft().text], party) == [nil])
+        #expect(try await checks([PortTokenDraft().text], verifier) == [nil])
     }
 
     @Test("A port token is not accepted as an ID token, nor an ID token as a port token")
@@ -360,6 +363,6 @@ struct PortTokenTests {
         idToken.header["typ"] = "\"port_token+jwt\""
         #expect(try failedCheck(idToken.text, keySet: TestKey.keySet(.rsa1)) == .type)
         let carriers = FormerCarriers()
-        #expect(try await checks([TokenDraft().text], try carriers.relyingParty()) == [.type])
+        #expect(try await checks([TokenDraft().text], try carriers.verifier()) == [.type])
     }
 }

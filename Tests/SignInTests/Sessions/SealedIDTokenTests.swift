@@ -84,21 +84,4 @@ struct SealedIDTokenTests {
     func made(issuer: String, token: String, isMade: Bool) {
         #expect((IDTokenHint(issuer: issuer, token: Secret(token)) != nil) == isMade)
     }
-
-    @Test("waits for a registration with the tokens to store, or alone")
-    func waiting() throws {
-        let identity = Identity(issuer: Self.issuer, subject: "jane")
-        #expect(WaitingTokens(VerifiedSignIn(identity, UserInfo()), of: "acme") == nil)
-        let json = #"{"provider":"acme","id_token_issuer":"\#(Self.issuer)","id_token":"HEAD.claims.signature"}"#
-        let alone = try #require(WaitingTokens(Array(json.utf8)))
-        #expect(alone.idToken == hint && alone.tokens == nil)
-        #expect(alone.bytes == Array(json.utf8))
-        let both = try #require(
-            WaitingTokens(Array((#"{"access_token":"a","# + json.dropFirst()).utf8)))
-        #expect(both.idToken == hint && both.tokens?.accessToken.exposed == "a")
-        // As an earlier version wrote it.
-        let former = try #require(WaitingTokens(Array(#"{"provider":"acme","access_token":"a"}"#.utf8)))
-        #expect(former.idToken == nil && former.tokens != nil)
-        #expect(WaitingTokens(Array(#"{"provider":"acme"}"#.utf8)) == nil)
-    }
 }

@@ -1,4 +1,5 @@
 import Primitives
+import Registration
 import StorageModel
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import PostgreSQL
 import Primitives
+import Registration
 import Storage
 import StorageModel
 import TestSupport

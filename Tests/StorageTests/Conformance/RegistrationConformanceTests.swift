@@ -1,4 +1,5 @@
 import Primitives
+import Registration
 import Storage
 import StorageModel
 import Testing
@@ -6,7 +7,7 @@ import Testing
 @Suite("Any store: registration, nonces, upkeep")
 struct RegistrationConformanceTests {
     private func register(
-        _ handle: TokenHash, at now: Timestamp = Records.now, session: NewSession? = nil, in store: any Store
+        _ handle: TokenHash, at now: Timestamp = Records.now, session: NewSession? = nil, in store: SQLStore
     ) async throws -> RegistrationResult {
         try await store.register(
             handle: handle, profile: [.name: "Jane Doe"], session: session ?? Records.session(),

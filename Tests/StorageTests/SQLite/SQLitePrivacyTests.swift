@@ -1,4 +1,5 @@
 import Primitives
+import Registration
 import Storage
 import StorageModel
 import TestSupport

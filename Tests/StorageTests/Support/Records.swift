@@ -1,4 +1,5 @@
 import Primitives
+import Registration
 import Storage
 import StorageModel
 
@@ -93,7 +94,7 @@ extension UserStore {
     }
 }
 
-extension RegistrationStore {
+extension SQLStore {
     /// Completes a pending registration without waiting tokens.
     func register(
         handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp

@@ -33,7 +33,7 @@ package enum IdentitiesTable {
         try db.all("\(select) WHERE user_id = ? ORDER BY created_at, arrived_by NULLS FIRST", user, read: Row.init)
     }
 
-    static func status(of identity: Identity, in db: SQLSession) throws -> IdentityStatus {
+    package static func status(of identity: Identity, in db: SQLSession) throws -> IdentityStatus {
         guard let row = try row(identity, in: db) else { return .unknown }
         return row.movedBy == nil ? .live(row.user) : .moved(row.user)
     }

@@ -52,3 +52,8 @@ package enum ReassignedNumber {
         WHERE phone_number_verified = 1;
         """
 }
+
+extension AuditEvent.Kind {
+    /// The phone number of a user became another identity's, and is no longer verified.
+    package static let phoneNumberReassigned = AuditEvent.Kind("phone_number.reassigned")
+}

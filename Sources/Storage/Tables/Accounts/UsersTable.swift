@@ -1,4 +1,4 @@
-import Primitives
+package import Primitives
 package import StorageModel
 
 /// The tables `users` and `identities`.
@@ -57,7 +57,7 @@ package enum UsersTable {
     ///   - asserted: The provider's claims about the user.
     ///   - flags: Which of them the provider verified.
     ///   - claims: The further claims, as they are stored.
-    static func insert(
+    package static func insert(
         _ identity: Identity, publicID: String, profile: Profile, asserted: Profile, _ flags: VerifiedFlags,
         claims: String?, at now: Timestamp, in db: SQLSession
     ) throws -> User {
@@ -112,7 +112,7 @@ package enum UsersTable {
     }
 
     /// Whether a provider vouches for the e-mail address of a user. Compared without letter case.
-    static func hasVerified(email: String, in db: SQLSession) throws -> Bool {
+    package static func hasVerified(email: String, in db: SQLSession) throws -> Bool {
         try db.exists(
             "SELECT 1 FROM users WHERE lower(email) = ? AND email_verified_at IS NOT NULL", email.lowercasedASCII)
     }

@@ -15,7 +15,7 @@ package enum SessionsTable {
     ///   - providerSession: The session at the identity's provider.
     ///   - isNewUser: Whether the sign-in registered the user, for the audit event.
     ///   - requestID: For the audit event.
-    static func insert(
+    package static func insert(
         _ session: NewSession, for user: UserID, by identity: Identity?, _ providerSession: ProviderSessionHash? = nil,
         _ retry: Retry? = nil, isNewUser: Bool = false, requestID: String? = nil, in db: SQLSession
     ) throws {

@@ -1,4 +1,4 @@
-import Primitives
+package import Primitives
 package import StorageModel
 
 /// The table `provider_tokens`, as sign-ins write it. The feature that refreshes the tokens has its other statements.
@@ -36,7 +36,7 @@ package enum ProviderTokensTable {
     /// Seals tokens for a user and stores them. A lease and its request stay, because the stored refresh token may
     /// still be the one that was sent.
     /// - Parameter replacing: Whether they replace stored tokens of the same binding.
-    static func put(
+    package static func put(
         _ tokens: NewProviderTokens, of identity: Identity, _ user: UserID, at now: Timestamp,
         replacing: Bool = true, in db: SQLSession
     ) throws {

@@ -1,9 +1,9 @@
-import Crypto
-public import Primitives
+import OpenIDConnect
+import Primitives
 
 /// The checks a port token must pass before it moves an account, in the order in which they are made. The raw values
 /// are stable names for logs and metrics.
-public enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
+enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
     /// Strict compact form, of at most the allowed size.
     case format
     /// No header extension that changes how the token is read.
@@ -41,11 +41,11 @@ public enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Why a port token moves no account. Names no subject and shows nothing of the token.
-public struct PortTokenError: Error, Sendable, Hashable {
+struct PortTokenError: Error, Sendable, Hashable {
     /// The check that failed.
-    public let check: PortTokenCheck
+    let check: PortTokenCheck
     /// The carrier that the token names as its issuer, if it is a trusted one.
-    public let issuer: String?
+    let issuer: String?
 
     init(_ check: PortTokenCheck, issuer: String? = nil) {
         self.check = check
@@ -54,34 +54,34 @@ public struct PortTokenError: Error, Sendable, Hashable {
 }
 
 /// What is demanded of port tokens beside ``SigningAlgorithm/standard`` and ``IDTokenRules/clockSkewSeconds``.
-public struct PortTokenRules: Sendable, Hashable {
+package struct PortTokenRules: Sendable, Hashable {
     /// Whether `typ` must be `port_token+jwt`. Otherwise it may also be absent; such a token must have neither `exp`
     /// nor `events`, because every ID token and access token has the one, and every logout token the other.
-    public var requiresType = true
+    package var requiresType = true
     /// How long ago a port token may have been issued, in seconds, beside the clock skew: carriers issue them for 180
     /// days.
-    public var maximumAgeSeconds: Int64 = 180 * 86_400
+    package var maximumAgeSeconds: Int64 = 180 * 86_400
     /// The longest port token that is read, in bytes.
-    public var maximumBytes = 8 * 1024
+    package var maximumBytes = 8 * 1024
     /// How many issuers are asked for their keys during one sign-in.
-    public var maximumIssuers = 4
+    package var maximumIssuers = 4
 
     /// The defaults.
-    public init() {}
+    package init() {}
 }
 
 /// What a former carrier vouches for: its user has moved to another carrier. Only this module can make one.
 ///
 /// The subject is personal, so only the issuer is printed and reflected.
-public struct VerifiedPortToken: Sendable, Hashable {
+struct VerifiedPortToken: Sendable, Hashable {
     /// The former carrier.
-    public let issuer: String
+    let issuer: String
     /// The former carrier's subject of the user.
-    public let subject: String
+    let subject: String
     /// When the former carrier issued the token.
-    public let issuedAt: Timestamp
+    let issuedAt: Timestamp
     /// SHA-256 of what was signed, 32 bytes: the same for the same port token, however its signature is written.
-    public let digest: [UInt8]
+    let digest: [UInt8]
 
     /// - Throws: ``PortTokenCheck/key`` or ``PortTokenCheck/signature``.
     init(_ token: UnverifiedPortToken, keys: JSONWebKeySet) throws(PortTokenError) {
@@ -92,11 +92,11 @@ public struct VerifiedPortToken: Sendable, Hashable {
         subject = token.subject
         issuedAt = token.issuedAt
         // Port tokens are signed with one of the standard algorithms, which all use SHA-256.
-        guard case .sha256(let digest) = token.token.signed else {
+        guard let digest = token.token.sha256 else {
             throw PortTokenError(.algorithm, issuer: token.issuer)
         }
-        self.digest = Array(digest)
+        self.digest = digest
     }
 }
 
-extension VerifiedPortToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }
+extension VerifiedPortToken: Redacted { var shown: [Mirror.Child] { [("issuer", issuer)] } }

@@ -1,29 +1,31 @@
-public import Primitives
+import OpenIDConnect
+import Primitives
 
 /// A port token whose signature is not checked yet: it says that a user of a former carrier has moved to another.
 ///
 /// Its claims are read before the signature is checked, because they name the issuer that has the key. They only decide
-/// whether to check the signature; ``RelyingParty/verify(_:)`` does.
+/// whether to check the signature; ``PortTokenVerifier/verify(_:)`` does.
 ///
 /// The subject is personal, so only the issuer is printed and reflected.
-public struct UnverifiedPortToken: Sendable {
+struct UnverifiedPortToken: Sendable {
     /// The former carrier.
-    public let issuer: String
+    let issuer: String
     /// The former carrier's subject of the user.
-    public let subject: String
+    let subject: String
     let issuerURL: EndpointURL
     let issuedAt: Timestamp
     let token: SignedToken
 
     /// Makes every check that needs neither network nor keys.
     init(
-        _ text: Secret, for clientID: ClientID, _ configuration: RelyingParty.Configuration, now: Timestamp
+        _ text: Secret, for clientID: ClientID, _ configuration: RelyingParty.Configuration,
+        _ portTokenRules: PortTokenRules, now: Timestamp
     ) throws(PortTokenError) {
-        let portTokenRules = configuration.portTokenRules
         do throws(OIDCError) {
             token = try SignedToken(
                 text, maximumBytes: portTokenRules.maximumBytes,
-                type: .portToken(requiresType: portTokenRules.requiresType), allows: SigningAlgorithm.standard.contains)
+                type: .named("port_token+jwt", orAbsent: !portTokenRules.requiresType),
+                allows: SigningAlgorithm.standard.contains)
         } catch {
             // All kinds of token have the checks of the header in common.
             throw PortTokenError(error.check.flatMap { PortTokenCheck(rawValue: $0.rawValue) } ?? .format)
@@ -57,4 +59,4 @@ public struct UnverifiedPortToken: Sendable {
     }
 }
 
-extension UnverifiedPortToken: Redacted { public var shown: [Mirror.Child] { [("issuer", issuer)] } }
+extension UnverifiedPortToken: Redacted { var shown: [Mirror.Child] { [("issuer", issuer)] } }

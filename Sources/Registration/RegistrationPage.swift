@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -15,7 +16,7 @@ struct RegistrationPage {
     }
 
     let registration: OpenRegistration
-    /// ``BrowserRegistration/formID``
+    /// ``RegistrationCookie/formID``
     let id: String
     /// The path below which a proxy serves this server.
     let path: String
@@ -217,4 +218,18 @@ struct RegistrationPage {
                 ?? ConsentedClaims.AddressMember.allCases.compactMap { members[$0] }.joined(separator: ", ")
         }
     }
+}
+
+/// A registration that its user has not completed: what the provider sent, and what is required.
+struct OpenRegistration: Sendable {
+    /// The provider's issuer.
+    let issuer: String
+    /// The provider's attributes that a registration stores unless the form has others.
+    let profile: Profile
+    /// Which of them the provider verified.
+    let verified: VerifiedFlags
+    /// The provider's further claims that a registration stores.
+    let claims: ConsentedClaims
+    /// What a registration must have.
+    let required: [UserAttribute]
 }

@@ -1,13 +1,19 @@
-public import Primitives
+import OpenIDConnect
+import Primitives
 
-/// Account migration: port tokens, with which a former carrier vouches for a user who moved to another.
-extension RelyingParty {
+/// Reads and verifies the port tokens of a sign-in. With one, a former carrier vouches for a user who moved to another.
+struct PortTokenVerifier: Sendable {
+    /// Of the present carrier. It knows the issuers that are trusted, and keeps their keys.
+    let relyingParty: RelyingParty
+    let rules: PortTokenRules
+    let clock: WallClock
+
     /// Reads the port tokens of an ID token, in their order. Nothing is fetched, and no result can be trusted yet.
-    public func read(portTokens: [Secret], for clientID: ClientID) -> [Result<UnverifiedPortToken, PortTokenError>] {
+    func read(_ portTokens: [Secret], for clientID: ClientID) -> [Result<UnverifiedPortToken, PortTokenError>] {
         let now = clock.now()
         return portTokens.map { text in
             Result { () throws(PortTokenError) in
-                try UnverifiedPortToken(text, for: clientID, configuration, now: now)
+                try UnverifiedPortToken(text, for: clientID, relyingParty.configuration, rules, now: now)
             }
         }
     }
@@ -17,11 +23,9 @@ extension RelyingParty {
     ///
     /// For each of at most ``PortTokenRules/maximumIssuers`` issuers, the OpenID configuration and the keys are fetched
     /// if they are not cached; the keys once more if the token's key is missing or its signature does not verify.
-    public func verify(_ portTokens: [UnverifiedPortToken]) async -> [Result<VerifiedPortToken, PortTokenError>] {
+    func verify(_ portTokens: [UnverifiedPortToken]) async -> [Result<VerifiedPortToken, PortTokenError>] {
         var issuers: Set<String> = []
-        for token in portTokens where issuers.count < configuration.portTokenRules.maximumIssuers {
-            issuers.insert(token.issuer)
-        }
+        for token in portTokens where issuers.count < rules.maximumIssuers { issuers.insert(token.issuer) }
         return await withTaskGroup { group in
             for (index, token) in portTokens.enumerated() where issuers.contains(token.issuer) {
                 group.addTask { (index, await self.verify(token)) }
@@ -35,10 +39,9 @@ extension RelyingParty {
     }
 
     private func verify(_ token: UnverifiedPortToken) async -> Result<VerifiedPortToken, PortTokenError> {
-        guard let metadata = try? await issuerConfigurations.metadata(of: token.issuerURL) else {
+        guard let cache = try? await relyingParty.keys(of: token.issuerURL) else {
             return .failure(PortTokenError(.metadata, issuer: token.issuer))
         }
-        let cache = keyCaches.cache(of: metadata.issuer, at: metadata.jwksURI)
         guard let held = try? await cache.current() else {
             return .failure(PortTokenError(.keys, issuer: token.issuer))
         }

@@ -1,4 +1,5 @@
 package import Primitives
+package import Storage
 package import StorageModel
 
 /// The table `pending_registrations`.
@@ -18,12 +19,12 @@ private enum PendingRegistrationsTable {
     private static let columns =
         ["issuer", "subject", "client_id"] + UserAttribute.columns + ["expires_at", "provider_session_hash"]
         + VerifiedFlags.columns + ["provider_claims"]
-    static let insert = SQL.numbered(
+    static let insert = SQL(
         """
         INSERT INTO pending_registrations (handle_hash, \(columns.joined(separator: ", "))) \
         VALUES (?, \(columns.map { _ in "?" }.joined(separator: ", ")))
         """)
-    private static let select = SQL.numbered(
+    private static let select = SQL(
         """
         SELECT \(columns.joined(separator: ", ")) FROM pending_registrations WHERE handle_hash = ? AND expires_at > ?
         """)

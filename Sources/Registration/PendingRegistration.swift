@@ -1,4 +1,5 @@
 package import Primitives
+package import StorageModel
 
 /// A verified identity that waits for its user to register.
 package struct PendingRegistration: Sendable, Hashable {
@@ -77,9 +78,4 @@ package struct PhoneNumberProof: Sendable, Hashable {
         self.time = time
         self.requestID = requestID
     }
-}
-
-extension AuditEvent.Kind {
-    /// The phone number of a user became another identity's, and is no longer verified.
-    package static let phoneNumberReassigned = AuditEvent.Kind("phone_number.reassigned")
 }

@@ -1,0 +1,162 @@
+import Logging
+import OpenIDConnect
+import Primitives
+import SignIn
+import Storage
+import StorageModel
+
+/// Creates a user for an identity that a provider vouched for, and signs the user in.
+struct RegisterUser: Registrar {
+    /// How long the offer of a registration is valid, in seconds.
+    private static let offerLifetime: Int64 = 600
+
+    let isRequired: Bool
+    let rules: RegistrationRules
+    let store: SQLStore
+
+    /// Stores the identity under a new handle, and the provider's tokens until the user registers.
+    func offer(
+        to user: VerifiedSignIn, of provider: String, for clientID: String, _ correlationID: CorrelationID,
+        codeChallenge: String?, by completion: SignInCompletion
+    ) async throws(SignInError) -> RegistrationOffer {
+        let environment = completion.environment
+        let handle = Secret(environment.random.token())
+        let expiresAt = environment.clock.now().advanced(bySeconds: Self.offerLifetime)
+        var pending = PendingRegistration(
+            handle: PendingRegistration.handle(handle, codeChallenge), identity: user.identity, clientID: clientID,
+            profile: user.userInfo?.attributes ?? Profile(), expiresAt: expiresAt)
+        pending.verified = user.userInfo?.verified ?? VerifiedFlags()
+        let claims = user.userInfo?.claims ?? ConsentedClaims()
+        pending.claims = completion.claimsVault.stored(claims, of: pending.handle)
+        pending.providerSession = user.providerSession
+        pending.phoneNumberProof = user.provenPhoneNumber.map {
+            PhoneNumberProof(of: $0, at: environment.clock.now(), requestID: correlationID.text)
+        }
+        // The users who lose the verified number to this one.
+        for holder in try await mappingStoreErrors(await store.addPendingRegistration(pending)) {
+            completion.sessions.cache.remove(holder)
+        }
+        if let waiting = WaitingTokens(user, of: provider) {
+            try await completion.oneTimeStore.keep(
+                waiting.bytes, for: .waitingTokens, under: handle, seconds: Self.offerLifetime)
+        }
+        return RegistrationOffer(
+            handle: handle, codeChallenge: codeChallenge, profile: pending.profile, claims: claims,
+            missing: rules.missing(in: pending.profile), expiresIn: Self.offerLifetime, correlationID: correlationID)
+    }
+
+    func register(
+        _ form: RegistrationForm, by completion: SignInCompletion
+    ) async throws(SignInError) -> SignedIn {
+        let environment = completion.environment
+        let correlationID = form.correlationID ?? .random(from: environment.random)
+        do throws(SignInError) {
+            let signedIn = try await register(form, completion, correlationID)
+            environment.logger.info("registration", metadata: metadata("signed_up", correlationID))
+            return signedIn
+        } catch {
+            // A page needs no API key, and any text can stand for a handle.
+            environment.refusals.log(
+                error.fault.logLevel, "registration", of: "registration \(error.code.rawValue)",
+                to: environment.logger
+            ) {
+                metadata(error.codeText, correlationID)
+            }
+            throw error.with(correlationID)
+        }
+    }
+
+    /// A registration that its user has not completed; nil if the handle is unknown, used or expired, or has another
+    /// challenge.
+    /// - Parameter codeChallenge: As ``RegistrationForm/codeChallenge``.
+    /// - Throws: `temporarily_unavailable`.
+    func open(
+        _ handle: Secret, _ codeChallenge: String?, by completion: SignInCompletion
+    ) async throws(SignInError) -> OpenRegistration? {
+        let hash = PendingRegistration.handle(handle, codeChallenge)
+        let now = completion.environment.clock.now()
+        guard let pending = try await mappingStoreErrors(await store.pendingRegistration(hash, at: now)) else {
+            return nil
+        }
+        return OpenRegistration(
+            issuer: pending.identity.issuer, profile: pending.profile.withReachableEmail, verified: pending.verified,
+            claims: completion.claimsVault.claims(in: pending.claims, of: hash),
+            required: rules.requiredAttributes.map(\.attribute))
+    }
+
+    private func register(
+        _ form: RegistrationForm, _ completion: SignInCompletion, _ correlationID: CorrelationID
+    ) async throws(SignInError) -> SignedIn {
+        let handle = PendingRegistration.handle(form.handle, form.codeChallenge)
+        let (sessions, claimsVault) = (completion.sessions, completion.claimsVault)
+        let now = completion.environment.clock.now()
+        let pending = try await mappingStoreErrors(await store.pendingRegistration(handle, at: now))
+        // A registration of another client stays as it is, and is reported unknown.
+        guard let pending, form.clients?.contains(pending.clientID) ?? true else {
+            throw .unknownHandle(sentAs: form.handleName)
+        }
+        let profile = try form.profile(completing: pending.profile, rules)
+        let issued = sessions.issue(for: pending.clientID, on: form.device)
+        let waiting = completion.vault.waiting(under: form.handle, for: pending.clientID, with: issued.tokens)
+        let ticket = sessions.cache.ticket(at: now)
+        let publicID = completion.environment.random.token(bytes: 16)
+        var registration = NewRegistration(
+            handle: handle, profile: profile, session: issued.record, publicID: publicID, tokens: waiting, at: now)
+        let claims = claimsVault.claims(in: pending.claims, of: handle)
+        registration.claims = claimsVault.stored(
+            ClientClaims(claims, for: pending.clientID, from: pending.identity.issuer), of: publicID)
+        registration.refusesVerifiedEmail = form.refusesVerifiedEmail
+        switch try await mappingStoreErrors(await store.register(registration)) {
+        case .unknownHandle: throw .unknownHandle(sentAs: form.handleName)
+        case .userAlreadyExists: throw .userAlreadyExists
+        case .emailAlreadyExists: throw .emailAlreadyExists
+        case .registered(let user):
+            sessions.remember(issued, of: user, ticket)
+            return SignedIn(tokens: issued.tokens, userID: user.id, isNew: true, correlationID: correlationID)
+        }
+    }
+
+    private func metadata(_ outcome: String, _ correlationID: CorrelationID) -> Logger.Metadata {
+        ["correlation_id": "\(correlationID)", "outcome": "\(outcome)"]
+    }
+}
+
+extension RegistrationForm {
+    /// The user's profile: the form's values, completed with the provider's.
+    /// - Throws: `invalid_request` naming every missing or malformed attribute; `email_domain_blocked`.
+    func profile(completing known: Profile, _ rules: RegistrationRules) throws(SignInError) -> Profile {
+        var check = AttributeCheck(names: attributeNames)
+        let profile = check.checked(attributes).filled(with: known.withReachableEmail)
+        for attribute in rules.missing(in: profile) where check.problems[attribute.attribute] == nil {
+            check.refuse(attribute.attribute, "is missing")
+        }
+        guard check.texts.isEmpty else { throw .malformedAttributes(check) }
+        if let email = profile[.email].flatMap(EmailAddress.init), rules.blocks(email) { throw .emailDomainBlocked }
+        return profile
+    }
+}
+
+extension PendingRegistration {
+    /// The key of a stored registration: a hash of its handle, and of the challenge if there is one, so that a wrong or
+    /// an unexpected verifier finds nothing.
+    static func handle(_ handle: Secret, _ codeChallenge: String?) -> TokenHash {
+        TokenHash(sha256Of: codeChallenge.map { handle.exposed + " " + $0 } ?? handle.exposed)
+    }
+}
+
+extension SignInError {
+    /// - Parameter name: The name of the field that the client sent.
+    static func unknownHandle(sentAs name: String) -> SignInError {
+        SignInError(
+            .invalidToken, .invalidRequest,
+            "\(name) is unknown, was used, or has expired, or code_verifier does not match the code_challenge of the "
+                + "sign-in. Sign in again to get a new state_key.")
+    }
+
+    static let userAlreadyExists = SignInError(
+        .userAlreadyExists, .invalidRequest, "This user is already registered. Sign in instead.")
+
+    static let emailAlreadyExists = SignInError(
+        .userAlreadyExists, .invalidRequest,
+        "This e-mail address belongs to another account. Sign in to that account instead.")
+}

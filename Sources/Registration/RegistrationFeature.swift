@@ -1,0 +1,89 @@
+package import HTTPServer
+import HTTPTypes
+package import LatchkeyAPI
+package import LatchkeyConfiguration
+package import LatchkeyService
+import OpenIDConnect
+import Primitives
+package import SignIn
+import Storage
+
+/// `registration`
+package struct RegistrationSettings: FeatureSettings {
+    /// What happens at the first sign-in of an identity.
+    package enum Mode: String, Sendable, CaseIterable {
+        /// A user is created.
+        case automatic
+        /// The user must register first.
+        case required
+    }
+
+    package var mode = Mode.automatic
+
+    package init() {}
+
+    package static let settings = [
+        Setting(
+            "registration", .choice, \RegistrationSettings.mode,
+            "automatic: an unknown subject becomes a user; required: it has to register first.")
+    ]
+
+    package func warnings(
+        in configuration: Configuration
+    ) -> [(key: String, reason: String, remedy: String)] {
+        guard mode == .automatic, !configuration.registration.requiredAttributes.isEmpty else { return [] }
+        return [
+            (
+                "registration_rules.required_attributes", "has no effect while registration is automatic",
+                "set registration to required"
+            )
+        ]
+    }
+}
+
+/// Registration (docs/accounts.md): a user who is unknown gets an offer, and fills in a form.
+package struct RegistrationFeature: Feature {
+    private let registerUser: RegisterUser
+
+    package init(_ settings: RegistrationSettings, in context: FeatureContext) {
+        self.init(settings, context.configuration.registration, store: context.store)
+    }
+
+    init(_ settings: RegistrationSettings, _ rules: RegistrationRules, store: SQLStore) {
+        registerUser = RegisterUser(isRequired: settings.mode == .required, rules: rules, store: store)
+    }
+
+    package var registrar: (any Registrar)? { registerUser }
+
+    package var pageRegistration: (any PageRegistration)? { PageRegistrations(registerUser: registerUser) }
+
+    package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
+        for path in ["/users", "/auth/register"] {
+            router.post(path, api.admitting(.enteringOrPage, register))
+        }
+        PageRegistrations(registerUser: registerUser).addRoutes(to: &router, of: api)
+    }
+
+    private func register(_ api: LatchkeyAPI, _ request: Request, _ admission: Admission) async throws -> Response {
+        var form = try RegistrationForm(BodyFields(request, from: admission))
+        form.device = DeviceName.of(request)
+        form.clients = admission.clients
+        let signedIn = try await registerUser.register(form, by: api.useCases.completion)
+        return await api.respond(signedIn, .created, to: admission, request)
+    }
+}
+
+extension RegistrationForm {
+    /// Reads a registration from a body's fields. A `password`, which the example apps send, is ignored.
+    /// - Throws: 400 that names every missing or malformed field.
+    init(_ fields: BodyFields) throws(APIError) {
+        var reader = FieldReader(fields)
+        let correlationID = reader.correlationID()
+        self.init(handle: Secret(reader.visibleText("state_key", ["zenkey_sub"], limit: 512, required: true) ?? ""))
+        handleName = reader.sentName("state_key")
+        self.correlationID = correlationID
+        codeChallenge = reader.codeVerifier()?.challenge
+        attributes = reader.attributes(names: &attributeNames)
+        try reader.check(correlationID)
+    }
+}

@@ -1,0 +1,121 @@
+import HTTPServer
+import HTTPTypes
+import LatchkeyAPI
+import Primitives
+import SignIn
+import Storage
+
+/// `/register`: the registration of a user who has signed in on a page of this server, without scripts.
+///
+/// The handle of the registration is in a cookie of the browser, which is set when the sign-in ends. The form has no
+/// credential.
+struct PageRegistrations: PageRegistration {
+    private static let path = "/register"
+
+    let registerUser: RegisterUser
+
+    func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
+        router.get(Self.path, api.paged { try await show($1, $0) })
+        router.post(Self.path, api.paged { try await register($1, $0) })
+    }
+
+    /// From this server's sign-in page, a user who must register gets to the registration page; other frontends have
+    /// their own form.
+    func location(after end: RedirectEnd, _ api: LatchkeyAPI) -> String? {
+        guard case .mustRegister = end.result, let url = api.baseURL.url,
+            end.redirectURI.hasSameBytes(as: url + LatchkeyAPI.signInPagePath)
+        else { return nil }
+        return api.baseURL.path + Self.path
+    }
+
+    func cookie(
+        for offer: RegistrationOffer, after end: RedirectEnd?, _ api: LatchkeyAPI
+    ) async throws(SignInError) -> HTTPField? {
+        guard let location = Self.location(afterRegistrationFrom: end, api) else { return nil }
+        let (environment, records) = (api.useCases.environment, api.useCases.oneTimeStore)
+        let cookie = RegistrationCookie(offer, endingAt: location, random: environment.random.token())
+        _ = try await records.add(
+            records.record(cookie.hash, for: .registeringBrowser, seconds: offer.expiresIn))
+        return api.cookies.setRegistration(cookie, maximumAge: offer.expiresIn)
+    }
+
+    /// Where the browser is sent once the user is registered; nil unless the sign-in ended at a page of this server's
+    /// own origin, in the browser that began it.
+    private static func location(afterRegistrationFrom end: RedirectEnd?, _ api: LatchkeyAPI) -> String? {
+        guard let end else { return api.baseURL.url.map { $0 + "/?action=login&status=success" } }
+        guard end.clientType == .web || end.clientType == .popup, let origin = api.baseURL.origin,
+            AppRedirectURI.origin(of: end.redirectURI) == origin
+        else { return nil }
+        return end.locationAfterRegistration
+    }
+
+    func clearedCookie(of request: Request, _ api: LatchkeyAPI) -> HTTPField? {
+        api.cookies.registration(of: request) == nil ? nil : api.cookies.clearRegistration
+    }
+
+    private func show(_ request: Request, _ api: LatchkeyAPI) async throws -> Response {
+        try await page(of: request, api).page.response
+    }
+
+    /// Only by the page's own form, in the browser of the sign-in.
+    private func register(_ request: Request, _ api: LatchkeyAPI) async throws -> Response {
+        try api.checkSameOrigin(request)
+        try api.countSignIn(of: request)
+        guard case .form(let entries) = try BodyFields(request) else { throw APIError.notAForm }
+        var (cookie, page) = try await page(of: request, api)
+        guard entries["registration"]?.hasSameBytes(as: cookie.formID) ?? false else {
+            page.refusal = .otherRegistration
+            return page.response
+        }
+        for attribute in UserAttribute.allCases { page.entries[attribute] = entries[attribute.registrationName] }
+        var form = RegistrationForm(handle: cookie.handle)
+        form.codeChallenge = cookie.codeChallenge
+        form.device = DeviceName.of(request)
+        form.attributes = page.changes
+        do throws(SignInError) {
+            let signedIn = try await registerUser.register(form, by: api.useCases.completion)
+            await api.endFormerSession(of: request)
+            var response = Response.redirect(to: cookie.location)
+            response.headers.append(contentsOf: api.cookies.setSession(signedIn.tokens))
+            response.headers.append(api.cookies.clearRegistration)
+            return response
+        } catch {
+            switch error.code {
+            case .invalidToken: throw APIError.registrationOver(api.cookies)
+            case .userAlreadyExists:
+                // Spends the handle.
+                var refusal = APIError(error)
+                refusal.headers.append(api.cookies.clearRegistration)
+                throw refusal
+            default:
+                page.refusal = .refused(api.render(error), error.attributeProblems)
+                return page.response
+            }
+        }
+    }
+
+    /// The browser's registration, and its page.
+    /// - Throws: 401 if there is none that can be completed.
+    private func page(
+        of request: Request, _ api: LatchkeyAPI
+    ) async throws -> (cookie: RegistrationCookie, page: RegistrationPage) {
+        guard let cookie = api.cookies.registration(of: request),
+            try await !api.useCases.oneTimeStore.present(among: [cookie.hash]).isEmpty,
+            let open = try await registerUser.open(cookie.handle, cookie.codeChallenge, by: api.useCases.completion)
+        else { throw APIError.registrationOver(api.cookies) }
+        return (cookie, RegistrationPage(registration: open, id: cookie.formID, path: api.baseURL.path))
+    }
+}
+
+extension APIError {
+    static let registrationOver = APIError(
+        .unauthorized, "invalid_token", .requestDenied,
+        "This browser has no registration in progress: it was completed, has expired, or began in another browser. "
+            + "Sign in again.", headers: [.wwwAuthenticate: #"Bearer error="invalid_token""#])
+
+    fileprivate static func registrationOver(_ cookies: BrowserCookies) -> APIError {
+        var error = APIError.registrationOver
+        error.headers.append(cookies.clearRegistration)
+        return error
+    }
+}

@@ -1,0 +1,93 @@
+import OpenIDConnect
+import Primitives
+import SignIn
+package import StorageModel
+
+extension EncryptedOneTimeStore.Purpose {
+    /// The provider's tokens that wait until a user has registered; the handle is the registration's.
+    static let waitingTokens = Self("waiting tokens")
+}
+
+extension TokenVault {
+    /// Stores the tokens that wait for a registration.
+    /// - Parameter session: The tokens of the user's new session.
+    func waiting(under handle: Secret, for clientID: String, with session: SessionTokens) -> WaitingProviderTokens {
+        let (handle, open) = EncryptedOneTimeStore.opening(.waitingTokens, under: handle)
+        return WaitingProviderTokens(handle: handle, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.text) {
+            content in
+            guard let waiting = open(content).flatMap({ WaitingTokens($0) }) else { return nil }
+            return WaitingProviderTokens.Content(
+                tokens: waiting.tokens.map { storing($0, of: waiting.provider, for: clientID) },
+                idToken: waiting.idToken.flatMap { SealedIDToken($0, openedBy: session) })
+        }
+    }
+}
+
+/// A provider's tokens whose user has not registered yet: those to store, the ID token for logout, or both.
+struct WaitingTokens {
+    let provider: String
+    let tokens: ProviderTokens?
+    let idToken: IDTokenHint?
+
+    /// Nil if the sign-in has nothing to keep.
+    init?(_ verified: VerifiedSignIn, of provider: String) {
+        self.init(provider: provider, tokens: verified.tokens, idToken: verified.idToken)
+    }
+
+    private init?(provider: String, tokens: ProviderTokens?, idToken: IDTokenHint?) {
+        guard tokens != nil || idToken != nil else { return nil }
+        self.provider = provider
+        self.tokens = tokens
+        self.idToken = idToken
+    }
+}
+
+/// As JSON, for the store.
+extension WaitingTokens {
+    var bytes: [UInt8] {
+        var json = JSONObjectWriter(capacity: 512)
+        json.add("provider", provider)
+        tokens?.write(to: &json)
+        json.add("id_token_issuer", ifPresent: idToken?.issuer)
+        json.add("id_token", ifPresent: idToken?.token.exposed)
+        return json.finish()
+    }
+
+    init?(_ bytes: [UInt8]) {
+        guard let json = (try? JSONValue(parsing: bytes))?.object, let provider = json["provider"]?.string else {
+            return nil
+        }
+        var idToken: IDTokenHint?
+        if let issuer = json["id_token_issuer"]?.string, let token = json["id_token"]?.string {
+            idToken = IDTokenHint(issuer: issuer, token: Secret(token))
+        }
+        self.init(provider: provider, tokens: ProviderTokens(json), idToken: idToken)
+    }
+}
+
+/// Tokens that wait in a ``OneTimeRecord`` until their user has registered.
+package struct WaitingProviderTokens: Sendable {
+    /// What becomes of them then.
+    package struct Content: Sendable {
+        /// The tokens to store for the user, if the provider's tokens are stored.
+        package let tokens: NewProviderTokens?
+        /// The ID token of the user's session, if it is kept.
+        package let idToken: SealedIDToken?
+
+        package init(tokens: NewProviderTokens?, idToken: SealedIDToken?) {
+            self.tokens = tokens
+            self.idToken = idToken
+        }
+    }
+
+    package let handle: TokenHash
+    package let purpose: String
+    /// Decrypts the record's content; nil if it is invalid.
+    package let open: @Sendable ([UInt8]) -> Content?
+
+    package init(handle: TokenHash, purpose: String, open: @escaping @Sendable ([UInt8]) -> Content?) {
+        self.handle = handle
+        self.purpose = purpose
+        self.open = open
+    }
+}
