@@ -113,9 +113,8 @@ extension Configuration {
         http: any HTTPClient, store: any IssuerBindingStore, clock: WallClock, metrics: CarrierMetrics,
         features: [any Feature], logger: Logger
     ) throws -> Providers {
-        let (idTokens, keepingRules) = (
-            features.compactMap(\.idTokenObserver), features.flatMap(\.keepingRules)
-        )
+        let idTokens = features.compactMap(\.idTokenObserver)
+        let keepingRules = features.flatMap(\.keepingRules)
         func party(_ provider: Provider) -> RelyingParty {
             let settings = relyingParty(of: provider)
             return RelyingParty(
@@ -146,19 +145,19 @@ extension Configuration {
                             server(provider))
                     case .oidc: .openID(server(provider))
                     case .oauth2: .oauth2(server(provider))
-                    case .camara:
-                        .group(try group(of: servers, features, server))
+                    case .camara: .group(try group(of: servers, at: path, features, server))
                     }
                 return SignIn.Provider(name: path, title: provider.name, kind: kind)
             })
     }
 
+    /// - Parameter path: The provider's.
     private func group(
-        of servers: [Provider], _ features: [any Feature], _ server: (Provider) -> AuthorizationServer
+        of servers: [Provider], at path: String, _ features: [any Feature], _ server: (Provider) -> AuthorizationServer
     ) throws -> any ServerGroup {
         for feature in features { if let group = feature.group(of: servers, server) { return group } }
         throw LatchkeyStartError(
-            .configuration, "\(servers[0].id): this program has no providers of kind \(servers[0].kind.rawValue)")
+            .configuration, "the provider \(path) is of a kind that this build of the program does not have")
     }
 
     var signIn: SignInConfiguration {

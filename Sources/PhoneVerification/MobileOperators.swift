@@ -26,9 +26,7 @@ package struct MobileOperators: ServerGroup {
     }
 
     package var otherParties: [String: RelyingParty] {
-        let finder = finder.map { ($0.relyingParty, ProviderReference.telcoFinder(of: provider).operatorName) }
-        guard let (party, name) = finder, let name else { return [:] }
-        return [name: party]
+        finder.map { [ProviderReference.telcoFinderName: $0.relyingParty] } ?? [:]
     }
 
     /// The user sees no page at an operator.

@@ -8,8 +8,8 @@ import Primitives
 package import SignIn
 import Storage
 
-/// Verified phone numbers (docs/verified-numbers.md): the providers of kind `camara`, at which mobile operators tell the
-/// number of a device, and the verifications of signed-in users' numbers.
+/// Verified phone numbers (docs/verified-numbers.md): the providers of kind `camara`, at which mobile operators tell
+/// the number of a device, and the verifications of signed-in users' numbers.
 package struct PhoneVerificationFeature: Feature {
     private let store: SQLStore
     private let clock: WallClock

@@ -70,7 +70,9 @@ struct OperatorAPITests {
             var configuration = RelyingParty.Configuration(issuer: issuer)
             configuration.requiresIDTokens = requiresIDTokens
             configuration.extensions.dpop = dpop
-            relyingParty = RelyingParty(configuration: configuration, http: http, clock: ManualClock(secondsSinceEpoch: OperatorAPITests.now).wallClock)
+            relyingParty = RelyingParty(
+                configuration: configuration, http: http,
+                clock: ManualClock(secondsSinceEpoch: OperatorAPITests.now).wallClock)
             provider = try await relyingParty.provider(
                 for: nil, clientID: clientID, correlationID: self.correlationID)
             let key = try ClientKey(parsing: Secret(OperatorAPITests.privateKey.pemRepresentation))
@@ -202,8 +204,7 @@ struct OperatorAPITests {
 
     @Test("A token that is bound to a key is sent with its proof")
     func bound() async throws {
-        let token = OutboundResponse.json(
-            Self.tokens(type: "DPoP"))
+        let token = OutboundResponse.json(Self.tokens(type: "DPoP"))
         let stage = try await Stage(.json(#"{"devicePhoneNumber":"+14155550101"}"#), token: token, dpop: .always)
         _ = try await stage.deviceNumber()
         let headers = try stage.sent().headers

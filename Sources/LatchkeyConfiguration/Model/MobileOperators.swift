@@ -155,8 +155,11 @@ public struct TelcoFinder: Sendable, Hashable {
 }
 
 extension ProviderReference {
-    /// The Telco Finder of a provider of verified phone numbers. No operator has its name.
+    /// The name of a provider's Telco Finder. No operator has it.
+    package static let telcoFinderName = "telco_finder"
+
+    /// The Telco Finder of a provider of verified phone numbers.
     package static func telcoFinder(of provider: String) -> ProviderReference {
-        ProviderReference(provider: provider, operatorName: "telco_finder")
+        ProviderReference(provider: provider, operatorName: telcoFinderName)
     }
 }

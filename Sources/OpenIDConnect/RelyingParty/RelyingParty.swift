@@ -194,8 +194,8 @@ public final class RelyingParty: Sendable {
             provider, correlationID, idToken: idTokenPresence(at: provider))
     }
 
-    /// Asks for tokens with an assertion about a subject, which authenticates the client, too (RFC 7523 section 2.1), by
-    /// one request that is never repeated.
+    /// Asks for tokens with an assertion about a subject, which authenticates the client, too (RFC 7523 section 2.1).
+    /// The one request is never repeated.
     /// - Throws: As ``exchange(code:redirectURI:codeVerifier:client:boundTo:provider:correlationID:)``.
     package func tokens(
         about subject: Secret, scopes: [String], client: ClientCredentials, provider: ProviderMetadata,

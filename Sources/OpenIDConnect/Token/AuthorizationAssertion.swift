@@ -1,7 +1,7 @@
 import Primitives
 
-/// The JWT that stands for a user at the token endpoint, and for the client itself (RFC 7523 section 2.1, with the claims
-/// of the CAMARA Security and Interoperability Profile r4.2, section "JWT Bearer Flow").
+/// The JWT that stands for a user at the token endpoint, and for the client itself (RFC 7523 section 2.1, with the
+/// claims of the CAMARA Security and Interoperability Profile r4.2, section "JWT Bearer Flow").
 enum AuthorizationAssertion {
     /// In seconds. The profile allows 300 at most.
     static let lifetime: Int64 = 60

@@ -66,6 +66,8 @@ enum PendingPhoneVerificationsTable {
 }
 
 extension SQLStore {
+    /// Stores a verification that a browser is sent away for.
+    /// - Returns: False if the session has ended meanwhile, and then nothing was stored.
     func beginPhoneVerification(
         _ pending: PendingPhoneVerification
     ) async throws(StorageError) -> Bool {
@@ -81,12 +83,17 @@ extension SQLStore {
         }
     }
 
+    /// A verification that waits for its browser; nil if it is unknown or too old, if its browser was back before, or
+    /// if its session has ended.
     func pendingPhoneVerification(
         _ id: TokenHash, at now: Timestamp
     ) async throws(StorageError) -> PendingPhoneVerification? {
         try await reads.submit { db in try PendingPhoneVerificationsTable.waiting(id, at: now, in: db) }
     }
 
+    /// Stores what the browser of a verification brought back, under the conditions of
+    /// ``pendingPhoneVerification(_:at:)``. It changes no user.
+    /// - Returns: False if a condition is not met, and then nothing was stored.
     func addPhoneVerificationFinding(
         _ finding: PhoneVerificationFinding, at now: Timestamp
     ) async throws(StorageError) -> Bool {
@@ -103,6 +110,10 @@ extension SQLStore {
         }
     }
 
+    /// Ends a verification of a session with what the browser brought back, as
+    /// ``addPhoneVerification(_:by:requestID:)`` does. A wrong confirmation is counted, and the last one that is
+    /// allowed ends the verification as failed.
+    /// - Parameter error: The code of that failure.
     func confirmPhoneVerification(
         _ id: TokenHash, in session: String, with confirmation: TokenHash, orFailWith error: String, at now: Timestamp,
         requestID: String?

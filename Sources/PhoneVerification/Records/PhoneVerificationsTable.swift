@@ -61,6 +61,10 @@ enum PhoneVerificationsTable {
 }
 
 extension SQLStore {
+    /// Stores an outcome. A confirmed number becomes the user's own, verified by the issuer, and no other user keeps it
+    /// as verified; any other outcome changes no user.
+    /// - Returns: The other users who had the number as verified; nil if the session has ended meanwhile, and then
+    ///   nothing was stored.
     func addPhoneVerification(
         _ verification: PhoneVerification, by issuer: String, requestID: String?
     ) async throws(StorageError) -> [UserID]? {
@@ -70,6 +74,9 @@ extension SQLStore {
         }
     }
 
+    /// A verification, for the session that asked; nil if it is unknown, another session's, or too old. One that was
+    /// not confirmed in time has failed.
+    /// - Parameter error: The code of that failure.
     func phoneVerification(
         _ id: TokenHash, in session: String, expiredAs error: String, at now: Timestamp
     ) async throws(StorageError) -> PhoneVerificationState? {

@@ -2,8 +2,8 @@ package import Logging
 package import OpenIDConnect
 package import Primitives
 
-/// One run of a request with a code or a token in its place: its client and provider, its steps at the provider, and its
-/// log line. Each step throws the API's error.
+/// One run of a request with a code or a token in its place: its client and provider, its steps at the provider, and
+/// its log line. Each step throws the API's error.
 ///
 /// A class, because it is large: each function that waits would have copies of it in its frame. One task has it.
 package final class SignInRun: UserVerification {
@@ -211,8 +211,8 @@ extension UserVerification {
 }
 
 extension Environment {
-    /// Performs a request with a code or a token in its place: a sign-in, a link or a transaction. Each has a correlation
-    /// id, which its error names; one log line, one report, and if it fails the observer of failures is told.
+    /// Performs a request with a code or a token in its place: a sign-in, a link or a transaction. Each has a
+    /// correlation id, which its error names; one log line, one report, and if it fails the observer of failures is told.
     /// - Parameter body: Returns the outcome for the log, too.
     /// - Throws: What `body` throws; the errors of a request that its client may not make.
     package func perform<Value>(

@@ -102,8 +102,8 @@ package struct SignInWithCode: UseCase {
             record.commitDelay = AllowedCommitDelay.nanoseconds(after: run.log.times.elapsed)
         }
         let signedIn = try await mappingStoreErrors(await store.signIn(record))
-        // Nil: the store has created no session. The token in place of a code was used before, or the user must register, has
-        // signed out since, or was moved.
+        // Nil: the store has created no session. The token in place of a code was used before, or the user must
+        // register, has signed out since, or was moved.
         guard let signedIn else {
             if let use = verified.tokenUse { try await oneTimeStore.spend(use) }
             switch try await completion.store.status(of: verified.identity) {

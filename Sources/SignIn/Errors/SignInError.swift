@@ -164,6 +164,7 @@ package struct SignInError: Error, Sendable, Hashable {
         return error
     }
 
+    /// At groups of mobile operators, as the next two.
     package static let operatorUnknown = SignInError(
         .operatorUnknown, .discoveryStateError,
         "No operator of this provider serves this mccmnc, or has this name. Use another sign-in method.")

@@ -86,8 +86,8 @@ package struct TokenUse: Sendable {
     let usedBefore: SignInError
 }
 
-/// A token that stands in for a code is used once, also if its server takes it again. It is bound to no app: an attacker
-/// who finds a token could use it.
+/// A token that stands in for a code is used once, also if its server takes it again. It is bound to no app: an
+/// attacker who finds a token could use it.
 extension EncryptedOneTimeStore {
     /// - Parameters:
     ///   - name: Of the token and of its server.

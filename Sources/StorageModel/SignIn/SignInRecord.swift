@@ -29,8 +29,8 @@ package struct SignInRecord: Sendable {
     package let tokens: NewProviderTokens?
     /// The provider's session, if the ID token has a `sid`.
     package var providerSession: ProviderSessionHash?
-    /// Stored with the session, so that a token that stands in for a code signs in once; nil for a code. If its handle is
-    /// in use, the sign-in is refused.
+    /// Stored with the session, so that a token that stands in for a code signs in once; nil for a code. If its handle
+    /// is in use, the sign-in is refused.
     package var tokenUse: OneTimeRecord?
     /// Set where the same sign-in may be sent again.
     package var idempotency: IdempotencyRecord?

@@ -233,8 +233,8 @@ import Testing
     /// Every possible field name in the files that read requests.
     private func wordsOfDecoders() throws -> Set<String> {
         let folders = [
-            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "ProviderLogout", "Registration",
-            "Services", "Transactions",
+            "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "PhoneVerification/Routes",
+            "ProviderLogout", "Registration", "Services", "Transactions",
         ]
         let files = try folders.flatMap { folder in
             try FileManager.default.contentsOfDirectory(
