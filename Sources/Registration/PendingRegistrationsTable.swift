@@ -1,6 +1,6 @@
-package import Primitives
-package import Storage
-package import StorageModel
+import Primitives
+import Storage
+import StorageModel
 
 /// The table `pending_registrations`.
 private enum PendingRegistrationsTable {
@@ -32,7 +32,7 @@ private enum PendingRegistrationsTable {
 
 extension SQLStore {
     @discardableResult
-    package func addPendingRegistration(
+    func addPendingRegistration(
         _ registration: PendingRegistration
     ) async throws(StorageError) -> [UserID] {
         try await writes.submit { db in
@@ -46,13 +46,13 @@ extension SQLStore {
         }
     }
 
-    package func pendingRegistration(
+    func pendingRegistration(
         _ handle: TokenHash, at now: Timestamp
     ) async throws(StorageError) -> PendingRegistration? {
         try await reads.submit { db in try PendingRegistrationsTable.registration(handle, at: now, in: db) }
     }
 
-    package func register(_ registration: NewRegistration) async throws(StorageError) -> RegistrationResult {
+    func register(_ registration: NewRegistration) async throws(StorageError) -> RegistrationResult {
         try await writes.submit { db in
             let now = registration.time
             guard let pending = try PendingRegistrationsTable.registration(registration.handle, at: now, in: db) else {

@@ -30,7 +30,7 @@ struct RegisterUser: Registrar {
         pending.claims = completion.claimsVault.stored(claims, of: pending.handle)
         pending.providerSession = user.providerSession
         pending.phoneNumberProof = user.provenPhoneNumber.map {
-            PhoneNumberProof(of: $0, at: environment.clock.now(), requestID: correlationID.text)
+            PhoneNumberProof(number: $0, time: environment.clock.now(), requestID: correlationID.text)
         }
         // The users who lose the verified number to this one.
         for holder in try await mappingStoreErrors(await store.addPendingRegistration(pending)) {
@@ -101,7 +101,7 @@ struct RegisterUser: Registrar {
         let ticket = sessions.cache.ticket(at: now)
         let publicID = completion.environment.random.token(bytes: 16)
         var registration = NewRegistration(
-            handle: handle, profile: profile, session: issued.record, publicID: publicID, tokens: waiting, at: now)
+            handle: handle, profile: profile, session: issued.record, publicID: publicID, tokens: waiting, time: now)
         let claims = claimsVault.claims(in: pending.claims, of: handle)
         registration.claims = claimsVault.stored(
             ClientClaims(claims, for: pending.clientID, from: pending.identity.issuer), of: publicID)

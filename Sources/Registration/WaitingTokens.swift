@@ -1,7 +1,7 @@
 import OpenIDConnect
 import Primitives
 import SignIn
-package import StorageModel
+import StorageModel
 
 extension EncryptedOneTimeStore.Purpose {
     /// The provider's tokens that wait until a user has registered; the handle is the registration's.
@@ -66,28 +66,17 @@ extension WaitingTokens {
 }
 
 /// Tokens that wait in a ``OneTimeRecord`` until their user has registered.
-package struct WaitingProviderTokens: Sendable {
+struct WaitingProviderTokens: Sendable {
     /// What becomes of them then.
-    package struct Content: Sendable {
+    struct Content: Sendable {
         /// The tokens to store for the user, if the provider's tokens are stored.
-        package let tokens: NewProviderTokens?
+        let tokens: NewProviderTokens?
         /// The ID token of the user's session, if it is kept.
-        package let idToken: SealedIDToken?
-
-        package init(tokens: NewProviderTokens?, idToken: SealedIDToken?) {
-            self.tokens = tokens
-            self.idToken = idToken
-        }
+        let idToken: SealedIDToken?
     }
 
-    package let handle: TokenHash
-    package let purpose: String
+    let handle: TokenHash
+    let purpose: String
     /// Decrypts the record's content; nil if it is invalid.
-    package let open: @Sendable ([UInt8]) -> Content?
-
-    package init(handle: TokenHash, purpose: String, open: @escaping @Sendable ([UInt8]) -> Content?) {
-        self.handle = handle
-        self.purpose = purpose
-        self.open = open
-    }
+    let open: @Sendable ([UInt8]) -> Content?
 }

@@ -22,9 +22,8 @@ package struct KitObservation: Sendable, Hashable {
             isAccepted = answer.status == 303 && answer.location.hasPrefix(issuer)
             return
         }
-        let mayRegister = ["user_not_registered", "unlinked_user"].contains(answer["error"] ?? "")
-        let isBack = answer.status == 303 && ["success", "partial"].contains(told["status"] ?? "")
-        isAccepted = answer.status == 200 && answer.body?["token"] != nil || mayRegister || isBack
+        let isBack = answer.status == 303 && told["status"] == "success"
+        isAccepted = answer.status == 200 && answer.body?["token"] != nil || isBack
     }
 }
 

@@ -1,8 +1,8 @@
 import Primitives
-import Registration
 import StorageModel
 import Testing
 
+@testable import Registration
 @testable import Storage
 
 /// Users of carriers A, B and C who move between them.

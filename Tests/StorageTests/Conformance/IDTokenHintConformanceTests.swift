@@ -1,10 +1,10 @@
 import Primitives
-import Registration
 import Storage
 import StorageModel
 import Testing
 
 @testable import ProviderLogout
+@testable import Registration
 
 @Suite("Any store: ID tokens of sessions")
 struct IDTokenHintConformanceTests {
@@ -95,7 +95,7 @@ struct IDTokenHintConformanceTests {
         let result = try await store.register(
             NewRegistration(
                 handle: pending.handle, profile: Profile(), session: session, publicID: "p", tokens: waiting,
-                at: Records.now))
+                time: Records.now))
         guard case .registered(let user) = result else {
             Issue.record("not registered")
             return

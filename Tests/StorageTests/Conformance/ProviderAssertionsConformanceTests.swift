@@ -1,9 +1,9 @@
 import Primitives
-import Registration
 import StorageModel
 import TestSupport
 import Testing
 
+@testable import Registration
 @testable import Storage
 
 /// What a provider tells at a sign-in, and what of it the profile takes.

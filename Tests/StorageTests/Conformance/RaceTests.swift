@@ -1,11 +1,11 @@
 import PostgreSQL
 import Primitives
-import Registration
 import Storage
 import StorageModel
 import TestSupport
 import Testing
 
+@testable import Registration
 @testable import Transactions
 
 /// Several stores on one database, as with several processes.

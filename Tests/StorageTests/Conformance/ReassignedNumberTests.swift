@@ -1,8 +1,9 @@
 import Primitives
-import Registration
 import Storage
 import StorageModel
 import Testing
+
+@testable import Registration
 
 /// A phone number that a mobile network gives to somebody else.
 @Suite("Any store: reassigned phone numbers")
@@ -35,7 +36,7 @@ struct ReassignedNumberTests {
             return try #require(try await store.signIn(record)).formerHolders
         case .registration:
             var pending = try Records.pending(identity, profile: [.phoneNumber: Self.number])
-            pending.phoneNumberProof = PhoneNumberProof(of: Self.number, at: Records.now, requestID: "corr-1")
+            pending.phoneNumberProof = PhoneNumberProof(number: Self.number, time: Records.now, requestID: "corr-1")
             return try await store.addPendingRegistration(pending)
         case .link:
             let session = try Records.session()

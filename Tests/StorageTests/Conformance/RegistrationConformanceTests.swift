@@ -1,8 +1,9 @@
 import Primitives
-import Registration
 import Storage
 import StorageModel
 import Testing
+
+@testable import Registration
 
 @Suite("Any store: registration, nonces, upkeep")
 struct RegistrationConformanceTests {

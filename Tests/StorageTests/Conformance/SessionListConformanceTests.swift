@@ -1,10 +1,10 @@
 import Primitives
-import Registration
 import Storage
 import StorageModel
 import Testing
 
 @testable import ProviderLogout
+@testable import Registration
 
 @Suite("Any store: a user's sessions")
 struct SessionListConformanceTests {

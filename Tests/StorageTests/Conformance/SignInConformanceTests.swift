@@ -1,8 +1,9 @@
 import Primitives
-import Registration
 import Storage
 import StorageModel
 import Testing
+
+@testable import Registration
 
 @Suite("Any store: sign-in and sessions")
 struct SignInConformanceTests {

@@ -1,9 +1,10 @@
 import Primitives
-import Registration
 import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import Registration
 
 @Suite("SQLite: the content of the files")
 struct SQLitePrivacyTests {

@@ -1,7 +1,8 @@
 import Primitives
-import Registration
 import Storage
 import StorageModel
+
+@testable import Registration
 
 /// Records to store; they differ unless a parameter says otherwise.
 enum Records {
@@ -100,6 +101,6 @@ extension SQLStore {
         handle: TokenHash, profile: Profile, session: NewSession, publicID: String, at now: Timestamp
     ) async throws(StorageError) -> RegistrationResult {
         try await register(
-            NewRegistration(handle: handle, profile: profile, session: session, publicID: publicID, at: now))
+            NewRegistration(handle: handle, profile: profile, session: session, publicID: publicID, time: now))
     }
 }

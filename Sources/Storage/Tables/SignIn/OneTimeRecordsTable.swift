@@ -54,9 +54,9 @@ package enum OneTimeRecordsTable {
     static func delete(_ handle: TokenHash, in db: SQLSession) throws { try db.perform(deleteRecord, handle) }
 
     /// Removes a record and returns its content; nil if there is none, or it has expired.
-    package static func take(_ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession) throws
-        -> [UInt8]?
-    {
+    package static func take(
+        _ handle: TokenHash, purpose: String, at now: Timestamp, in db: SQLSession
+    ) throws -> [UInt8]? {
         try db.returned(
             "DELETE FROM sealed_notes WHERE handle_hash = ? AND purpose = ? AND expires_at > ? RETURNING content",
             handle, purpose, now
