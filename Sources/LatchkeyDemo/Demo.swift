@@ -128,8 +128,11 @@ package struct Demo: Sendable {
         configuration.zenkey.trustedIssuers = ["127.0.0.1"]
         configuration.zenkey.issuers = simulator.issuers
         let known = Set(configuration.providers.map(\.path))
-        let numbers = try simulator.numberProviders(
-            ClientKey(parsing: key), redirectURIs: [redirectURI, appRedirectURI] + pages)
+        let numbers =
+            FeatureList.standard.settings.lacking.contains(.phoneVerification)
+            ? []
+            : try simulator.numberProviders(
+                ClientKey(parsing: key), redirectURIs: [redirectURI, appRedirectURI] + pages)
         configuration.providers += (simulator.providers(for: client) + numbers).filter { !known.contains($0.path) }
         // The users are invented, so the key for their tokens and claims is not secret. The next run needs the same
         // one.

@@ -37,6 +37,9 @@ package protocol Feature: APIFeature {
     /// What an administrator registers at a provider for the feature, with URLs that begin with `path`.
     static func clientMetadata(of provider: Configuration.Provider, at path: String) -> ClientMetadataMembers
 
+    /// What the feature does that a configuration asks for with a key of the core; nil if there is no such key.
+    static var part: LatchkeyConfiguration.Settings.Part? { get }
+
     /// A database on an engine that the feature brings; nil if the URL is not one of this engine.
     static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)?
     /// The group of servers of a provider, of a kind that the feature brings; nil for other kinds.
@@ -118,6 +121,7 @@ extension Feature {
     package static func clientMetadata(
         of provider: Configuration.Provider, at path: String
     ) -> ClientMetadataMembers { [] }
+    package static var part: LatchkeyConfiguration.Settings.Part? { nil }
     package static func database(_ settings: Configuration.Database) -> (any DatabaseLocation)? { nil }
     package static func metrics(of feature: Self?) -> [any Metric] { [] }
     package func group(
@@ -220,5 +224,9 @@ public struct FeatureList: Sendable {
     }
 
     /// The keys of the core and of the features.
-    public var settings: Settings { Settings(features.map { $0.settings }) }
+    public var settings: Settings {
+        Settings(
+            features.map { $0.settings },
+            lacking: Set(Settings.Part.allCases).subtracting(features.compactMap { $0.part }))
+    }
 }

@@ -79,13 +79,18 @@ public final class LatchkeyService: Sendable {
             metrics: metrics.carriers, features: features, logger: logger)
         relyingParties = providers.relyingParties
         try LatchkeyService.checkProviders(configuration, providers)
+        let registrar = features.lazy.compactMap(\.registrar).first
+        guard registrar != nil || configuration.registration.mode == .automatic else {
+            throw LatchkeyStartError(
+                .configuration, "registration is required, and this build of the program has no registration")
+        }
         useCases = UseCases(
             providers: providers, configuration: configuration.signIn, store: store, logger: logger, clock: clock,
             uptime: uptime, failures: features.compactMap(\.failureObserver),
             observers: [metrics.signIns.count] + features.compactMap(\.signInObserver)
                 + [tracer.map { SignInSpans(tracer: $0).record }].compactMap(\.self),
             formerIdentitySources: features.compactMap(\.formerIdentities),
-            registrar: features.lazy.compactMap(\.registrar).first)
+            registrar: registrar)
         metrics.registry.add(metrics.store.metrics { [store] in store.statistics })
         metrics.add(client)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))

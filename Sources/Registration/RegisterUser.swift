@@ -10,9 +10,10 @@ struct RegisterUser: Registrar {
     /// How long the offer of a registration is valid, in seconds.
     private static let offerLifetime: Int64 = 600
 
-    let isRequired: Bool
     let rules: RegistrationRules
     let store: SQLStore
+
+    var isRequired: Bool { rules.mode == .required }
 
     /// Stores the identity under a new handle, and the provider's tokens until the user registers.
     func offer(

@@ -8,50 +8,17 @@ import Primitives
 package import SignIn
 import Storage
 
-/// `registration`
-package struct RegistrationSettings: FeatureSettings {
-    /// What happens at the first sign-in of an identity.
-    package enum Mode: String, Sendable, CaseIterable {
-        /// A user is created.
-        case automatic
-        /// The user must register first.
-        case required
-    }
-
-    package var mode = Mode.automatic
-
-    package init() {}
-
-    package static let settings = [
-        Setting(
-            "registration", .choice, \RegistrationSettings.mode,
-            "automatic: an unknown subject becomes a user; required: it has to register first.")
-    ]
-
-    package func warnings(
-        in configuration: Configuration
-    ) -> [(key: String, reason: String, remedy: String)] {
-        guard mode == .automatic, !configuration.registration.requiredAttributes.isEmpty else { return [] }
-        return [
-            (
-                "registration_rules.required_attributes", "has no effect while registration is automatic",
-                "set registration to required"
-            )
-        ]
-    }
-}
-
 /// Registration (docs/accounts.md): a user who is unknown gets an offer, and fills in a form.
 package struct RegistrationFeature: Feature {
     private let registerUser: RegisterUser
 
-    package init(_ settings: RegistrationSettings, in context: FeatureContext) {
-        self.init(settings, context.configuration.registration, store: context.store)
+    package init(_ settings: NoSettings, in context: FeatureContext) {
+        self.init(context.configuration.registration, store: context.store)
     }
 
-    init(_ settings: RegistrationSettings, _ rules: RegistrationRules, store: SQLStore) {
-        registerUser = RegisterUser(isRequired: settings.mode == .required, rules: rules, store: store)
-    }
+    init(_ rules: RegistrationRules, store: SQLStore) { registerUser = RegisterUser(rules: rules, store: store) }
+
+    package static let part: LatchkeyConfiguration.Settings.Part? = .registration
 
     package var registrar: (any Registrar)? { registerUser }
 

@@ -24,7 +24,7 @@ func files(_ texts: [String: String], readableByAll: Bool = false) -> FileReader
 /// Loads a text as the file `test.yaml`, with an environment.
 func load(
     _ text: String = "", environment: [String: String] = needed, files others: [String: String] = [:],
-    readableByAll: Bool = false, purpose: ConfigurationLoader.Purpose = .serve
+    readableByAll: Bool = false, purpose: ConfigurationLoader.Purpose = .serve, of settings: Settings = settings
 ) throws(ConfigurationErrors) -> LoadedConfiguration {
     let all = others.merging(["test.yaml": text]) { $1 }
     let loader = ConfigurationLoader(settings, files: files(all, readableByAll: readableByAll))
@@ -34,10 +34,10 @@ func load(
 /// The problems of a text and an environment, one line each.
 func problems(
     _ text: String = "", environment: [String: String] = needed, files: [String: String] = [:],
-    purpose: ConfigurationLoader.Purpose = .serve
+    purpose: ConfigurationLoader.Purpose = .serve, of settings: Settings = settings
 ) -> [String] {
     do throws(ConfigurationErrors) {
-        _ = try load(text, environment: environment, files: files, purpose: purpose)
+        _ = try load(text, environment: environment, files: files, purpose: purpose, of: settings)
         return []
     } catch {
         return error.problems.map(\.description)

@@ -27,8 +27,17 @@ extension ConfigurationCheck {
         warnOfNetworks()
         warnOfNumbers()
         warnOfLongLives()
+        warnOfRegistration()
         for (key, reason, remedy) in configuration.settings.groups.flatMap({ $0.warnings(in: configuration) }) {
             warn(key, reason, remedy)
+        }
+    }
+
+    private mutating func warnOfRegistration() {
+        if configuration.registration.mode == .automatic, !configuration.registration.requiredAttributes.isEmpty {
+            warn(
+                "registration_rules.required_attributes", "has no effect while registration is automatic",
+                "set registration to required")
         }
     }
 

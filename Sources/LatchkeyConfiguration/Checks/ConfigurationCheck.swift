@@ -53,6 +53,23 @@ struct ConfigurationCheck {
                 + "rand -hex 32), or the key in the file; or remove store_tokens")
     }
 
+    /// What only a feature does that this build leaves out.
+    mutating func refuseWhatTheBuildLacks() {
+        for part in configuration.settings.lacking.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let key: String? =
+                switch part {
+                case .phoneVerification:
+                    configuration.providers.first { $0.kind == .camara }.map { "providers.\($0.id)" }
+                case .postgreSQL: configuration.database.url.path == nil ? "database.url" : nil
+                case .registration: configuration.registration.mode == .required ? "registration" : nil
+                }
+            guard let key else { continue }
+            refuse(
+                key, "needs the feature \(part.rawValue), which this build of the program does not have",
+                "run a build with the trait \(part.rawValue), or change the key")
+        }
+    }
+
     /// Values that are valid each by itself and contradict each other.
     mutating func refuseContradictions() {
         let sessions = configuration.sessions

@@ -25,7 +25,7 @@ public struct Configuration: Sendable {
     public var zenkey = ZenKey()
     /// `providers`: ways to sign in other than the carriers.
     public var providers: [Provider] = []
-    /// `registration_rules`
+    /// `registration` and `registration_rules`
     public var registration = RegistrationRules()
     /// `sessions`
     public var sessions = SignInConfiguration.Lifetimes()

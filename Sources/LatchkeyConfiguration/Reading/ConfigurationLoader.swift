@@ -76,6 +76,7 @@ public struct ConfigurationLoader: Sendable {
         if purpose == .serve, document != nil { check.requireWhatServingNeeds(given: given) }
         if purpose == .serve { check.requireVaultKey(given: given) }
         check.refuseContradictions()
+        check.refuseWhatTheBuildLacks()
         if purpose == .serve {
             check.refuseUnusableTLS()
             check.warnOfUnsafeSettings(document)

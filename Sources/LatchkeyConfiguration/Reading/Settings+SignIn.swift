@@ -57,6 +57,9 @@ extension Settings {
 
     static let accounts: [Setting<Configuration>] = [
         Setting(
+            "registration", .choice, \.registration.mode,
+            "automatic: an unknown subject becomes a user; required: it has to register first."),
+        Setting(
             "registration_rules.required_attributes", .list(of: .choice, "a list of attributes"),
             \.registration.requiredAttributes, "The attributes that a registration must have."),
         Setting(

@@ -7,17 +7,29 @@ internal import SignIn
 /// features, which follow the core's keys of the same group if there are any. Here and in the two extensions is the
 /// only place of the name, type, default, secrecy and meaning of every key of the core.
 public struct Settings: Sendable {
+    /// What a configuration asks for with a key of the core, and a build may lack: the trait of the feature.
+    package enum Part: String, Sendable, CaseIterable {
+        case phoneVerification = "PhoneVerification"
+        case postgreSQL = "PostgreSQL"
+        case registration = "Registration"
+    }
+
     /// Those of the core alone.
     public static let core = Settings([])
 
     /// Of the features.
     let groups: [any FeatureSettings.Type]
+    package let lacking: Set<Part>
     let ofFeatures: [Setting<Configuration>]
     let all: [Setting<Configuration>]
 
     /// The settings of the core and of some features.
-    public init(_ features: [any FeatureSettings.Type]) {
+    public init(_ features: [any FeatureSettings.Type]) { self.init(features, lacking: []) }
+
+    /// - Parameter lacking: What no feature of the build does; a configuration that asks for it is refused.
+    package init(_ features: [any FeatureSettings.Type], lacking: Set<Part>) {
         groups = features
+        self.lacking = lacking
         ofFeatures = features.flatMap { $0.inConfiguration }
         all = ofFeatures.reduce(into: Self.ofCore) { all, setting in
             let group = setting.name.prefix { $0 != "." }

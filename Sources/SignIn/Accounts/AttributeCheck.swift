@@ -110,7 +110,7 @@ package struct ProfileEdit: Sendable {
     }
 }
 
-/// What the profile of a registered user must have, and must not.
+/// Who must register, and what the profile of a registered user must have, and must not.
 public struct RegistrationRules: Sendable, Hashable {
     /// An attribute that a registration can require. The raw value is its name in registrations.
     public struct Attribute: RawRepresentable, Sendable, Hashable, CaseIterable {
@@ -133,13 +133,23 @@ public struct RegistrationRules: Sendable, Hashable {
         public var rawValue: String { attribute.registrationName }
     }
 
+    /// What happens at the first sign-in of an identity.
+    public enum Mode: String, Sendable, CaseIterable {
+        /// A user is created.
+        case automatic
+        /// The user must register first.
+        case required
+    }
+
+    /// What happens at the first sign-in of an identity.
+    public var mode = Mode.automatic
     /// The attributes that a registration must have.
     public var requiredAttributes: [Attribute] = []
     /// Domains whose e-mail addresses cannot register, compared as ``DomainName`` says. `example.com` also blocks
     /// `mail.example.com`, but not `notexample.com`.
     public var blockedEmailDomains: [String] = []
 
-    /// The defaults: no required attributes, no blocked domains.
+    /// The defaults: automatic, no required attributes, no blocked domains.
     public init() {}
 
     /// The required attributes that a profile lacks.

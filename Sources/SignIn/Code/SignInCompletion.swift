@@ -1,3 +1,4 @@
+import Logging
 package import OpenIDConnect
 package import Primitives
 package import StorageModel
@@ -29,7 +30,12 @@ package struct SignInCompletion: UseCase {
     package func formerIdentities(
         of user: VerifiedSignIn, in signIn: some UserVerification
     ) async throws(SignInError) -> [PortedIdentity] {
-        if !user.portTokens.isEmpty { signIn.begin(.migrate) }
+        guard !user.portTokens.isEmpty else { return [] }
+        guard !formerIdentitySources.isEmpty else {
+            signIn.note("port tokens are not used: this build of the program moves no accounts", [:], at: .warning)
+            return []
+        }
+        signIn.begin(.migrate)
         var found: [PortedIdentity] = []
         for source in formerIdentitySources { found += try await source(user, signIn) }
         return found

@@ -24,7 +24,12 @@ package final class SignInRun: UserVerification {
         guard request.hasOwnRedirectURI || client.mayHaveNamed(request.redirectURI) else {
             throw .redirectURINotRegistered(request.redirectURI, among: client.rules.redirectURIs)
         }
-        try target.provider.group?.check(request)
+        if let group = target.provider.group {
+            try group.check(request)
+        } else if request.standsInForCode {
+            // A single server would get the token as a code, without the checks of codes.
+            throw .internalFault
+        }
         guard target.hasIDTokens || !request.needsIDToken else { throw .nothingConfirms }
         guard client.rules.pkce == .optional || request.codeVerifier != nil || request.standsInForCode else {
             throw .codeVerifierMissing

@@ -25,6 +25,9 @@ package struct Providers: Sendable {
     /// reference names none.
     subscript(reference: ProviderReference) -> SignInTarget? { targets[reference] }
 
+    /// The group of a reference, also of one to a server that it has no more.
+    func group(of reference: ProviderReference) -> (any ServerGroup)? { byName[reference.provider]?.group }
+
     /// Whether sign-ins with the provider of a name in paths are with one server of a group.
     package func hasOperators(_ name: String) -> Bool { byName[name]?.group != nil }
 

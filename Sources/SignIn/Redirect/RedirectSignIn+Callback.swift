@@ -68,7 +68,7 @@ extension RedirectSignIn {
     }
 
     private func end(of pending: PendingRedirect, _ result: RedirectEnd.Result) -> RedirectEnd {
-        pending.end(result, at: providers[pending.start.provider]?.provider.group)
+        pending.end(result, at: providers.group(of: pending.start.provider))
     }
 
     /// Sends the browser of a task to the frontend, with what the group says.
@@ -76,8 +76,9 @@ extension RedirectSignIn {
         task id: Secret, _ pending: PendingRedirect, _ request: Result<SignInRequest, SignInError>
     ) async -> RedirectStep {
         do throws(SignInError) {
-            let group = try providers.find(pending.start.provider).provider.group
-            guard let group else { throw .internalFault }
+            guard let group = providers.group(of: pending.start.provider) else {
+                throw .unknownProvider(in: providers)
+            }
             return .finished(
                 end(
                     of: pending,
@@ -113,7 +114,7 @@ extension RedirectSignIn {
     /// Ends a sign-in that failed before there was a code to redeem, and writes its log line.
     func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
         if case .task = pending.start.purpose {
-            let group = providers[pending.start.provider]?.provider.group
+            let group = providers.group(of: pending.start.provider)
             group?.log(error, ofTask: pending.correlationID, in: environment)
         } else {
             var log = SignInLog(pending, times, in: environment)

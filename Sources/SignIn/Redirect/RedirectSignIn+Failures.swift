@@ -38,7 +38,7 @@ extension RedirectSignIn {
             switch start.purpose {
             case .signIn: .redirect
             case .link: .link
-            case .task: target?.provider.group?.taskFlow ?? .redirect
+            case .task: providers.group(of: start.provider)?.taskFlow ?? .redirect
             }
         // What begins the others has a session.
         return FailedOperation(

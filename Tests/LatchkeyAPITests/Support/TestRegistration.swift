@@ -11,15 +11,14 @@ struct TestRegistration: Sendable {
 
     var rules: RegistrationRules {
         var rules = RegistrationRules()
+        rules.mode = isRequired ? .required : .automatic
         rules.requiredAttributes = requiredAttributes
         rules.blockedEmailDomains = blockedEmailDomains
         return rules
     }
 
     func feature(over store: SQLStore) -> RegistrationFeature {
-        var settings = RegistrationSettings()
-        settings.mode = isRequired ? .required : .automatic
-        return RegistrationFeature(settings, rules, store: store)
+        RegistrationFeature(rules, store: store)
     }
 
     func registrar(over store: SQLStore) -> (any Registrar)? { feature(over: store).registrar }

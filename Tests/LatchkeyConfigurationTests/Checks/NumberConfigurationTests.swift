@@ -1,5 +1,6 @@
 import Crypto
 import LatchkeyConfiguration
+import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -20,6 +21,14 @@ struct NumberConfigurationTests {
     private static func provider(_ operators: [String] = [northwind()], _ more: String = "") -> String {
         "number: {kind: camara, purpose: dpv:FraudPreventionAndDetection, "
             + "redirect_uris: ['com.example.app://cb'], operators: [\(operators.joined(separator: ", "))]\(more)}"
+    }
+
+    @Test("A build without the feature refuses the kind")
+    func leftOut() {
+        let text = "providers: {\(Self.provider())}"
+        #expect(problems(text, files: Self.files) == [])
+        let found = problems(text, files: Self.files, of: FeatureList.none.settings)
+        #expect(found.count == 1 && found[0].contains("needs the feature PhoneVerification"), "\(found)")
     }
 
     private static func found(_ text: String) -> [String] {

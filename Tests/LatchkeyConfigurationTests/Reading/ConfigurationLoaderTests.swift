@@ -1,8 +1,8 @@
 import HTTPServer
 import LatchkeyConfiguration
+import LatchkeyService
 import OpenIDConnect
 import Primitives
-import Registration
 import SignIn
 import Testing
 
@@ -15,11 +15,24 @@ struct ConfigurationLoaderTests {
         #expect(configuration.http.hosts == ["127.0.0.1"])
         #expect(configuration.http.port == 8080)
         #expect(configuration.database.url.path == "latchkey.db")
-        #expect(configuration[RegistrationSettings.self].mode == .automatic)
+        #expect(configuration.registration.mode == .automatic)
         #expect(configuration.sessions.refresh == 2_592_000)
         #expect(configuration.log.level == .info)
         #expect(configuration.zenkey.trustedHosts.contains("oidc.att.com"))
         #expect(configuration.zenkey.clients.map(\.id.text) == ["ccid-1"])
+    }
+
+    @Test(
+        "What a build leaves out is refused, also from the environment",
+        arguments: [
+            ("LATCHKEY_REGISTRATION", "required", "needs the feature Registration"),
+            ("LATCHKEY_DATABASE_URL", "postgres://me:s3cret@db.example/latchkey", "needs the feature PostgreSQL"),
+        ])
+    func leftOut(row: (variable: String, value: String, problem: String)) {
+        let environment = needed.with(row.variable, row.value)
+        #expect(problems(environment: environment) == [])
+        let found = problems(environment: environment, of: FeatureList.none.settings)
+        #expect(found.count == 1 && found[0].contains(row.problem) && !found[0].contains("s3cret"), "\(found)")
     }
 
     @Test("The default file is read if it exists")

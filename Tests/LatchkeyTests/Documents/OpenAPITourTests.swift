@@ -120,7 +120,7 @@ import Testing
     }
 
     private func registration() async throws {
-        try await SignInHarness.with(configure: { $0[RegistrationSettings.self].mode = .required }) { harness in
+        try await SignInHarness.with(configure: { $0.registration.mode = .required }) { harness in
             for (path, user) in [("/users", "jane"), ("/auth/register", "ravi")] {
                 let unknown = try await harness.app.signIn(
                     harness.authorizedResponse(scope: "openid name email phone postal_code", user: user))
@@ -137,7 +137,7 @@ import Testing
     private func registrationPage() async throws {
         try await ProviderWalk.with(
             configure: {
-                $0[RegistrationSettings.self].mode = .required
+                $0.registration.mode = .required
                 $0.providers[0].clients[0].redirectURIs = ["http://127.0.0.1/sign-in"]
             }
         ) { walk in

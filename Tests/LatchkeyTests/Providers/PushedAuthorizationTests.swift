@@ -79,7 +79,7 @@ import Testing
     @Test("A popup, and a user who must register, sign in as well")
     func otherFrontends() async throws {
         try await withWalk {
-            $0[RegistrationSettings.self].mode = .required
+            $0.registration.mode = .required
         } _: { walk in
             let done = try await walk.signIn(Browser(), at: "acme", ["client_type": "popup"])
             #expect(done.text.contains("&quot;status&quot;:&quot;partial&quot;"), "\(done.text)")

@@ -40,7 +40,7 @@ import Testing
         "Tokens of an unregistered user are stored encrypted and belong to the user after registration",
         arguments: [false, true])
     func registration(byRedirect: Bool) async throws {
-        try await ResourceHarness.with(configure: { $0[RegistrationSettings.self].mode = .required }) { harness in
+        try await ResourceHarness.with(configure: { $0.registration.mode = .required }) { harness in
             let handle: String?
             if byRedirect {
                 handle = try await done(Browser(), harness).parameters["state_key"]
@@ -67,7 +67,7 @@ import Testing
     func abandoned() async throws {
         let clock = ManualClock()
         try await ResourceHarness.with(
-            clock: clock.wallClock, configure: { $0[RegistrationSettings.self].mode = .required }
+            clock: clock.wallClock, configure: { $0.registration.mode = .required }
         ) {
             harness in
             let handle = try #require(try await harness.signInAnswer().json["state_key"]?.string)

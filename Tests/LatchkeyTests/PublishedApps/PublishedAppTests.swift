@@ -60,7 +60,7 @@ import Testing
     @Test("The iOS app decodes the offer of a registration", arguments: [SignInHarness.mccmnc, "310410"])
     func iOSUnlinked(mccmnc: String) async throws {
         try await SignInHarness.with(configure: { configuration in
-            configuration[RegistrationSettings.self].mode = .required
+            configuration.registration.mode = .required
             configuration.zenkey.clients[0].scopes = ["openid", "name", "email", "phone", "postal_code"]
         }) { harness in
             let (answer, result) = try await SigninService(app: harness.app).signIn(
@@ -254,7 +254,7 @@ import Testing
     @Test("The Android app's form registers a user, with the handle as zenkey_sub")
     func androidRegistration() async throws {
         try await SignInHarness.with(configure: { configuration in
-            configuration[RegistrationSettings.self].mode = .required
+            configuration.registration.mode = .required
             configuration.registration.blockedEmailDomains = ["blocked.example"]
         }) { harness in
             let api = AuthApi(app: harness.app)

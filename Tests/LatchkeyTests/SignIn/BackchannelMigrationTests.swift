@@ -49,7 +49,7 @@ import Testing
         registers: Bool = false, _ body: (BackchannelHarness, Int64) async throws -> Void
     ) async throws {
         try await BackchannelHarness.with(configure: {
-            $0[RegistrationSettings.self].mode = registers ? .required : .automatic
+            $0.registration.mode = registers ? .required : .automatic
         }) {
             harness in
             let user = try #require(try await known(harness, registers: registers))

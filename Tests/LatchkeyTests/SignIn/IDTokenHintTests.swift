@@ -229,7 +229,7 @@ import Testing
     @Test("The session of a registration has the ID token of its sign-in", arguments: [false, true])
     func registration(storesTokens: Bool) async throws {
         try await ProviderWalk.with(configure: { configuration in
-            configuration[RegistrationSettings.self].mode = .required
+            configuration.registration.mode = .required
             configuration.encryptionKeys = EncryptionKey.of(ResourceHarness.key)
             for index in configuration.providers.indices where configuration.providers[index].id == "acme" {
                 configuration.providers[index].rules.storesTokens = storesTokens

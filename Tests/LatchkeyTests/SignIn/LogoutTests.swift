@@ -228,7 +228,7 @@ import Testing
 
     @Test("Sessions of a repeated sign-in and of a registration belong to the same provider session")
     func origins() async throws {
-        try await ProviderWalk.with(configure: { $0[RegistrationSettings.self].mode = .required }) { walk in
+        try await ProviderWalk.with(configure: { $0.registration.mode = .required }) { walk in
             let headers = ["Content-Type: application/json"]
             let body = App.json(try walk.code(at: "acme"))
             let offered = try await walk.harness.app.send("POST", "/auth/acme/sign-in", headers: headers, body: body)
@@ -387,7 +387,7 @@ import Testing
     @Test(
         "A registration fails after a logout of its provider session", arguments: [false, true])
     func pendingRegistration(bySubject: Bool) async throws {
-        try await ProviderWalk.with(configure: { $0[RegistrationSettings.self].mode = .required }) { walk in
+        try await ProviderWalk.with(configure: { $0.registration.mode = .required }) { walk in
             func offered() async throws -> String {
                 let response = try await walk.harness.app.send(
                     "POST", "/auth/acme/sign-in", headers: ["Content-Type: application/json"],

@@ -65,7 +65,7 @@ import Testing
         arguments: [false, true])
     func formerIdentity(registrationIsRequired: Bool) async throws {
         try await SignInHarness.with(configure: {
-            $0[RegistrationSettings.self].mode = registrationIsRequired ? .required : .automatic
+            $0.registration.mode = registrationIsRequired ? .required : .automatic
         }) {
             harness in
             let user = try await firstUser(harness, registers: registrationIsRequired)

@@ -18,11 +18,11 @@ import Testing
 
     /// A harness whose client has redirect URIs of every kind.
     private func withHarness(
-        registration: RegistrationSettings.Mode = .automatic, _ body: (SignInHarness) async throws -> Void
+        registration: RegistrationRules.Mode = .automatic, _ body: (SignInHarness) async throws -> Void
     ) async throws {
         try await SignInHarness.with(
             configure: { configuration in
-                configuration[RegistrationSettings.self].mode = registration
+                configuration.registration.mode = registration
                 var scoped = APIKey.plain(Secret(Self.keyOfAnotherClient))
                 scoped.clients = ["ccid-2"].compactMap(ClientID.init)
                 configuration.apiKeys.append(scoped)

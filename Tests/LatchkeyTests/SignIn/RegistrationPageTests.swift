@@ -17,7 +17,7 @@ import Testing
         try await SignInHarness.with(
             clock: clock,
             configure: { configuration in
-                configuration[RegistrationSettings.self].mode = .required
+                configuration.registration.mode = .required
                 configuration.zenkey.clients[0].redirectURIs = [Self.page]
                 configuration.zenkey.clients[0].scopes = ["openid", "name", "email", "phone", "postal_code"]
             }

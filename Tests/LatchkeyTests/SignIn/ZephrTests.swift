@@ -15,14 +15,14 @@ import Zephr
     private static let appURI = "com.example.app:/signed-in"
 
     private func onWalk(
-        isOn: Bool = true, registration: RegistrationSettings.Mode = .automatic,
+        isOn: Bool = true, registration: RegistrationRules.Mode = .automatic,
         _ body: (ProviderWalk) async throws -> Void
     ) async throws {
         let kinds = ["web", "ios", "android", "popup"]
         try await SignInHarness.with(
             configure: { configuration in
                 configuration[ZephrSettings.self].isEnabled = isOn
-                configuration[RegistrationSettings.self].mode = registration
+                configuration.registration.mode = registration
                 configuration.registration.blockedEmailDomains = ["blocked.example"]
                 for index in configuration.providers.indices {
                     configuration.providers[index].clients[0].scopes = ["openid", "email"]

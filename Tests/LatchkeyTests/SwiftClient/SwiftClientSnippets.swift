@@ -19,7 +19,7 @@ import Testing
 
     @Test("A new user signs in, registers, reads the account and signs out as docs/mobile-apps.md says")
     func signIn() async throws {
-        try await SignInHarness.with(configure: { $0[RegistrationSettings.self].mode = .required }) { harness in
+        try await SignInHarness.with(configure: { $0.registration.mode = .required }) { harness in
             let baseURL = try harness.url
             let fields = try harness.authorizedResponse()
             let (code, mccmnc, redirectURI) = (fields["code"] ?? "", SignInHarness.mccmnc, SignInHarness.redirectURI)

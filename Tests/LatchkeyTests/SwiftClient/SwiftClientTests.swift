@@ -191,7 +191,7 @@ import Testing
 
     @Test("An unknown user registers with the carrier's attributes")
     func registration() async throws {
-        try await SignInHarness.with(configure: { $0[RegistrationSettings.self].mode = .required }) { harness in
+        try await SignInHarness.with(configure: { $0.registration.mode = .required }) { harness in
             let latchkey = try harness.client()
             let response = try harness.sdkResponse(scope: "openid name email")
             let error = try await failure { () async throws(LatchkeyError) in
@@ -331,7 +331,7 @@ import Testing
     @Test("A browser's sign-in of an unknown user leads to a registration")
     func redirectToRegistration() async throws {
         try await SignInHarness.with(configure: { configuration in
-            configuration[RegistrationSettings.self].mode = .required
+            configuration.registration.mode = .required
             configuration.zenkey.clients[0].redirectURIs.append(Self.appURI)
         }) { harness in
             let latchkey = try harness.client()
