@@ -59,10 +59,8 @@ extension Configuration {
 
     /// ``requestLimits`` without the quotas where ``rateLimits`` is off.
     var effectiveLimits: RequestLimits {
-        guard !rateLimits else { return requestLimits }
-        var limits = RequestLimits()
-        limits.requestsInProgress = requestLimits.requestsInProgress
-        limits.proxies = requestLimits.proxies
+        var limits = requestLimits
+        if !rateLimits { limits.quotas = [:] }
         return limits
     }
 

@@ -105,7 +105,7 @@ package final class PhoneVerificationMetrics: Sendable {
             "outcome", Outcome.allCases.map(\.name),
             "`verified`, `mismatch`, `confirmed` when the session presents the confirmation, or the error, with "
                 + "`refused_by_carrier` for all of the mobile operators' own codes")
-        let template = RowTemplate(
+        let family = MetricFamily(
             "latchkey_phone_verifications_total", .counter, "Outcomes of verifications of phone numbers.",
             rows: [
                 .init(
@@ -113,8 +113,8 @@ package final class PhoneVerificationMetrics: Sendable {
                     "the mobile operator's name in the configuration; empty if the request did not come to one; "
                         + "`other` for all beyond \(Self.capacity)")
             ], by: [outcomes])
-        total = BoundedRows(capacity: Self.capacity, other: template.counter(["other"])) { template.counter([$0]) }
-        metrics = [RowsMetric(template.description, in: total) { $0 }]
+        total = BoundedRows(capacity: Self.capacity, other: "other") { Counter(family.row($0)) }
+        metrics = [total.metric(family) { $0 }]
     }
 
     /// - Parameter operatorName: Nil if the request did not come to an operator.

@@ -68,17 +68,15 @@ import Testing
 
     @Test("Rows are created on first use up to the capacity, and further keys count as other")
     func rows() {
-        let template = RowTemplate(
+        let family = MetricFamily(
             "a_total", .counter, "Things.", rows: [.init("carrier", "whose")], by: [Self.sizes])
-        let rows = BoundedRows<Int, Counter>(capacity: 2, other: template.counter(["other"])) {
-            template.counter(["\($0)"])
-        }
-        for key in 0..<1_000 { rows[key].add(at: 1) }
-        rows[1].add(at: 0)
-        #expect(rows.has(1))
-        #expect(!rows.has(2))
+        let rows = BoundedRows(capacity: 2, other: "other") { Counter(family.row($0)) }
+        for key in 0..<1_000 { rows["\(key)"].add(at: 1) }
+        rows["1"].add(at: 0)
+        #expect(rows.has("1"))
+        #expect(!rows.has("2"))
         #expect(
-            page(RowsMetric(template.description, in: rows) { $0 }) == """
+            page(rows.metric(family) { $0 }) == """
                 # HELP a_total Things.
                 # TYPE a_total counter
                 a_total{carrier="0",size="l"} 1

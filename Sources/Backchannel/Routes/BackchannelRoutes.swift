@@ -47,7 +47,8 @@ struct BackchannelRoutes: Sendable {
     /// Pages without a key share an origin, so prompts count for each address.
     private func quota(_ request: Request, _ admission: Admission) -> PromptQuota {
         PromptQuota(
-            caller: api.caller(of: request, admission), perUser: api.promptsPerUser, perCaller: api.promptsPerCaller)
+            caller: api.caller(of: request, admission), perUser: api.allowance(.promptsPerUser),
+            perCaller: api.allowance(.promptsPerCaller))
     }
 
     private func start(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
@@ -62,7 +63,7 @@ struct BackchannelRoutes: Sendable {
     private func poll(_ request: Request, _ admission: Admission, at provider: String) async throws -> Response {
         let handle = request.handle
         let progress = try await backchannelAuthentication.poll(
-            handle, at: provider, for: admission.caller, givingBackTo: api.promptsPerCaller)
+            handle, at: provider, for: admission.caller, givingBackTo: api.allowance(.promptsPerCaller))
         switch progress {
         case .pending:
             return .json(.ok, capacity: 64) { json in

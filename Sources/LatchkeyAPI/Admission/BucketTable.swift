@@ -29,6 +29,8 @@ final class BucketTable: Sendable {
     private static let shardCount = 8
 
     let quota: RequestLimits.Quota
+    /// The name of the limit in refusals and metrics.
+    let policy: String
     private let shards: [Shard]
     private let groupsPerShard: UInt64
     /// The time between requests at the steady rate, and the time that the burst covers, in nanoseconds.
@@ -36,8 +38,9 @@ final class BucketTable: Sendable {
     private let room: UInt64
 
     /// - Parameter groups: Groups of eight slots in each of eight shards: 1 KiB of memory each.
-    init(_ quota: RequestLimits.Quota, groups: Int = 256) {
+    init(_ quota: RequestLimits.Quota, _ policy: String, groups: Int) {
         self.quota = quota
+        self.policy = policy
         let count = UInt64(max(1, quota.count))
         room = UInt64(max(1, quota.seconds)) * 1_000_000_000
         interval = max(1, room / count)

@@ -156,11 +156,8 @@ extension LatchkeyAPI {
         return Caller(address: address.network)
     }
 
-    /// How many requests may be sent to ask one user; counted in the store.
-    package var promptsPerUser: SharedAllowance? { rates.promptsPerUser }
-
-    /// How many requests one caller may send in vain to ask users of providers; counted in the store.
-    package var promptsPerCaller: SharedAllowance? { rates.promptsPerCaller }
+    /// The quota of what is counted in the store; nil for no limit.
+    package func allowance(_ limit: RateLimit) -> SharedAllowance? { rates.allowance(limit) }
 
     /// What a caller may use of the providers.
     package func terms(of request: Request, _ admission: Admission?) -> CallerTerms {

@@ -13,33 +13,29 @@ import Synchronization
 final class RateGuard: Sendable {
     /// The current limits. An object, so that a read takes one reference.
     private final class Rules: Sendable {
-        let perAddress: BucketTable?
-        let signInsPerAddress: BucketTable?
-        let startsPerAddress: BucketTable?
-        let startsPerSubnet: BucketTable?
-        let perAPIKey: BucketTable?
-        let changesPerUser: BucketTable?
-        let promptsPerUser: SharedAllowance?
-        let promptsPerCaller: SharedAllowance?
+        let quotas: [RateLimit: RequestLimits.Quota]
         let proxies: TrustedProxies
+        private let tables: [RateLimit: BucketTable]
+        // Most requests are counted in these.
+        let perAddress: BucketTable?
+        let perAPIKey: BucketTable?
 
         /// Keeps the buckets of unchanged quotas: a reload must not reset them.
         init(_ limits: RequestLimits, after former: Rules? = nil) {
-            func table(_ quota: RequestLimits.Quota?, _ kept: BucketTable?, groups: Int = 256) -> BucketTable? {
-                guard let quota else { return nil }
-                if let kept, kept.quota == quota { return kept }
-                return BucketTable(quota, groups: groups)
-            }
-            perAddress = table(limits.perAddress, former?.perAddress)
-            signInsPerAddress = table(limits.signInsPerAddress, former?.signInsPerAddress)
-            startsPerAddress = table(limits.startsPerAddress, former?.startsPerAddress)
-            startsPerSubnet = table(limits.startsPerSubnet, former?.startsPerSubnet)
-            perAPIKey = table(limits.perAPIKey, former?.perAPIKey, groups: 16)
-            changesPerUser = table(limits.changesPerUser, former?.changesPerUser)
-            promptsPerUser = limits.promptsPerUser.map { SharedAllowance(count: $0.count, seconds: $0.seconds) }
-            promptsPerCaller = limits.promptsPerCaller.map { SharedAllowance(count: $0.count, seconds: $0.seconds) }
+            quotas = limits.quotas
             proxies = limits.proxies
+            tables = limits.quotas.reduce(into: [:]) { tables, entry in
+                let (limit, quota) = entry
+                guard let policy = limit.policy else { return }
+                let kept = former?[limit]
+                let groups = limit == .perAPIKey ? 16 : 256
+                tables[limit] = kept?.quota == quota ? kept : BucketTable(quota, policy, groups: groups)
+            }
+            perAddress = tables[.perAddress]
+            perAPIKey = tables[.perAPIKey]
         }
+
+        subscript(limit: RateLimit) -> BucketTable? { tables[limit] }
     }
 
     private let rules: Mutex<Rules>
@@ -52,7 +48,7 @@ final class RateGuard: Sendable {
     private static let secondsBetweenMentions: Int64 = 10
     /// How many requests each limit has refused, by the name of the limit.
     private let refusals = Mutex<[String: UInt64]>([:])
-    private static let limits = ["address", "sign-ins", "starts", "subnet-starts", "api-key", "account"]
+    private static let policies = RateLimit.all.compactMap(\.policy)
     private let uptime: Uptime
 
     init(_ limits: RequestLimits, uptime: Uptime) {
@@ -70,8 +66,12 @@ final class RateGuard: Sendable {
 
     var proxies: TrustedProxies { current.proxies }
 
-    var promptsPerUser: SharedAllowance? { current.promptsPerUser }
-    var promptsPerCaller: SharedAllowance? { current.promptsPerCaller }
+    /// The quota of what is counted in the store.
+    func allowance(_ limit: RateLimit) -> SharedAllowance? { current.quotas[limit].map(Self.allowance) }
+
+    private static func allowance(_ quota: RequestLimits.Quota) -> SharedAllowance {
+        SharedAllowance(count: quota.count, seconds: quota.seconds)
+    }
 
     /// Counts a request in progress; false at the limit.
     /// - Parameter isSessionCheck: Session checks may go to twice the limit, so that requests that wait for providers
@@ -106,65 +106,67 @@ final class RateGuard: Sendable {
     /// - Throws: 429.
     func countAddress(of request: Request) throws(APIError) -> RateNotice? {
         let rules = current
-        guard let perAddress = rules.perAddress, let client = limitedAddress(of: request, rules) else { return nil }
-        let remaining = try count(Self.hash(client.high, client.low), in: perAddress, "address")
-        guard remaining < perAddress.quota.count / 2 else { return nil }
-        return RateNotice(policy: "address", quota: perAddress.quota, remaining: remaining)
+        guard let table = rules.perAddress, let client = limitedAddress(of: request, rules) else { return nil }
+        let remaining = try count(Self.hash(client.high, client.low), in: table)
+        guard remaining < table.quota.count / 2 else { return nil }
+        return RateNotice(policy: table.policy, quota: table.quota, remaining: remaining)
     }
 
     /// Counts a sign-in, registration or refresh of an address.
     /// - Throws: 429.
     func countSignIn(of request: Request) throws(APIError) {
         let rules = current
-        try count(request, in: rules.signInsPerAddress, "sign-ins", rules)
+        try count(request, .signInsPerAddress, rules)
     }
 
     /// Counts the start of a sign-in by redirect.
     /// - Throws: 429.
     func countStart(of request: Request) throws(APIError) {
         let rules = current
-        try count(request, in: rules.startsPerAddress, "starts", rules)
-        guard let table = rules.startsPerSubnet, let subnet = limitedAddress(of: request, rules)?.subnet else { return }
-        _ = try count(Self.hash(subnet.high, subnet.low), in: table, "subnet-starts")
+        try count(request, .startsPerAddress, rules)
+        guard let table = rules[.startsPerSubnet], let subnet = limitedAddress(of: request, rules)?.subnet else {
+            return
+        }
+        _ = try count(Self.hash(subnet.high, subnet.low), in: table)
     }
 
     /// The network of the client's address, whose clients share what is limited for all; nil if it is not known.
     func subnet(of request: Request) -> IPAddress? { current.proxies.client(of: request)?.subnet }
 
-    private func count(_ request: Request, in table: BucketTable?, _ policy: String, _ rules: Rules) throws(APIError) {
-        guard let table, let client = limitedAddress(of: request, rules) else { return }
-        _ = try count(Self.hash(client.high, client.low), in: table, policy)
+    private func count(_ request: Request, _ limit: RateLimit, _ rules: Rules) throws(APIError) {
+        guard let table = rules[limit], let client = limitedAddress(of: request, rules) else { return }
+        _ = try count(Self.hash(client.high, client.low), in: table)
     }
 
     /// Counts a request with an API key.
     /// - Throws: 429.
     func countKey(_ number: UInt64) throws(APIError) {
         guard let table = current.perAPIKey else { return }
-        _ = try count(Self.hash(number, 0), in: table, "api-key")
+        _ = try count(Self.hash(number, 0), in: table)
     }
 
     /// Counts a change of a user's account: in memory first, then in the store for all instances.
     /// - Throws: 429; 503 if the store fails.
     func countChange(of user: UserID, with sessions: Sessions) async throws {
-        guard let table = current.changesPerUser else { return }
-        _ = try count(Self.hash(UInt64(bitPattern: user.number), 0), in: table, "account")
-        let allowance = SharedAllowance(count: table.quota.count, seconds: table.quota.seconds)
+        guard let table = current[.changesPerUser] else { return }
+        _ = try count(Self.hash(UInt64(bitPattern: user.number), 0), in: table)
+        let allowance = Self.allowance(table.quota)
         guard let seconds = try await sessions.countChange(of: user, within: allowance) else { return }
-        countRefusal("account")
-        throw APIError.rateLimited("account", table.quota, retryAfter: Int(seconds))
+        throw refusal(table, retryAfter: Int(seconds))
     }
 
     /// - Returns: How many more may come at once.
-    private func count(_ caller: UInt64, in table: BucketTable, _ policy: String) throws(APIError) -> Int {
+    private func count(_ caller: UInt64, in table: BucketTable) throws(APIError) -> Int {
         switch table.take(caller, at: uptime.elapsed()) {
         case .admitted(let remaining): return remaining
-        case .refused(let seconds):
-            countRefusal(policy)
-            throw .rateLimited(policy, table.quota, retryAfter: seconds)
+        case .refused(let seconds): throw refusal(table, retryAfter: seconds)
         }
     }
 
-    private func countRefusal(_ policy: String) { refusals.withLock { $0[policy, default: 0] += 1 } }
+    private func refusal(_ table: BucketTable, retryAfter seconds: Int) -> APIError {
+        refusals.withLock { $0[table.policy, default: 0] += 1 }
+        return .rateLimited(table.policy, table.quota, retryAfter: seconds)
+    }
 
     var load: RequestLoad {
         var load = RequestLoad()
@@ -172,7 +174,7 @@ final class RateGuard: Sendable {
         load.shed = [
             (.concurrent, shed.load(ordering: .relaxed)), (.late, late.load(ordering: .relaxed)),
         ]
-        load.rateLimited = refusals.withLock { refusals in Self.limits.map { ($0, refusals[$0] ?? 0) } }
+        load.rateLimited = refusals.withLock { refusals in Self.policies.map { ($0, refusals[$0] ?? 0) } }
         return load
     }
 

@@ -42,29 +42,11 @@ extension ConfigurationCheck {
         }
     }
 
-    private static let usualPrompts = ["prompts_per_user": "10/1h", "prompts_per_caller": "100/1h"]
-
     mutating func warnOfMissingLimits() {
         guard configuration.rateLimits else { return }
-        let rules = configuration.requestLimits
-        let missing = [
-            ("per_address", rules.perAddress == nil, "one address may send any number of requests"),
-            ("sign_ins_per_address", rules.signInsPerAddress == nil, "one address may send any number of sign-ins"),
-            (
-                "starts_per_address", rules.startsPerAddress == nil,
-                "one address may send any number of starts of sign-ins"
-            ),
-            ("starts_per_subnet", rules.startsPerSubnet == nil, "one subnet may start any number of sign-ins"),
-            ("prompts_per_user", rules.promptsPerUser == nil, "one user may be prompted any number of times"),
-            (
-                "prompts_per_caller", rules.promptsPerCaller == nil,
-                "one caller may have a user prompted any number of times, with other spellings of login_hint"
-            ),
-        ]
-        for (key, isMissing, reason) in missing where isMissing {
-            warn(
-                "rate_limits." + key, reason,
-                "set a rate such as \(Self.usualPrompts[key] ?? "1000/10s")")
+        for limit in RateLimit.all where configuration.requestLimits.quotas[limit] == nil {
+            guard let risk = limit.risk else { continue }
+            warn("rate_limits." + limit.key, risk, "set a rate such as \(limit.example)")
         }
     }
 

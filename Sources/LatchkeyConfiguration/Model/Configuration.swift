@@ -101,14 +101,7 @@ public struct Configuration: Sendable {
 
     private static var defaultLimits: RequestLimits {
         var limits = RequestLimits()
-        // Enough for the phones of a town behind one address of their carrier.
-        limits.perAddress = .init(count: 5000, seconds: 10)
-        limits.signInsPerAddress = .init(count: 1000, seconds: 10)
-        limits.startsPerAddress = .init(count: 200, seconds: 10)
-        limits.startsPerSubnet = .init(count: 1000, seconds: 10)
-        limits.changesPerUser = .init(count: 60, seconds: 60)
-        limits.promptsPerUser = .init(count: 10, seconds: 3600)
-        limits.promptsPerCaller = .init(count: 100, seconds: 3600)
+        for limit in RateLimit.all { limits.quotas[limit] = limit.usual }
         limits.requestsInProgress = 2048
         return limits
     }

@@ -5,7 +5,8 @@ internal import SignIn
 
 /// The keys of the configuration in the order in which they are read and shown: those of the core, then those of
 /// features, which follow the core's keys of the same group if there are any. Here and in the two extensions is the
-/// only place of the name, type, default, secrecy and meaning of every key of the core.
+/// only place of the name, type, default, secrecy and meaning of every key of the core, besides the quotas of
+/// ``RateLimit``.
 public struct Settings: Sendable {
     /// What a configuration asks for with a key of the core, and a build may lack: the trait of the feature.
     package enum Part: String, Sendable, CaseIterable {
@@ -39,7 +40,7 @@ public struct Settings: Sendable {
     }
 
     private static let ofCore: [Setting<Configuration>] =
-        general + http + tls + zenkey + accounts + signingKeys + outbound + metrics + operation
+        general + quotas + redirects + http + tls + zenkey + accounts + signingKeys + outbound + metrics + operation
 
     /// `allow_loopback_http` is first: it decides which URLs are valid.
     private static let general: [Setting<Configuration>] = [
@@ -89,50 +90,21 @@ public struct Settings: Sendable {
             "rate_limits.enabled", formerly: "rate_limits", .flag("on", "off"), \.rateLimits,
             "Whether the limits of this group apply; the limits on connections and bodies always apply."
         ).reloaded(.value),
+    ]
+
+    private static let quotas: [Setting<Configuration>] = RateLimit.all.map { limit in
         Setting(
-            "rate_limits.per_address", formerly: "rate_limit_rules.per_address", .quota, \.requestLimits.perAddress,
-            "Requests from one address (IPv6: one /64 network); more are answered 429. Loopback addresses have no "
-                + "limit."
-        ).reloaded(.value),
-        Setting(
-            "rate_limits.sign_ins_per_address", formerly: "rate_limit_rules.sign_ins_per_address", .quota,
-            \.requestLimits.signInsPerAddress,
-            "Sign-ins, registrations and refreshes from one address."
-        ).reloaded(.value),
-        Setting(
-            "rate_limits.starts_per_address", formerly: "rate_limit_rules.starts_per_address", .quota,
-            \.requestLimits.startsPerAddress,
-            "Sign-ins by redirect started from one address."
-        ).reloaded(.value),
-        Setting(
-            "rate_limits.starts_per_subnet", formerly: "rate_limit_rules.starts_per_subnet", .quota,
-            \.requestLimits.startsPerSubnet,
-            "Sign-ins by redirect started from one subnet (IPv4: a /24; IPv6: a /48)."
-        ).reloaded(.value),
-        Setting(
-            "rate_limits.per_api_key", formerly: "rate_limit_rules.per_api_key", .quota, \.requestLimits.perAPIKey,
-            "Requests with one API key."
-        )
-        .reloaded(.value),
-        Setting(
-            "rate_limits.changes_per_user", formerly: "rate_limit_rules.changes_per_user", .quota,
-            \.requestLimits.changesPerUser,
-            "Changes to one user's account: profile, identities, transactions. Ending sessions has no limit."
-        ).reloaded(.value),
-        Setting(
-            "rate_limits.prompts_per_user", formerly: "rate_limit_rules.prompts_per_user", .quota,
-            \.requestLimits.promptsPerUser,
-            "Prompts on one user's phone by backchannel authentication, those of cancelled requests included. One "
-                + "caller may cause half of them."
-        ).reloaded(.value),
-        Setting(
-            "rate_limits.prompts_per_caller", .quota, \.requestLimits.promptsPerCaller,
-            "Prompts at OpenID providers by backchannel authentication that one caller (an API key, or an address "
-                + "without one) may cause for all users together. Those whose users signed in do not count."
-        ).reloaded(.value),
+            "rate_limits." + limit.key,
+            // It is newer than the others' names.
+            formerly: limit == .promptsPerCaller ? nil : "rate_limit_rules." + limit.key,
+            .quota, \.requestLimits.quotas[limit], limit.meaning
+        ).reloaded(.value)
+    }
+
+    private static let redirects: [Setting<Configuration>] = [
         Setting(
             "redirects.max_pending", .integer(100...10_000_000), \.maximumPendingStarts,
             "The most sign-ins by redirect in progress that this process has started. One more drops the oldest one of "
-                + "the subnet with the most, which must be started again."),
+                + "the subnet with the most, which must be started again.")
     ]
 }

@@ -23,8 +23,8 @@ package final class CarrierMetrics: Sendable {
         "kind", OutboundRequest.Destination.Step.allCases.map(\.name), "what was requested")
 
     private let rows: BoundedRows<Source, Row>
-    private let durations: RowTemplate
-    private let keyRefreshes: RowTemplate
+    private let durations: MetricFamily
+    private let keyRefreshes: MetricFamily
     private let metadataRefusals = Counter(
         "latchkey_metadata_refusals_total",
         "Metadata of mobile networks that was refused because of the issuer that it names.",
@@ -39,22 +39,21 @@ package final class CarrierMetrics: Sendable {
             "outcome", ["ok", "refused", "failed", "unexpected"] + OutboundError.Code.allCases.map(\.rawValue),
             "`ok` for a response of 2xx, `refused` for 4xx, `failed` for 5xx, `unexpected` for any other; or why "
                 + "there was none")
-        let durations = RowTemplate(
+        let durations = MetricFamily(
             "latchkey_carrier_request_duration_seconds", .histogram,
             "Duration of requests to providers, to the response or failure.", rows: Self.labels,
             by: [Self.steps, outcomes])
-        let keyRefreshes = RowTemplate(
+        let keyRefreshes = MetricFamily(
             "latchkey_key_refreshes_total", .counter, "Requests for an issuer's signing keys.",
             rows: Self.labels,
             by: [LabelValues("outcome", ["ok", "failed"], "whether usable keys were returned")])
         self.durations = durations
         self.keyRefreshes = keyRefreshes
-        @Sendable func row(_ source: Source) -> Row {
-            let labels = [source.provider, source.issuer]
-            return Row(
-                durations: durations.histogram(labels), keyRefreshes: keyRefreshes.counter(labels), source: source)
+        rows = BoundedRows(capacity: Self.capacity, other: .other) { source in
+            Row(
+                durations: Histogram(durations.row(source.provider, source.issuer)),
+                keyRefreshes: Counter(keyRefreshes.row(source.provider, source.issuer)), source: source)
         }
-        rows = BoundedRows(capacity: Self.capacity, other: row(Source(provider: "other", issuer: "other")), make: row)
     }
 
     /// The observer of a provider's relying party.
@@ -110,8 +109,7 @@ package final class CarrierMetrics: Sendable {
     /// - Parameter parties: The relying parties under their providers' names.
     func metrics(of parties: [String: RelyingParty], clock: WallClock) -> [any Metric] {
         [
-            RowsMetric(durations.description, in: rows) { $0.durations },
-            RowsMetric(keyRefreshes.description, in: rows) { $0.keyRefreshes },
+            rows.metric(durations) { $0.durations }, rows.metric(keyRefreshes) { $0.keyRefreshes },
             metadataRefusals,
             SampledMetric(
                 MetricDescription(
@@ -193,9 +191,7 @@ package final class CarrierMetrics: Sendable {
         return ages
     }
 
-    private func known(_ source: Source) -> Source {
-        rows.has(source) ? source : Source(provider: "other", issuer: "other")
-    }
+    private func known(_ source: Source) -> Source { rows.has(source) ? source : .other }
 }
 
 extension Histogram {
@@ -249,6 +245,9 @@ extension CarrierMetrics {
     package struct Source: Hashable, Sendable {
         package let provider: String
         package let issuer: String
+
+        /// All beyond the capacity.
+        static let other = Source(provider: "other", issuer: "other")
     }
 
     package struct Status: Sendable {

@@ -27,7 +27,7 @@ package final class SignInMetrics: Sendable {
             "`signed_in`, `signed_up`, `must_register`, `linked`, `was_linked`, `authorized`, `denied` by the user "
                 + "(`access_denied`), or the `error` of the response, with `refused_by_carrier` for all others of the "
                 + "providers' own codes")
-        let template = RowTemplate(
+        let family = MetricFamily(
             "latchkey_sign_ins_total", .counter, "Sign-ins that ended.",
             rows: [
                 .init("provider", "the provider's name in the configuration; empty if the request named none"),
@@ -36,8 +36,8 @@ package final class SignInMetrics: Sendable {
                     "the carrier's network, if discovery knows it; otherwise empty; `other` for all beyond "
                         + "\(Self.capacity)"),
             ], by: [kinds, outcomes])
-        total = BoundedRows(capacity: Self.capacity, other: template.counter(["other", "other"])) { source in
-            template.counter([source.provider, source.network])
+        total = BoundedRows(capacity: Self.capacity, other: Source(provider: "other", network: "other")) { source in
+            Counter(family.row(source.provider, source.network))
         }
         durations = Histogram(
             "latchkey_sign_in_duration_seconds", "Duration of sign-ins, including the providers' responses.",
@@ -48,7 +48,7 @@ package final class SignInMetrics: Sendable {
         failedChecks = Counter(
             "latchkey_id_token_refusals_total", "ID tokens refused.",
             by: [LabelValues("check", IDTokenCheck.allCases.map(\.rawValue), "the check that failed")])
-        metrics = [RowsMetric(template.description, in: total) { $0 }, durations, steps, failedChecks]
+        metrics = [total.metric(family) { $0 }, durations, steps, failedChecks]
     }
 
     func count(_ report: SignInReport) {

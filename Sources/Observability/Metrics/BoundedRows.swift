@@ -20,10 +20,12 @@ package final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendab
     @usableFromInline let other: Row
     @usableFromInline let state = Mutex(State())
 
-    /// - Parameter make: Makes the row of a key at its first use.
-    package init(capacity: Int, other: Row, make: @escaping @Sendable (Key) -> Row) {
+    /// - Parameters:
+    ///   - other: The key of the row of all others.
+    ///   - make: Makes the row of a key at its first use.
+    package init(capacity: Int, other: Key, make: @escaping @Sendable (Key) -> Row) {
         self.capacity = capacity
-        self.other = other
+        self.other = make(other)
         self.make = make
     }
 
@@ -44,51 +46,10 @@ package final class BoundedRows<Key: Hashable & Sendable, Row: Sendable>: Sendab
 
     /// All rows in the order in which they were made, then the row of all others.
     package var all: [Row] { state.withLock { $0.inOrder } + [other] }
-}
 
-/// A metric family whose parts are in ``BoundedRows``.
-package struct RowsMetric<Key: Hashable & Sendable, Row: Sendable>: Metric {
-    package let description: MetricDescription
-    private let rows: BoundedRows<Key, Row>
-    private let part: @Sendable (Row) -> any Metric
-
-    package init(
-        _ description: MetricDescription, in rows: BoundedRows<Key, Row>,
-        _ part: @escaping @Sendable (Row) -> any Metric
-    ) {
-        self.description = description
-        self.rows = rows
-        self.part = part
-    }
-
-    package var points: [MetricPoint] { rows.all.flatMap { part($0).points } }
-}
-
-/// The description and fixed labels of a metric that each row has.
-package struct RowTemplate: Sendable {
-    package let description: MetricDescription
-    private let rowLabels: [MetricDescription.Label]
-    private let dimensions: [LabelValues]
-
-    package init(
-        _ name: String, _ kind: MetricDescription.Kind, _ help: String, rows: [MetricDescription.Label],
-        by dimensions: [LabelValues]
-    ) {
-        description = MetricDescription(name, kind, help, labels: rows + dimensions.map(\.label))
-        rowLabels = rows
-        self.dimensions = dimensions
-    }
-
-    /// - Parameter values: The values of the row's labels, in their order.
-    package func counter(_ values: [String]) -> Counter {
-        Counter(description, common: common(values), by: dimensions)
-    }
-
-    package func histogram(_ values: [String]) -> Histogram {
-        Histogram(description, common: common(values), by: dimensions)
-    }
-
-    private func common(_ values: [String]) -> [(name: String, value: String)] {
-        zip(rowLabels, values).map { ($0.name, $1) }
+    /// The metric whose parts are in the rows.
+    /// - Parameter part: The counter or the histogram of a row.
+    package func metric(_ family: MetricFamily, _ part: @escaping @Sendable (Row) -> any Metric) -> SampledMetric {
+        SampledMetric(family.description, points: { [self] in all.flatMap { part($0).points } })
     }
 }

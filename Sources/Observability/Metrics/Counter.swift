@@ -1,11 +1,8 @@
 /// Counts by up to three labels with fixed values. A combination that was never counted has no point, except for a
 /// counter without labels, or one that starts at zero.
 package final class Counter: Metric {
-    package let description: MetricDescription
-    private let space: LabelSpace
+    private let family: MetricFamily
     private let cells: Cells
-    /// The labels of the row in ``BoundedRows``.
-    private let common: [(name: String, value: String)]
     private let startsAtZero: Bool
 
     /// - Parameter startsAtZero: Whether every combination has a point from the start, so that a rate sees its first
@@ -13,37 +10,30 @@ package final class Counter: Metric {
     package convenience init(
         _ name: String, _ help: String, by dimensions: [LabelValues] = [], startsAtZero: Bool = false
     ) {
-        self.init(
-            MetricDescription(name, .counter, help, labels: dimensions.map(\.label)), common: [], by: dimensions,
-            startsAtZero: startsAtZero || dimensions.isEmpty)
+        self.init(MetricFamily(name, .counter, help, by: dimensions), startsAtZero: startsAtZero)
     }
 
-    /// A counter of a row, whose labels precede its own.
-    init(
-        _ description: MetricDescription, common: [(name: String, value: String)], by dimensions: [LabelValues],
-        startsAtZero: Bool = false
-    ) {
-        self.description = description
-        self.common = common
-        self.startsAtZero = startsAtZero
-        space = LabelSpace(dimensions)
-        cells = Cells(space.size)
+    package init(_ family: MetricFamily, startsAtZero: Bool = false) {
+        self.family = family
+        self.startsAtZero = startsAtZero || family.description.labels.isEmpty
+        cells = Cells(family.size)
     }
+
+    package var description: MetricDescription { family.description }
 
     /// Counts. Label values are given by index; an index out of range is the last.
     package func add(_ amount: UInt64 = 1, at first: Int = 0, _ second: Int = 0, _ third: Int = 0) {
-        cells.add(amount, at: space.number(first, second, third))
+        cells.add(amount, at: family.number(first, second, third))
     }
 
     package func value(at first: Int = 0, _ second: Int = 0, _ third: Int = 0) -> UInt64 {
-        cells.value(at: space.number(first, second, third))
+        cells.value(at: family.number(first, second, third))
     }
 
     package var points: [MetricPoint] {
-        (0..<space.size).compactMap { number in
+        family.points { number in
             let value = cells.value(at: number)
-            guard value > 0 || startsAtZero else { return nil }
-            return MetricPoint(.count(value), common + space.labels(of: number))
+            return value > 0 || startsAtZero ? .count(value) : nil
         }
     }
 }

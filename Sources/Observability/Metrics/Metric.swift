@@ -84,12 +84,22 @@ package struct SampledMetric: Metric {
     }
 
     package let description: MetricDescription
-    private let read: @Sendable () -> [Sample]
+    private let read: @Sendable () -> [MetricPoint]
+
+    init(_ description: MetricDescription, points read: @escaping @Sendable () -> [MetricPoint]) {
+        self.description = description
+        self.read = read
+    }
 
     /// - Parameter read: Returns the current samples. No request may be able to add a label value.
     package init(_ description: MetricDescription, _ read: @escaping @Sendable () -> [Sample]) {
-        self.description = description
-        self.read = read
+        self.init(
+            description,
+            points: {
+                read().map { sample in
+                    MetricPoint(.number(sample.value), zip(description.labels, sample.labels).map { ($0.name, $1) })
+                }
+            })
     }
 
     package init(
@@ -108,9 +118,5 @@ package struct SampledMetric: Metric {
         }
     }
 
-    package var points: [MetricPoint] {
-        read().map { sample in
-            MetricPoint(.number(sample.value), zip(description.labels, sample.labels).map { ($0.name, $1) })
-        }
-    }
+    package var points: [MetricPoint] { read() }
 }

@@ -51,7 +51,7 @@ struct AccessTests {
     @Test("A signed-in request looks its session up once", arguments: signedIn)
     func oneLookUp(_ method: HTTPRequest.Method, _ path: String) async throws {
         var limits = RequestLimits()
-        limits.changesPerUser = .init(count: 100, seconds: 60)
+        limits.quotas[.changesPerUser] = .init(count: 100, seconds: 60)
         let app = try TestApp(keys: ["KEY-of-one-client": APIGrant(clients: ["client-1"])], limits: limits)
         let headers: HTTPFields = [
             .authorization: "Bearer \(try await app.token())", .contentType: "application/json",

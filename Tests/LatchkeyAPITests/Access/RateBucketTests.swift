@@ -8,7 +8,7 @@ import Testing
 @Suite struct RateBucketTests {
     @Test("A bucket admits all of its quota at once, and no more", arguments: [1, 2, 5])
     func burst(count: Int) {
-        let table = BucketTable(RequestLimits.Quota(count: count, seconds: 60), groups: 1)
+        let table = BucketTable(RequestLimits.Quota(count: count, seconds: 60), "some", groups: 1)
         for remaining in (0..<count).reversed() {
             #expect(table.take(7, at: .seconds(100)) == .admitted(remaining: remaining))
         }
@@ -17,7 +17,7 @@ import Testing
 
     @Test("A caller at the limit stays known however many others come, also if its table is full")
     func flood() {
-        let table = BucketTable(RequestLimits.Quota(count: 3, seconds: 3600))
+        let table = BucketTable(RequestLimits.Quota(count: 3, seconds: 3600), "some", groups: 256)
         let caller: UInt64 = 7
         for remaining in (0..<3).reversed() {
             #expect(table.take(caller, at: .seconds(100)) == .admitted(remaining: remaining))

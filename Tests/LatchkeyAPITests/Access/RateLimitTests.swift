@@ -33,7 +33,7 @@ struct RateLimitTests {
 
     @Test("of one address get 429 with the limit and the wait; other addresses are unaffected")
     func perAddress() async throws {
-        let app = try app { $0.perAddress = .init(count: 4, seconds: 8) }
+        let app = try app { $0.quotas[.perAddress] = .init(count: 4, seconds: 8) }
         #expect(try await statuses(app, 5, from: Self.some) == [200, 200, 200, 200, 429])
         let refused = try await app.send(.get, "/users/me", from: Self.some)
         #expect(refused.status == 429)
@@ -54,7 +54,7 @@ struct RateLimitTests {
 
     @Test("are announced once less than half of the bucket is left")
     func notice() async throws {
-        let app = try app { $0.perAddress = .init(count: 10, seconds: 10) }
+        let app = try app { $0.quotas[.perAddress] = .init(count: 10, seconds: 10) }
         var notices: [String?] = []
         for _ in 0..<10 {
             notices.append(field(try await app.send(.get, "/nothing", apiKey: nil, from: Self.some), "RateLimit"))
@@ -64,16 +64,16 @@ struct RateLimitTests {
 
     @Test("keep their counts if a reload keeps the limit")
     func replaced() async throws {
-        let app = try app { $0.perAddress = .init(count: 2, seconds: 60) }
+        let app = try app { $0.quotas[.perAddress] = .init(count: 2, seconds: 60) }
         #expect(try await statuses(app, 3, from: Self.some) == [200, 200, 429])
         var limits = RequestLimits()
-        limits.perAddress = .init(count: 2, seconds: 60)
+        limits.quotas[.perAddress] = .init(count: 2, seconds: 60)
         limits.proxies = TrustedProxies([try #require(IPAddressRange("192.0.2.99"))])
         app.api.replaceLimits(limits)
         #expect(try await statuses(app, 1, from: Self.some) == [429])
         let forwarded: HTTPFields = [try #require(HTTPField.Name("X-Forwarded-For")): Self.some]
         #expect(try await statuses(app, 1, from: "192.0.2.99", forwarded) == [429])
-        limits.perAddress = .init(count: 1, seconds: 60)
+        limits.quotas[.perAddress] = .init(count: 1, seconds: 60)
         app.api.replaceLimits(limits)
         #expect(try await statuses(app, 2, from: Self.some) == [200, 429])
         limits.requestsInProgress = 0
@@ -85,13 +85,13 @@ struct RateLimitTests {
 
     @Test("from loopback addresses are not limited by address", arguments: ["127.0.0.1", "127.9.9.9", "::1"])
     func loopback(_ peer: String) async throws {
-        let app = try app { $0.perAddress = .init(count: 1, seconds: 60) }
+        let app = try app { $0.quotas[.perAddress] = .init(count: 1, seconds: 60) }
         #expect(try await statuses(app, 3, from: peer) == [200, 200, 200])
     }
 
     @Test("of one IPv6 /64 count as one address")
     func subscriber() async throws {
-        let app = try app { $0.perAddress = .init(count: 2, seconds: 60) }
+        let app = try app { $0.quotas[.perAddress] = .init(count: 2, seconds: 60) }
         #expect(try await statuses(app, 1, from: "2001:db8:0:1::1") == [200])
         #expect(try await statuses(app, 1, from: "2001:db8:0:1:ffff:ffff:ffff:ffff") == [200])
         #expect(try await statuses(app, 1, from: "2001:db8:0:1::3") == [429])
@@ -102,7 +102,7 @@ struct RateLimitTests {
 
     @Test("keep their counts however many other addresses come between")
     func memory() async throws {
-        let app = try app { $0.perAddress = .init(count: 3, seconds: 3600) }
+        let app = try app { $0.quotas[.perAddress] = .init(count: 3, seconds: 3600) }
         _ = try await statuses(app, 3, from: Self.some)
         // RateBucketTests fills a table of the usual size.
         for number in 0..<AllRows.count(40_000, short: 1_000) {
@@ -114,7 +114,7 @@ struct RateLimitTests {
 
     @Test("to sign in have their own limit, and the code is not posted")
     func signIns() async throws {
-        let app = try app { $0.signInsPerAddress = .init(count: 2, seconds: 60) }
+        let app = try app { $0.quotas[.signInsPerAddress] = .init(count: 2, seconds: 60) }
         let type: HTTPFields = [.contentType: "application/json"]
         let paths = [
             "/auth/zenkey-signin", "/auth/zenkey/sign-in", "/auth/zenkey/attempts", "/users", "/auth/register",
@@ -140,7 +140,7 @@ struct RateLimitTests {
             "/auth/zenkey/initiate-login?iss=https%3A%2F%2Fop.example",
         ])
     func starts(_ path: String) async throws {
-        let app = try app { $0.startsPerAddress = .init(count: 2, seconds: 60) }
+        let app = try app { $0.quotas[.startsPerAddress] = .init(count: 2, seconds: 60) }
         for _ in 0..<2 { #expect(try await app.send(.get, path, apiKey: nil, from: Self.some).status != 429) }
         let refused = try await app.send(.get, path, apiKey: nil, from: Self.some)
         #expect(refused.status == 429)
@@ -151,7 +151,7 @@ struct RateLimitTests {
 
     @Test("to start a redirect sign-in are limited for a subnet as a whole, too")
     func siteStarts() async throws {
-        let app = try app { $0.startsPerSubnet = .init(count: 2, seconds: 60) }
+        let app = try app { $0.quotas[.startsPerSubnet] = .init(count: 2, seconds: 60) }
         let path = "/auth/zenkey/start?client_type=web&mccmnc=310010&redirect_uri=https%3A%2F%2Fweb.example%2Fdone"
         for (addresses, other) in [
             (["198.51.100.7", "198.51.100.8", "198.51.100.9"], "198.51.101.9"),
@@ -169,7 +169,7 @@ struct RateLimitTests {
 
     @Test("are counted by API key, and not for unknown keys")
     func perKey() async throws {
-        let app = try app { $0.perAPIKey = .init(count: 2, seconds: 60) }
+        let app = try app { $0.quotas[.perAPIKey] = .init(count: 2, seconds: 60) }
         for _ in 0..<5 { #expect(try await app.send(.get, "/users/me", apiKey: "wrong").status == 401) }
         for _ in 0..<2 { #expect(try await app.send(.get, "/users/me").error == "invalid_token") }
         let refused = try await app.send(.get, "/users/me")
@@ -180,7 +180,7 @@ struct RateLimitTests {
 
     @Test("to change an account are counted by user, across sessions, and change nothing")
     func changes() async throws {
-        let app = try app { $0.changesPerUser = .init(count: 2, seconds: 60) }
+        let app = try app { $0.quotas[.changesPerUser] = .init(count: 2, seconds: 60) }
         let (token, same) = (try await app.token(), try await app.token(SignInBody().code("CODE-2")))
         app.carrier.script { $0.subject = "SUBJECT-of-somebody-else" }
         let other = try await app.token(SignInBody().code("CODE-3"))
@@ -309,7 +309,7 @@ struct RateLimitTests {
     func proxies(_ way: Way) async throws {
         let ranges = ["10.0.0.0/8", "fd00::/8"].compactMap(IPAddressRange.init)
         let app = try app {
-            $0.perAddress = .init(count: 1, seconds: 60)
+            $0.quotas[.perAddress] = .init(count: 1, seconds: 60)
             $0.proxies = TrustedProxies(ranges, field: way.field)
         }
         var headers: HTTPFields = [:]
@@ -348,7 +348,7 @@ struct RateLimitTests {
     @Test("are limited if a trusted proxy forwards them for an address of this machine", arguments: loopbackClaims)
     func claimedLoopback(_ field: TrustedProxies.Field, _ value: String, peer: String) async throws {
         let app = try app {
-            $0.perAddress = .init(count: 1, seconds: 60)
+            $0.quotas[.perAddress] = .init(count: 1, seconds: 60)
             $0.proxies = TrustedProxies(["10.0.0.0/8", "127.0.0.0/8"].compactMap(IPAddressRange.init), field: field)
         }
         let name = try #require(HTTPField.Name(field.rawValue))

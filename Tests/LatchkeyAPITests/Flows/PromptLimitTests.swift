@@ -14,7 +14,7 @@ import Testing
 struct PromptLimitTests {
     private func calls(_ count: Int, seconds: Int = 600) throws -> BackchannelCalls {
         var limits = RequestLimits()
-        limits.promptsPerUser = .init(count: count, seconds: seconds)
+        limits.quotas[.promptsPerUser] = .init(count: count, seconds: seconds)
         return try BackchannelCalls(limits: limits)
     }
 

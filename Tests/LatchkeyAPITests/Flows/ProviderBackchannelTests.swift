@@ -152,8 +152,8 @@ struct ProviderBackchannelTests {
     @Test("counts the prompts of one caller in all spellings together, until their users sign in")
     func promptsOfCaller() async throws {
         var limits = RequestLimits()
-        limits.promptsPerUser = .init(count: 10, seconds: 3600)
-        limits.promptsPerCaller = .init(count: 3, seconds: 3600)
+        limits.quotas[.promptsPerUser] = .init(count: 10, seconds: 3600)
+        limits.quotas[.promptsPerCaller] = .init(count: 3, seconds: 3600)
         let calls = try ProviderBackchannelCalls(limits: limits)
         let handle = try await calls.handle()
         for spelling in ["jane@mail.example.com", "j.ane@example.com"] {

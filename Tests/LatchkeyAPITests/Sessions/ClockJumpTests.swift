@@ -63,7 +63,7 @@ struct ClockJumpTests {
     @Test("changes no rate limit", arguments: [-day, day])
     func rateLimits(seconds: Int64) async throws {
         var limits = RequestLimits()
-        limits.perAddress = RequestLimits.Quota(count: 2, seconds: 60)
+        limits.quotas[.perAddress] = RequestLimits.Quota(count: 2, seconds: 60)
         let app = try TestApp(limits: limits)
         func status() async throws -> Int { try await app.send(.get, "/", apiKey: nil, from: "192.0.2.7").status }
         for expected in [200, 200, 429] { #expect(try await status() == expected) }

@@ -160,7 +160,7 @@ struct BackchannelStartTests {
     @Test("One user is prompted as often as the rule allows, answered prompts included; one caller has half of it")
     func prompts() async throws {
         try await BackchannelWalk.with(
-            configure: { $0.requestLimits.promptsPerUser = .init(count: 4, seconds: 3600) }
+            configure: { $0.requestLimits.quotas[.promptsPerUser] = .init(count: 4, seconds: 3600) }
         ) { walk in
             for _ in 0..<2 {
                 let handle = try await walk.handle()

@@ -121,7 +121,7 @@ import Testing
             prepare: { _, app in app.correlationId = String(repeating: "c", count: 2048) }),
         Failure(
             name: "too many requests", status: 429, error: "rate_limited",
-            configure: { $0.requestLimits.perAPIKey = .init(count: 1, seconds: 600) },
+            configure: { $0.requestLimits.quotas[.perAPIKey] = .init(count: 1, seconds: 600) },
             prepare: { harness, _ in _ = try await harness.app.me("none") }),
         Failure(
             name: "an unusable response of the carrier", status: 502, error: "carrier_error",

@@ -17,7 +17,7 @@ import Testing
             clock: clock.wallClock,
             configure: { configuration in
                 if let url { configuration.database.url = .postgres(url) }
-                configuration.requestLimits.changesPerUser = .init(count: 4, seconds: 40)
+                configuration.requestLimits.quotas[.changesPerUser] = .init(count: 4, seconds: 40)
             }
         ) { harness in
             try await harness.withInstance(clock: clock.wallClock) { instance, _ in

@@ -13,17 +13,40 @@ package struct LabelValues: Sendable {
     var count: Int { values.count }
 }
 
-/// All combinations of some labels' values, numbered.
-struct LabelSpace: Sendable {
-    let dimensions: [LabelValues]
+/// What a counter or a histogram counts: its description, and all combinations of its labels' fixed values, numbered.
+package struct MetricFamily: Sendable {
+    package let description: MetricDescription
+    private let rowLabels: [MetricDescription.Label]
+    /// The labels of the row in ``BoundedRows``.
+    private var rowValues: [(name: String, value: String)] = []
+    private let dimensions: [LabelValues]
     let size: Int
 
-    init(_ dimensions: [LabelValues]) {
+    /// - Parameter rows: The labels of a row, which precede the others.
+    package init(
+        _ name: String, _ kind: MetricDescription.Kind, _ help: String, rows: [MetricDescription.Label] = [],
+        by dimensions: [LabelValues]
+    ) {
+        description = MetricDescription(name, kind, help, labels: rows + dimensions.map(\.label))
+        rowLabels = rows
         self.dimensions = dimensions
         size = dimensions.reduce(1) { $0 * max(1, $1.count) }
     }
 
-    func labels(of number: Int) -> [(name: String, value: String)] {
+    /// The part of a row.
+    /// - Parameter values: The values of the row's labels, in their order.
+    package func row(_ values: String...) -> MetricFamily {
+        var copy = self
+        copy.rowValues = zip(rowLabels, values).map { ($0.name, $1) }
+        return copy
+    }
+
+    /// The points of the combinations that have a value.
+    func points(_ value: (Int) -> MetricPoint.Value?) -> [MetricPoint] {
+        (0..<size).compactMap { number in value(number).map { MetricPoint($0, rowValues + labels(of: number)) } }
+    }
+
+    private func labels(of number: Int) -> [(name: String, value: String)] {
         var rest = number
         var labels: [(name: String, value: String)] = []
         for dimension in dimensions.reversed() {
