@@ -29,7 +29,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         @usableFromInline let since: Timestamp
         /// Of the key.
         @usableFromInline let hash: UInt32
-        @usableFromInline var weight: UInt32
+        @usableFromInline let weight: UInt32
 
         @inlinable
         init(key: Key, value: Value, since: Timestamp, hash: UInt32, weight: Int) {
@@ -78,7 +78,8 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     /// Puts a value in, in place of the one that the key has.
     /// - Parameters:
-    ///   - weight: A value that weighs more than the capacity is not kept.
+    ///   - weight: A value that weighs more than the capacity is not kept. One that replaces another and takes over
+    ///     its age takes over its weight, too.
     ///   - now: Counts only where values expire.
     @inlinable
     package mutating func put(
@@ -87,14 +88,14 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         removeExpired(at: now)
         let hash = Self.hash(of: key)
         if let slot = slot(of: key, hash) {
-            if age == .insertion, weight <= capacity {
-                replaceEntry(at: table.place(in: slot), by: value, weight)
+            if age == .insertion {
+                ring[table.place(in: slot)]?.value = value
                 return
             }
             removeEntry(in: slot)
         }
         guard weight <= capacity else { return }
-        makeRoom(for: weight)
+        while count > 0, self.weight + weight > capacity { removeOldest() }
         append(Entry(key: key, value: value, since: now, hash: hash, weight: weight))
     }
 
@@ -121,12 +122,6 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     package mutating func removeExpired(at now: Timestamp) {
         guard lifetime != nil else { return }
         while count > 0, let oldest = ring[first], !isCurrent(oldest, at: now) { removeOldest() }
-    }
-
-    /// Removes the oldest values until there is room for another one.
-    @inlinable
-    mutating func makeRoom(for weight: Int) {
-        while count > 0, self.weight + weight > capacity { removeOldest() }
     }
 
     @inlinable
@@ -164,15 +159,6 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
             ring[used] = entry
             used += 1
         }
-    }
-
-    @inlinable
-    mutating func replaceEntry(at place: Int, by value: Value, _ weight: Int) {
-        guard var entry = ring[place] else { return }
-        self.weight += weight - Int(entry.weight)
-        (entry.value, entry.weight) = (value, UInt32(clamping: weight))
-        ring[place] = entry
-        makeRoom(for: 0)
     }
 
     /// Removes an entry from the ring and the table.

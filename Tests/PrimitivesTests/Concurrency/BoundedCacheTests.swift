@@ -48,14 +48,12 @@ struct BoundedCacheTests {
         #expect(cache.weight == 0)
     }
 
-    @Test("with weights drops the oldest ones also if a value that keeps its age grows")
-    func growth() {
+    @Test("with weights keeps a replaced value's weight with its age")
+    func weightOfInsertion() {
         var cache = BoundedCache<String, Int>(capacity: 10, age: .insertion)
         for key in ["a", "b", "c"] { cache.put(1, for: key, weighing: 3) }
-        cache.put(2, for: "b", weighing: 1)
-        #expect(cache.weight == 7)
-        cache.put(3, for: "b", weighing: 6)
-        #expect(cache.entries.map(\.key) == ["b", "c"] && cache["b"] == 3 && cache.weight == 9)
+        cache.put(2, for: "b", weighing: 11)
+        #expect(cache.entries.map(\.key) == ["a", "b", "c"] && cache["b"] == 2 && cache.weight == 9)
     }
 
     @Test("can be emptied at once, and keeps its limits")
