@@ -15,7 +15,6 @@ enum StoredContentTarget {
         case UInt8(ascii: "p"): readPendingRedirect(content)
         case UInt8(ascii: "w"): readWaitingTokens(content)
         case UInt8(ascii: "c"): readClaims(content)
-        case UInt8(ascii: "s"): readSession(content)
         case UInt8(ascii: "k"): readKeys(content)
         case UInt8(ascii: "e"): readEncrypted(content)
         default: break
@@ -67,40 +66,6 @@ enum StoredContentTarget {
         demand(
             claims.withoutSensitive.clients.allSatisfy { $0.claims.present.allSatisfy { !$0.isSensitive } },
             "what is stored without encryption is not sensitive")
-    }
-
-    /// A session in the cache: its texts are separated by NULs.
-    private static func readSession(_ content: [UInt8]) {
-        let texts = content.split(separator: 0, omittingEmptySubsequences: false).map {
-            String(decoding: $0, as: UTF8.self)
-        }
-        guard texts.count >= 3 else { return }
-        var profile = Profile()
-        for (attribute, text) in zip(UserAttribute.allCases, texts.dropFirst(3)) where !text.isEmpty {
-            profile[attribute] = text
-        }
-        let time = Timestamp(secondsSinceEpoch: Int64(truncatingIfNeeded: texts[0].hashValue))
-        let assertions = texts.dropFirst(10).first.flatMap { issuer in
-            ProviderAssertions(
-                email: Verification(at: time, by: issuer), phoneNumber: nil,
-                claims: texts.last.flatMap { $0.isEmpty ? nil : $0 })
-        }
-        let user = User(
-            id: UserID(Int64(content.count)), publicID: texts[2], profile: profile, assertions: assertions,
-            createdAt: time)
-        let session = Session(
-            id: texts[0], userID: user.id, clientID: texts[1], createdAt: time,
-            expiresAt: Timestamp(secondsSinceEpoch: 1))
-        let found = SessionAndUser(session: session, user: user)
-        let draft = SessionRecord.Draft(found)
-        let token = TokenHash(sha256Of: texts[0])
-        withUnsafeTemporaryAllocation(byteCount: draft.length, alignment: 8) { memory in
-            guard let start = memory.baseAddress else { return }
-            draft.write(to: start, for: token, generation: 7, readAt: time)
-            let record = SessionRecord(at: start)
-            demand(record.length == draft.length && record.generation == 7, "a cached session knows its length")
-            demand(record.isOf(token) && record.decoded == found, "a cached session is read as it was written")
-        }
     }
 
     private static func readKeys(_ content: [UInt8]) {

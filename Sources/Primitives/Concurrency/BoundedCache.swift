@@ -1,9 +1,10 @@
-/// A dictionary of limited size: when it is full, the oldest value gives way to a new one.
+/// A dictionary of limited size: when it is full, the oldest values give way to a new one.
 ///
-/// One type for every bounded table. They differ in two points, which are parameters:
+/// One type for every bounded table. They differ in three points, which are parameters:
 /// - What a value's age counts from (``Age``). A cache drops what was put in longest ago. A record of something that
 ///   happened once must not live longer because it was changed since.
 /// - Whether a value also expires (`lifetime`). Records that answer for a window of time do.
+/// - What the capacity counts: values, unless they are put in with weights, such as their sizes in bytes.
 ///
 /// A lookup is a dictionary's and changes nothing. A change takes constant time on the average of many. The
 /// methods are inlinable, because other modules call them on hot paths and would otherwise not specialise them.
@@ -28,18 +29,22 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         @usableFromInline let since: Timestamp
         /// Of the key.
         @usableFromInline let hash: UInt32
+        @usableFromInline let weight: UInt32
 
         @inlinable
-        init(key: Key, value: Value, since: Timestamp, hash: UInt32) {
+        init(key: Key, value: Value, since: Timestamp, hash: UInt32, weight: Int) {
             (self.key, self.value, self.since, self.hash) = (key, value, since, hash)
+            self.weight = UInt32(clamping: weight)
         }
     }
 
-    @usableFromInline let capacity: Int
+    @usableFromInline package let capacity: Int
     @usableFromInline let age: Age
     @usableFromInline let lifetime: Int64?
     /// The number of values, including expired ones that no later change has removed.
     @usableFromInline package internal(set) var count = 0
+    /// What these values weigh together.
+    @usableFromInline package internal(set) var weight = 0
     /// Entries in the order of age; nil where one was removed, and where none has been put. Its size is a power of two.
     @usableFromInline var ring: [Entry?] = []
     /// The place of the oldest entry, and the number of places from there to the newest one.
@@ -49,7 +54,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     @usableFromInline var table = PlaceTable()
 
     /// - Parameters:
-    ///   - capacity: How many values are kept, 1 at least.
+    ///   - capacity: What the kept values may weigh together, 1 at least.
     ///   - lifetime: How long a value is kept, in seconds; nil for as long as there is room.
     @inlinable
     package init(capacity: Int, age: Age = .update, lifetime: Int64? = nil) {
@@ -72,10 +77,15 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     }
 
     /// Puts a value in, in place of the one that the key has.
-    /// - Parameter now: Counts only where values expire.
+    /// - Parameters:
+    ///   - weight: A value that weighs more than the capacity is not kept. One that replaces another and takes over
+    ///     its age takes over its weight, too.
+    ///   - now: Counts only where values expire.
     @inlinable
-    package mutating func put(_ value: Value, for key: Key, at now: Timestamp = Timestamp(secondsSinceEpoch: 0)) {
-        if lifetime != nil { removeOldest(expiredAt: now) }
+    package mutating func put(
+        _ value: Value, for key: Key, weighing weight: Int = 1, at now: Timestamp = Timestamp(secondsSinceEpoch: 0)
+    ) {
+        removeExpired(at: now)
         let hash = Self.hash(of: key)
         if let slot = slot(of: key, hash) {
             if age == .insertion {
@@ -83,10 +93,10 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
                 return
             }
             removeEntry(in: slot)
-        } else if count >= capacity {
-            removeOldest(expiredAt: nil)
         }
-        append(Entry(key: key, value: value, since: now, hash: hash))
+        guard weight <= capacity else { return }
+        while count > 0, self.weight + weight > capacity { removeOldest() }
+        append(Entry(key: key, value: value, since: now, hash: hash, weight: weight))
     }
 
     /// Removes the value of a key.
@@ -97,6 +107,9 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         return removeEntry(in: slot)?.value
     }
 
+    /// Removes all values.
+    package mutating func removeAll() { self = BoundedCache(capacity: capacity, age: age, lifetime: lifetime) }
+
     /// A clock that was set back by more than the lifetime makes a value old, too.
     @inlinable
     func isCurrent(_ entry: Entry, at now: Timestamp) -> Bool {
@@ -104,15 +117,17 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         return entry.since.advanced(bySeconds: -lifetime) <= now && now <= entry.since.advanced(bySeconds: lifetime)
     }
 
-    /// Removes the values that have expired by a time, from the oldest on; the oldest value if there is no time.
+    /// Removes the values that have expired, from the oldest on.
     @inlinable
-    mutating func removeOldest(expiredAt now: Timestamp?) {
-        while count > 0, let oldest = ring[first] {
-            if let now, isCurrent(oldest, at: now) { return }
-            guard let slot = slot(of: oldest.key, oldest.hash) else { return }
-            removeEntry(in: slot)
-            if now == nil { return }
-        }
+    package mutating func removeExpired(at now: Timestamp) {
+        guard lifetime != nil else { return }
+        while count > 0, let oldest = ring[first], !isCurrent(oldest, at: now) { removeOldest() }
+    }
+
+    @inlinable
+    mutating func removeOldest() {
+        guard let oldest = ring[first], let slot = slot(of: oldest.key, oldest.hash) else { return }
+        removeEntry(in: slot)
     }
 
     // MARK: The ring
@@ -128,6 +143,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         ring[place(used)] = entry
         used += 1
         count += 1
+        weight += Int(entry.weight)
     }
 
     /// Moves the entries to the start of a ring of another size, which has room for them.
@@ -153,6 +169,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         let removed = ring[place]
         ring[place] = nil
         count -= 1
+        weight -= Int(removed?.weight ?? 0)
         while used > 0, ring[first] == nil { (first, used) = (self.place(1), used - 1) }
         table.clear(slot) { [ring] in UInt64(ring[$0]?.hash ?? 0) }
         return removed

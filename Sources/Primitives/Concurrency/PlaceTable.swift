@@ -11,10 +11,6 @@ package struct PlaceTable: Sendable {
     @inlinable
     package init(size: Int = 0) { slots = [UInt32](repeating: 0, count: size) }
 
-    @inlinable package var size: Int { slots.count }
-
-    package var allocatedBytes: Int { slots.capacity * MemoryLayout<UInt32>.stride }
-
     /// The slot of a place; nil if there is none.
     /// - Parameter isSought: Whether a place with perhaps the same hash is it.
     @inlinable
@@ -32,21 +28,12 @@ package struct PlaceTable: Sendable {
     @inlinable
     package func place(in slot: Int) -> Int { Int(slots[slot]) - 1 }
 
-    @inlinable
-    package func forEachPlace(_ body: (_ place: Int) -> Void) {
-        for slot in slots.indices where slots[slot] != 0 { body(place(in: slot)) }
-    }
-
-    /// Puts a place into a slot that has another one.
-    @inlinable
-    package mutating func replace(_ slot: Int, by place: Int) { slots[slot] = UInt32(place + 1) }
-
     /// Adds a place. A slot must be free, also afterwards.
     @inlinable
     package mutating func insert(_ place: Int, _ hash: UInt64) {
         var slot = home(of: hash)
         while slots[slot] != 0 { slot = next(slot) }
-        replace(slot, by: place)
+        slots[slot] = UInt32(place + 1)
     }
 
     /// Empties a slot, and moves later places of the same run into the gap unless their search begins behind it.

@@ -29,6 +29,52 @@ struct BoundedCacheTests {
         #expect(cache.entries.map(\.key) == [2])
     }
 
+    @Test("with weights keeps what weighs no more than its capacity, and no value that alone weighs more")
+    func weights() {
+        var cache = BoundedCache<String, Int>(capacity: 10)
+        cache.put(1, for: "a", weighing: 4)
+        cache.put(2, for: "b", weighing: 4)
+        cache.put(3, for: "c", weighing: 2)
+        #expect(cache.entries.map(\.key) == ["a", "b", "c"] && cache.weight == 10)
+        cache.put(4, for: "d", weighing: 5)
+        #expect(cache.entries.map(\.key) == ["c", "d"] && cache.weight == 7)
+        cache.put(5, for: "d", weighing: 8)
+        #expect(cache.entries.map(\.key) == ["c", "d"] && cache.weight == 10)
+        cache.put(6, for: "e", weighing: 11)
+        #expect(cache.entries.map(\.key) == ["c", "d"])
+        cache.put(7, for: "c", weighing: 11)
+        #expect(cache.entries.map(\.key) == ["d"] && cache.weight == 8)
+        cache.remove("d")
+        #expect(cache.weight == 0)
+    }
+
+    @Test("with weights keeps a replaced value's weight with its age")
+    func weightOfInsertion() {
+        var cache = BoundedCache<String, Int>(capacity: 10, age: .insertion)
+        for key in ["a", "b", "c"] { cache.put(1, for: key, weighing: 3) }
+        cache.put(2, for: "b", weighing: 11)
+        #expect(cache.entries.map(\.key) == ["a", "b", "c"] && cache["b"] == 2 && cache.weight == 9)
+    }
+
+    @Test("can be emptied at once, and keeps its limits")
+    func removeAll() {
+        var cache = BoundedCache<Int, Int>(capacity: 2, lifetime: 60)
+        cache.put(1, for: 1, at: start)
+        cache.removeAll()
+        #expect(cache.count == 0 && cache.weight == 0 && cache[1] == nil)
+        for number in 1...3 { cache.put(number, for: number, at: start) }
+        #expect(cache.entries.map(\.key) == [2, 3])
+        #expect(cache.value(for: 3, at: later(61)) == nil)
+    }
+
+    @Test("removes what has expired, also where nothing is put in")
+    func removeExpired() {
+        var cache = BoundedCache<Int, Int>(capacity: 100, lifetime: 60)
+        for number in 0..<50 { cache.put(number, for: number, at: later(Int64(number))) }
+        cache.removeExpired(at: later(100))
+        #expect(cache.entries.map(\.key) == Array(40..<50))
+    }
+
     @Test("whose age counts from the update drops what was put in longest ago")
     func update() {
         var cache = BoundedCache<String, Int>(capacity: 3, age: .update)

@@ -8,10 +8,9 @@ import Synchronization
 /// read. Concurrent misses each read the store: a read is one indexed look-up, and cheaper than making the requests
 /// wait for each other. Unknown tokens are not cached.
 ///
-/// A session is kept with its user as a compact record (`SessionRecord`), about 190 bytes with its place in the
-/// table. Memory is taken as sessions come, up to `capacity`; then the oldest records give way. New sessions, which may
-/// never be used, take a sixteenth of it at most: a flood of sign-ins neither fills the memory nor displaces the
-/// sessions in use.
+/// A session with its user takes about 600 bytes. Memory is taken as sessions come, up to `capacity`; then the oldest
+/// ones give way. New sessions, which may never be used, take a sixteenth of it at most: a flood of sign-ins neither
+/// fills the memory nor displaces the sessions in use.
 ///
 /// An entry is used for five seconds. A revocation by another process can stay unnoticed for that long, unless the
 /// store announces it (``Sessions/storeDidChange(_:)``). A revocation by this process takes effect at once: a read
@@ -32,8 +31,20 @@ package final class SessionCache: Sendable {
         case miss(Ticket)
     }
 
-    private struct State: ~Copyable {
-        var ring: SessionRing
+    /// An object, so that a look-up and the cache copy one reference.
+    private final class Entry: Sendable {
+        let found: SessionAndUser
+        let generation: UInt32
+        let readAt: Timestamp
+
+        init(_ found: SessionAndUser, generation: UInt32, readAt: Timestamp) {
+            (self.found, self.generation, self.readAt) = (found, generation, readAt)
+        }
+    }
+
+    private struct State {
+        /// By the number of bytes that they take.
+        var entries: BoundedCache<TokenHash, Entry>
         var hits: UInt64 = 0
         var misses: UInt64 = 0
     }
@@ -41,26 +52,30 @@ package final class SessionCache: Sendable {
     private final class Part: Sendable {
         let state: Mutex<State>
 
-        init(bytes: Int) { state = Mutex(State(ring: SessionRing(maximumBytes: bytes))) }
+        init(bytes: Int) {
+            // The lifetime includes its last second.
+            state = Mutex(State(entries: BoundedCache(capacity: bytes, lifetime: SessionCache.freshness - 1)))
+        }
     }
 
     private static let partCount = 16
     private static let generationCount = 4096
+    /// Of an entry without its texts: its object, the user's attributes, and its place in the cache.
+    private static let fixedBytes = 384
+    /// Of a text besides its characters.
+    private static let textBytes = 32
 
     private let parts: [Part]
-    /// While a part has this many bytes of records, new sessions are not put in.
-    private let maximumBytesWithNew: Int
     /// Counts all removals. Read and written in the same order by all threads, as are the generations.
     private let removals = Atomic<UInt64>(0)
-    /// By the user's number modulo their count: how often such a user was removed. A record has the number that it was
-    /// put in with, and counts only while that is still the present one. Another user's removal may invalidate a record
+    /// By the user's number modulo their count: how often such a user was removed. An entry has the number that it was
+    /// put in with, and counts only while that is still the present one. Another user's removal may invalidate an entry
     /// in vain, which costs one read.
     private nonisolated(unsafe) let generations: UnsafeMutablePointer<Atomic<UInt32>>
 
-    /// - Parameter capacity: The most bytes of all records and tables.
-    package init(capacity: Int = 20 << 20) {
+    /// - Parameter capacity: The most bytes of all sessions.
+    package init(capacity: Int = 64 << 20) {
         parts = (0..<Self.partCount).map { _ in Part(bytes: capacity / Self.partCount) }
-        maximumBytesWithNew = capacity / Self.partCount / 16
         generations = .allocate(capacity: Self.generationCount)
         for index in 0..<Self.generationCount { (generations + index).initialize(to: Atomic(0)) }
     }
@@ -71,17 +86,18 @@ package final class SessionCache: Sendable {
     }
 
     package func look(_ token: TokenHash, at now: Timestamp) -> Look {
-        let found: SessionAndUser? = part(of: token).state.withLock { state in
-            if let record = state.ring.record(of: token), record.answers(at: now),
-                record.generation == generation(of: record.userID)
+        let entry: Entry? = part(of: token).state.withLock { state in
+            // A clock that was set back makes every entry unusable.
+            if let entry = state.entries.value(for: token, at: now), entry.readAt <= now,
+                now < entry.found.session.expiresAt, entry.generation == generation(of: entry.found.user.id)
             {
                 state.hits &+= 1
-                return record.decoded
+                return entry
             }
             state.misses &+= 1
             return nil
         }
-        if let found { return .hit(found) }
+        if let entry { return .hit(entry.found) }
         return .miss(ticket(at: now))
     }
 
@@ -92,8 +108,8 @@ package final class SessionCache: Sendable {
         }
     }
 
-    /// The bytes of all records and tables.
-    package var bytes: Int { parts.reduce(0) { sum, part in sum + part.state.withLock { $0.ring.allocatedBytes } } }
+    /// About how many bytes all sessions take.
+    package var bytes: Int { parts.reduce(0) { sum, part in sum + part.state.withLock { $0.entries.weight } } }
 
     /// Taken before a read of the store whose result will be cached.
     package func ticket(at now: Timestamp) -> Ticket {
@@ -102,24 +118,36 @@ package final class SessionCache: Sendable {
 
     /// - Parameter isNew: Whether the session was created now, rather than used.
     package func put(_ found: SessionAndUser, for token: TokenHash, _ ticket: Ticket, isNew: Bool = false) {
+        let bytes = Self.bytes(of: found)
         part(of: token).state.withLock { state in
+            // A profile that is out of the ordinary must not push out all others.
+            guard bytes <= state.entries.capacity / 4 else { return }
             if isNew {
-                state.ring.removeOld(at: ticket.time)
-                guard state.ring.usedBytes < maximumBytesWithNew else { return }
+                state.entries.removeExpired(at: ticket.time)
+                guard state.entries.weight < state.entries.capacity / 16 else { return }
             }
             // The generation first: a removal counts itself before it changes the generation, so that one that is not
-            // seen in the count makes this record invalid.
+            // seen in the count makes this entry invalid.
             let generation = generation(of: found.user.id)
             guard removals.load(ordering: .sequentiallyConsistent) == ticket.removals else { return }
-            state.ring.put(found, for: token, generation: generation, readAt: ticket.time)
+            let entry = Entry(found, generation: generation, readAt: ticket.time)
+            state.entries.put(entry, for: token, weighing: bytes, at: ticket.time)
         }
+    }
+
+    private static func bytes(of found: SessionAndUser) -> Int {
+        let (session, user, assertions) = (found.session, found.user, found.user.assertions)
+        let texts =
+            [session.id, session.clientID, user.publicID] + UserAttribute.allCases.map { user.profile[$0] }
+            + [assertions?.email?.issuer, assertions?.phoneNumber?.issuer, assertions?.claims]
+        return texts.reduce(fixedBytes) { $0 + ($1.map { textBytes + $0.utf8.count } ?? 0) }
     }
 
     /// Removes everything, since anything may have changed.
     package func removeAll() {
-        // Before the records: what is put in later than this sees it.
+        // Before the entries: what is put in later than this sees it.
         removals.add(1, ordering: .sequentiallyConsistent)
-        for part in parts { part.state.withLock { $0.ring.removeAll() } }
+        for part in parts { part.state.withLock { $0.entries.removeAll() } }
     }
 
     /// Removes a user and all of the user's sessions, under whatever tokens.
