@@ -23,7 +23,7 @@ public struct UnverifiedPortToken: Sendable {
         do throws(OIDCError) {
             token = try SignedToken(
                 text, maximumBytes: portTokenRules.maximumBytes,
-                type: .portToken(requiresType: portTokenRules.requiresType), allows: SigningAlgorithm.standard.contains)
+                type: .portToken(requiresType: portTokenRules.requiresType), signedWith: SigningAlgorithm.standard)
         } catch {
             // All kinds of token have the checks of the header in common.
             throw PortTokenError(error.check.flatMap { PortTokenCheck(rawValue: $0.rawValue) } ?? .format)
