@@ -40,11 +40,11 @@ enum IDTokenTarget {
         guard let keys = Signer.keys, let expectation else { return }
         let validator = IDTokenValidator(rules: rules, issuer: issuer)
         let token = try? SignedToken(
-            Secret(text), maximumBytes: rules.maximumBytes, allows: SigningAlgorithm.standard.contains)
+            Secret(text), maximumBytes: rules.maximumBytes, signedWith: SigningAlgorithm.standard)
         let verified = token.flatMap { try? validator.validate($0, keys: keys, expecting: expectation, now: now) }
         let explanation = validator.explain(
-            Secret(text), keys: .success(keys), allows: SigningAlgorithm.standard.contains, expecting: expectation,
-            now: now)
+            TokenExamination(Secret(text), rules, keys: .success(keys)), signedWith: SigningAlgorithm.standard,
+            expecting: expectation, now: now)
         demand(explanation.isAccepted == (verified != nil), "a token is explained as a sign-in takes it")
         demand(
             explanation.steps.allSatisfy { !$0.found.utf8.contains { $0 < 0x20 } }, "an explanation stays on its lines")

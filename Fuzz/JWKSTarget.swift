@@ -1,3 +1,5 @@
+import Examination
+
 @testable import OpenIDConnect
 
 /// The bytes as a key set, as in sign-ins and in reports to operators.

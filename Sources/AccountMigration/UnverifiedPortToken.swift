@@ -25,7 +25,7 @@ struct UnverifiedPortToken: Sendable {
             token = try SignedToken(
                 text, maximumBytes: portTokenRules.maximumBytes,
                 type: .named("port_token+jwt", orAbsent: !portTokenRules.requiresType),
-                allows: SigningAlgorithm.standard.contains)
+                signedWith: SigningAlgorithm.standard)
         } catch {
             // All kinds of token have the checks of the header in common.
             throw PortTokenError(error.check.flatMap { PortTokenCheck(rawValue: $0.rawValue) } ?? .format)

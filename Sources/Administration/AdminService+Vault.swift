@@ -22,8 +22,7 @@ extension AdminService {
         guard let current = vault.currentKeyID else {
             throw AdministratorError("there is no key to encrypt with; set encryption_keys")
         }
-        let counts = try await mappingStoreErrors(await store.providerTokenCounts())
-            .merging(try await mappingStoreErrors(await store.claimCounts()), uniquingKeysWith: +)
+        let counts = try await mappingStoreErrors(await store.encryptedRowCounts())
         let status = VaultStatus(counts, vault)
         let total = status.older
         let survey = [

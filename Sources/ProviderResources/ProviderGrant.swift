@@ -290,6 +290,19 @@ extension ProviderTokens {
         return refreshAt.map { $0 <= now } ?? false
     }
 
+    /// The tokens after a refresh. What the response leaves out stays (RFC 6749 section 6), and the authentication is
+    /// still the sign-in's.
+    fileprivate func renewed(by response: RefreshResponse, at now: Timestamp) -> ProviderTokens {
+        var tokens = ProviderTokens(response.tokens, at: now)
+        if response.unverified != nil, let idToken = response.tokens.idToken {
+            tokens.unverified = UnverifiedIDToken(token: idToken, receivedAt: now)
+        }
+        tokens.refreshToken = tokens.refreshToken ?? refreshToken
+        tokens.scope = tokens.scope ?? scope
+        tokens.original = original
+        return tokens
+    }
+
     /// The ID token of the sign-in that these are of.
     fileprivate func original(of identity: Identity) -> OriginalIDToken {
         OriginalIDToken(issuer: identity.issuer, subject: identity.subject, claims: original)

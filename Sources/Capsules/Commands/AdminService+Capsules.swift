@@ -38,7 +38,7 @@ extension AdminService {
     private func newestCapsule(of correlationID: String) async throws(AdministratorError) -> CapsuleRecord {
         guard let capsule = try await mappingStoreErrors(await store.capsules(of: correlationID, limit: 1)).first else {
             throw AdministratorError(
-                "there is no capsule of \(ShownLine.text(correlationID)). A sign-in that succeeded, that must register "
+                "there is no capsule of \(correlationID.onOneLine()). A sign-in that succeeded, that must register "
                     + "first, or that was refused before a provider was asked leaves none; more than "
                     + "capsules.per_minute are not kept, and old ones are removed. latchkey capsule list shows the "
                     + "latest.")
@@ -50,7 +50,7 @@ extension AdminService {
 extension CapsuleRecord {
     private func content() throws(AdministratorError) -> JSONObject {
         guard let content = (try? JSONValue(parsing: Array(json.utf8)))?.object else {
-            throw AdministratorError("the capsule of \(ShownLine.text(correlationID)) cannot be read")
+            throw AdministratorError("the capsule of \(correlationID.onOneLine()) cannot be read")
         }
         return content
     }
@@ -74,7 +74,7 @@ extension CapsuleRecord {
         words += ["code", "check", "provider_code", "step"].compactMap { name in
             failure?[name]?.string.map { "\(name)=\($0)" }
         }
-        return ShownLine.text(words.joined(separator: " "))
+        return words.joined(separator: " ").onOneLine()
     }
 
     fileprivate func report() throws(AdministratorError) -> [String] {

@@ -18,7 +18,7 @@ struct CapsuleReport {
     var lines: [String] {
         var lines: [String] = []
         let cause = content["failure"]?.object?["cause"]?.string
-        if let cause { lines.append(ShownLine.text("cause: \(cause)")) }
+        if let cause { lines.append("cause: \(cause)".onOneLine()) }
         let checks = content["checks"]?.object?["results"]?.array?.compactMap(\.object) ?? []
         lines += checks.filter { $0["verdict"]?.string == "failed" }.compactMap(line)
         for member in content.members where member.name != "checks" { add(member.value, member.name, to: &lines) }
@@ -35,7 +35,7 @@ struct CapsuleReport {
             let members = value.object?.members.map { "\($0.name) \(text($0.value, named: $0.name))" }
             line += " \(side) \(members?.joined(separator: ", ") ?? value.text)"
         }
-        return ShownLine.text(line)
+        return line.onOneLine()
     }
 
     /// - Parameter path: The names of the objects around the member, and its own; nil for its own alone.
@@ -50,8 +50,8 @@ struct CapsuleReport {
             for (index, element) in elements.enumerated() {
                 add(element, name, called: "\(path)[\(index)]", to: &lines)
             }
-        case .string(let text): lines.append(ShownLine.text("\(path): \(text)"))
-        default: lines.append(ShownLine.text("\(path): \(text(value, named: name))"))
+        case .string(let text): lines.append("\(path): \(text)".onOneLine())
+        default: lines.append("\(path): \(text(value, named: name))".onOneLine())
         }
     }
 

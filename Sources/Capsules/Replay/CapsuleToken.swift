@@ -93,41 +93,58 @@ struct CapsuleToken {
         let (clients, relyingParty) = (settings.clients, settings.relyingParty)
         let rules = relyingParty.idTokenRules
         let listed = capsule.content["metadata"]?.object?["id_token_signing_alg_values_supported"]?.array
-        let allows = { (algorithm: SigningAlgorithm) in listed?.contains(.string(algorithm.rawValue)) ?? true }
+            .map { Set($0.compactMap { $0.string.flatMap(SigningAlgorithm.init(rawValue:)) }) }
         var configuredIssuer = ""
         if case .ofIssuer(let url) = relyingParty.discovery { configuredIssuer = url.text }
         switch kind {
-        case .idToken(var expectation, let issuer, let moment):
+        case .idToken(let expectation, let issuer, let moment):
             guard let client = clients[expectation.clientID] else {
                 let (name, client) = (CapsuleReplay.shown(capsule.provider), CapsuleReplay.shown(capsule.clientID))
                 throw ReplayError(.configuration, "the provider \(name) has no client \(client) in the configuration")
             }
-            expectation.signingAlgorithms = client.signingAlgorithms
-            return Self.steps(
+            let accepted = client.signingAlgorithms
+            return record.steps(
                 IDTokenValidator(rules: rules, issuer: issuer).explain(
-                    record, allows: { expectation.signingAlgorithms.contains($0) && allows($0) },
-                    expecting: expectation, now: moment))
+                    record.token, signedWith: listed?.intersection(accepted) ?? accepted, expecting: expectation,
+                    now: moment))
         case .logoutToken:
-            return Self.steps(
-                record.explainedAsLogoutToken(
+            return record.steps(
+                record.token.explainedAsLogoutToken(
                     of: configuredIssuer, for: clients.mapValues(\.signingAlgorithms), rules, at: capsule.time,
-                    allows: allows))
+                    listed: listed))
         case .authorizationResponse:
-            return Self.steps(
-                record.explainedAsAuthorizationResponse(
+            return record.steps(
+                record.token.explainedAsAuthorizationResponse(
                     of: configuredIssuer, for: clients.mapValues(\.responseSigningAlgorithm), rules,
                     at: capsule.time))
         }
     }
-
-    private static func steps(_ explanation: TokenExplanation<some TokenCheck>) -> [Step] {
-        explanation.steps.map { ($0.check.rawValue, $0.check.demand, $0.verdict, $0.found, $0.isRecorded) }
-    }
 }
 
-extension RecordedToken {
+/// What a capsule has of a token: the header and the claims, and the results of the checks that need more.
+private struct RecordedToken {
+    /// The checks that need the token's text, or the provider's keys.
+    private static let checksOfText: Set = ["format", "key", "signature", "claims"]
+
+    let token: TokenExamination
+    /// By the names of the checks.
+    private let verdicts: [String: TokenVerdict]
+
+    /// The results of an explanation of ``token``. In the place of those that it cannot have are the recorded ones; the
+    /// capsule lacks some of the expected values, and has what the comparison with them gave.
+    func steps(_ explanation: TokenExplanation<some TokenCheck>) -> [CapsuleReplay.Step] {
+        explanation.steps.map { step in
+            let name = step.check.rawValue
+            let verdict = verdicts[name]
+            guard step.verdict == .notCompared || Self.checksOfText.contains(name),
+                let verdict, verdict == .passed || verdict == .failed
+            else { return (name, step.check.demand, step.verdict, step.found, false) }
+            return (name, step.check.demand, verdict, "as recorded", true)
+        }
+    }
+
     /// A token that anyone can send, with the results of its checks.
-    fileprivate init<Check: TokenCheck & CaseIterable>(
+    init<Check: TokenCheck & CaseIterable>(
         unauthenticated parts: JSONObject?, _ checks: Check.Type, failed: String, _ standIns: inout StandIns
     ) throws(CapsuleReplay.ReplayError) {
         guard let parts, parts["token_bytes"] != nil else {
@@ -142,7 +159,7 @@ extension RecordedToken {
     /// - Parameters:
     ///   - parts: The header and the claims as the capsule has them.
     ///   - results: Of the checks, as far as the capsule has them. One before the check that failed had passed.
-    fileprivate init<Check: TokenCheck & CaseIterable>(
+    init<Check: TokenCheck & CaseIterable>(
         _ parts: JSONObject, _ results: [String: String], _: Check.Type, failed: String, _ standIns: inout StandIns
     ) throws(CapsuleReplay.ReplayError) {
         for part in ["header", "claims"] {
@@ -159,6 +176,7 @@ extension RecordedToken {
         verdicts[failed] = .failed
         var claims: JSONObject?
         if let shown = parts["claims"]?.object { claims = try standIns.claims(shown) }
-        self.init(header: parts["header"]?.object, claims: claims, verdicts: verdicts)
+        token = TokenExamination(header: parts["header"]?.object, claims: claims)
+        self.verdicts = verdicts
     }
 }

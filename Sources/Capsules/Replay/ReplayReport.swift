@@ -113,7 +113,7 @@ package struct ReplayReport: Sendable {
         }
         for item in carriedOver { lines.append("taken from the capsule: \(item)") }
         lines.append("result: \(result)")
-        return lines.map { ShownLine.text($0) + "\n" }.joined()
+        return lines.map { $0.onOneLine() + "\n" }.joined()
     }
 
     private var result: String {

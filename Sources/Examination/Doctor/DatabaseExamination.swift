@@ -42,7 +42,7 @@ package struct DatabaseExamination: Sendable, Hashable {
         steps = Schema.version(lacking: missing)
         self.freeBytes = freeBytes
         tokenKeys = try ProviderTokensTable.counts(in: db)
-        claimKeys = try StoredClaims.counts(in: db)
+        claimKeys = try UsersTable.claimCounts(in: db)
         signingKeys = try SigningKeysTable.all(in: db)
         issuers = try IssuerBindingsTable.all(in: db)
     }

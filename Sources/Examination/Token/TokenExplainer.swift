@@ -122,8 +122,13 @@ package struct TokenExplainer: Sendable {
         }
     }
 
+    /// A guess: the header of a logout token says so, or it has the event of one.
     private func looks(of token: Secret) -> Question.Kind {
-        TokenType.looksLikeLogoutToken(token, maximumBytes: IDTokenRules().maximumBytes) ? .logoutToken : .idToken
+        let compact = CompactToken(token, maximumBytes: IDTokenRules().maximumBytes)
+        let isLogoutToken =
+            compact?.header?["typ"]?.string?.lowercased().hasSuffix("logout+jwt") == true
+            || compact?.payload.object?["events"]?.object?[LogoutToken.event] != nil
+        return isLogoutToken ? .logoutToken : .idToken
     }
 
     /// A logout token belongs to no sign-in and no carrier.

@@ -62,7 +62,7 @@ package struct TokenReport: Sendable {
     package var claimsText: String {
         func lines(_ object: JSONObject?) -> [String] {
             guard let object else { return ["  (cannot be read)"] }
-            return object.members.map { "  \(ShownLine.text($0.name)): \(ShownLine.text($0.value.text))" }
+            return object.members.map { "  \($0.name.onOneLine()): \($0.value.text.onOneLine())" }
         }
         let doubt = outcome == .accepted ? "" : " (unverified: the token was not accepted)"
         return (["Header:"] + lines(header) + ["Claims\(doubt):"] + lines(claims) + [""]).joined(separator: "\n")

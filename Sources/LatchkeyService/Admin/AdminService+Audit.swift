@@ -73,7 +73,7 @@ extension RecordedAuditEvent {
         if isErased { words.append("(details erased)") }
         if event.details != AuditDetails() { words.append(event.details.json) }
         // The database may have anything.
-        return ShownLine.text(words.joined(separator: " "))
+        return words.joined(separator: " ").onOneLine()
     }
 
     fileprivate var jsonLine: String {

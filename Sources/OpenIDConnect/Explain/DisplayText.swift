@@ -23,14 +23,8 @@ package enum DisplayText {
         return text.utf8.count == 1 ? "1 byte long" : "\(text.utf8.count) bytes long"
     }
 
-    /// A text without characters that could end the line or control a terminal.
-    package static func line(_ text: String) -> String {
-        var line = ""
-        for scalar in text.unicodeScalars.prefix(maximumCharacters) {
-            line.unicodeScalars.append(scalar.controlsTerminal ? "\u{FFFD}" : scalar)
-        }
-        return text.unicodeScalars.count > maximumCharacters ? line + "…" : line
-    }
+    /// A text on one line.
+    package static func line(_ text: String) -> String { text.onOneLine(upTo: maximumCharacters) }
 
     private static func list(_ elements: [JSONValue]) -> String {
         let shown = elements.prefix(3).map { element in

@@ -17,8 +17,6 @@ public struct TokenExplanation<Check: TokenCheck>: Sendable {
         public let verdict: TokenVerdict
         /// What was found, on one line; nothing personal.
         public let found: String
-        /// Whether the result was recorded when the token was checked, and not computed again.
-        public var isRecorded = false
     }
 
     /// In the order in which the checks are made.

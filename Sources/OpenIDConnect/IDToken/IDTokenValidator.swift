@@ -3,7 +3,7 @@ package import Primitives
 /// Checks an ID token against the sign-in that requested it (OpenID Connect Core section 3.1.3.7, RFC 8725).
 ///
 /// Pure: keys and time are parameters, so that every rule is a row of a table in the tests. The rules are lists:
-/// ``HeaderRule/all``, ``SignatureValidationContext/signatureRules``, ``ClaimValidationContext/claimRules``; for the
+/// ``HeaderValidationContext/headerRules``, ``SignatureValidationContext/signatureRules``, ``ClaimValidationContext/claimRules``; for the
 /// token of a refresh also ``ClaimValidationContext/refreshRules``.
 package struct IDTokenValidator: Sendable {
     let rules: IDTokenRules
@@ -29,30 +29,16 @@ package struct IDTokenValidator: Sendable {
     }
 
     /// Applies every rule, also after one that is not met.
-    /// - Parameter keys: The provider's, or why there are none.
+    /// - Parameter algorithms: What the token may be signed with.
     package func explain(
-        _ text: Secret, keys: Result<JSONWebKeySet, OIDCError>, allows: (SigningAlgorithm) -> Bool,
+        _ token: TokenExamination, signedWith algorithms: Set<SigningAlgorithm>,
         expecting expectation: IDTokenExpectation, now: Timestamp
     ) -> IDTokenExplanation {
-        explain(TokenExamination(text, .idToken(rules.types), rules, keys: keys), allows, expectation, now)
-    }
-
-    /// Applies every rule to a token of which there is a record.
-    package func explain(
-        _ token: RecordedToken, allows: (SigningAlgorithm) -> Bool, expecting expectation: IDTokenExpectation,
-        now: Timestamp
-    ) -> IDTokenExplanation {
-        explain(TokenExamination(token, .idToken(rules.types)), allows, expectation, now)
-    }
-
-    private func explain(
-        _ token: TokenExamination<IDTokenCheck>, _ allows: (SigningAlgorithm) -> Bool,
-        _ expectation: IDTokenExpectation, _ now: Timestamp
-    ) -> IDTokenExplanation {
         let context = token.claims.map { self.context($0, token.idTokenType, token.algorithm, expectation, now) }
-        return token.explanation(
-            [token.formatStep] + token.headerSteps(allows) + token.signatureSteps + [token.claimsStep]
-                + token.claimSteps(ClaimValidationContext.claimRules, context))
+        return token.explanation([
+            token.formatSteps(), token.headerSteps(.idToken(rules.types), algorithms), token.signatureSteps(),
+            token.claimsSteps(), token.claimSteps(ClaimValidationContext.claimRules, context),
+        ])
     }
 
     package static func claims(_ payload: [UInt8]) -> JSONObject? { (try? JSONValue(parsing: payload))?.object }

@@ -14,17 +14,19 @@ package struct SignedToken: Sendable {
     let signature: [UInt8]
     package let payload: [UInt8]
 
-    /// Reads a token in strict compact form whose header meets every ``HeaderRule`` of its type.
+    /// Reads a token in strict compact form whose header meets every rule for its type.
     ///
-    /// - Throws: ``IDTokenCheck/format``, or the check of the ``HeaderRule`` that is not met.
+    /// - Parameter algorithms: What the token may be signed with.
+    /// - Throws: ``IDTokenCheck/format``, or the check of the rule that is not met.
     package init(
         _ text: Secret, maximumBytes: Int, type: TokenType = .idToken(IDTokenType.standard),
-        allows: (SigningAlgorithm) -> Bool
+        signedWith algorithms: Set<SigningAlgorithm>
     ) throws(OIDCError) {
         guard let compact = CompactToken(text, maximumBytes: maximumBytes), compact.isWellFormed,
             let header = compact.header
         else { throw .failed(.format) }
-        for rule in HeaderRule.all where !rule.isMet(header, type, allows) { throw .failed(rule.check) }
+        let context = HeaderValidationContext(header: header, type: type, algorithms: algorithms)
+        for rule in HeaderValidationContext.headerRules where !rule.isMet(context) { throw .failed(rule.check) }
         // The rules refuse a header without a known algorithm.
         guard let token = SignedToken(compact) else { throw .failed(.algorithm) }
         self = token

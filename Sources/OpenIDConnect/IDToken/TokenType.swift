@@ -1,4 +1,4 @@
-package import Primitives
+import Primitives
 
 /// The kinds of JWT that are checked with a provider's keys. Each has its own rules, and none is accepted as another
 /// (RFC 8725 section 3.11).
@@ -35,14 +35,5 @@ package enum TokenType: Sendable {
         case .userInfo, .authorizationResponse: "JWT, absent"
         case .named(let name, let mayBeAbsent): mayBeAbsent ? "\(name), absent" : name
         }
-    }
-
-    /// Guesses whether a token is a logout token rather than an ID token: its header says so, or it has the event of
-    /// one.
-    package static func looksLikeLogoutToken(_ text: Secret, maximumBytes: Int) -> Bool {
-        let compact = CompactToken(text, maximumBytes: maximumBytes)
-        let type = compact?.header?["typ"]?.string?.lowercased()
-        return type?.hasSuffix("logout+jwt") == true
-            || compact?.payload.object?["events"]?.object?[LogoutValidationContext.event] != nil
     }
 }

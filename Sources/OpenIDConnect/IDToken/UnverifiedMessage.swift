@@ -39,9 +39,8 @@ struct MessageRequirements: Sendable {
     let rules: IDTokenRules
     let now: Timestamp
 
-    func anyClientAllows(_ algorithm: SigningAlgorithm) -> Bool {
-        clients.values.contains { $0.contains(algorithm) }
-    }
+    /// What the messages of any client may be signed with.
+    var algorithms: Set<SigningAlgorithm> { clients.values.reduce([]) { $0.union($1) } }
 }
 
 /// The claims of a message and what they are checked against.
@@ -68,27 +67,23 @@ extension MessageValidationContext {
         return requirements.clients.keys.first { audience.hasSameBytes(as: $0.text) }
     }
 
-    /// Whether the client that the message is for accepts an algorithm; without such a client, whether any does.
-    func audienceAllows(_ algorithm: SigningAlgorithm) -> Bool {
-        guard let client, let allowed = requirements.clients[client] else {
-            return requirements.anyClientAllows(algorithm)
-        }
-        return allowed.contains(algorithm)
+    /// What the messages of the client that this one is for may be signed with; without such a client, of any.
+    var algorithms: Set<SigningAlgorithm> {
+        client.flatMap { requirements.clients[$0] } ?? requirements.algorithms
     }
 
     /// Applies every rule to a message, also after one that is not met.
-    /// - Parameter allows: Whether the provider signs with an algorithm.
+    /// - Parameter listed: What the provider signs with; nil if that is not known.
     static func explain(
-        _ token: TokenExamination<Check>, _ requirements: MessageRequirements,
-        allows: (SigningAlgorithm) -> Bool = { _ in true }
+        _ token: TokenExamination, _ requirements: MessageRequirements,
+        listed: Set<SigningAlgorithm>? = nil
     ) -> TokenExplanation<Check> {
         let context = token.claims.map { Self(claims: $0, requirements: requirements) }
-        let header = token.headerSteps { algorithm in
-            allows(algorithm) && (context?.audienceAllows(algorithm) ?? requirements.anyClientAllows(algorithm))
-        }
-        return token.explanation(
-            [token.formatStep] + header + [token.claimsStep] + token.claimSteps(claimRules, context)
-                + token.signatureSteps)
+        let accepted = context?.algorithms ?? requirements.algorithms
+        return token.explanation([
+            token.formatSteps(), token.headerSteps(type, listed?.intersection(accepted) ?? accepted),
+            token.claimsSteps(), token.claimSteps(claimRules, context), token.signatureSteps(),
+        ])
     }
 }
 
@@ -102,13 +97,13 @@ struct UnverifiedMessage<Context: MessageValidationContext>: Sendable {
         do throws(OIDCError) {
             token = try SignedToken(
                 text, maximumBytes: requirements.rules.maximumBytes, type: Context.type,
-                allows: requirements.anyClientAllows)
+                signedWith: requirements.algorithms)
         } catch {
             throw .failed(error.check.map { Context.Check($0) } ?? .format)
         }
         guard let claims = IDTokenValidator.claims(token.payload) else { throw .failed(.claims) }
         context = Context(claims: claims, requirements: requirements)
-        guard context.audienceAllows(token.algorithm) else { throw .failed(.algorithm) }
+        guard context.algorithms.contains(token.algorithm) else { throw .failed(.algorithm) }
         for rule in Context.claimRules where !rule.isMet(context) { throw .failed(rule.check) }
     }
 

@@ -1,6 +1,6 @@
 import Crypto
 import CryptoExtras
-import Primitives
+package import Primitives
 
 /// A public key that verifies signatures, read from a JSON Web Key (RFC 7517, RFC 7518 section 6).
 package struct PublicKey: Sendable {
@@ -34,7 +34,7 @@ package struct PublicKey: Sendable {
     private let material: Material
 
     /// - Throws: Why the entry is not a supported key for signatures.
-    init(_ entry: JSONObject) throws(KeyError) {
+    package init(_ entry: JSONObject) throws(KeyError) {
         guard Self.isForVerifying(entry) else { throw .purpose }
         material = try Self.material(of: entry)
         algorithms = try Self.algorithms(of: material, named: entry["alg"])

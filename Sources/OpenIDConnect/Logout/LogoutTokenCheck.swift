@@ -47,6 +47,9 @@ public enum LogoutTokenCheck: String, TokenCheck, CaseIterable {
 ///
 /// The subject is personal, so only the issuer is printed and reflected.
 public struct LogoutToken: Sendable, Hashable {
+    /// The member of `events` that makes a token a logout token.
+    package static let event = "http://schemas.openid.net/event/backchannel-logout"
+
     /// The provider.
     public let issuer: String
     /// The user whose sessions have ended; nil if only ``sessionID`` names the session.

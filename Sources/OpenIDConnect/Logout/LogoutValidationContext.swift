@@ -3,7 +3,6 @@ import Primitives
 /// A logout token's claims and what they are checked against: what ``claimRules`` look at.
 struct LogoutValidationContext: MessageValidationContext {
     static let type = TokenType.logoutToken
-    static let event = "http://schemas.openid.net/event/backchannel-logout"
 
     let claims: JSONObject
     let requirements: MessageRequirements
@@ -27,7 +26,7 @@ struct LogoutValidationContext: MessageValidationContext {
             found: { "sub is \(DisplayText.shape($0.claims["sub"])); sid is \(DisplayText.shape($0.claims["sid"]))" }),
     ]
 
-    var hasEvent: Bool { claims["events"]?.object?[Self.event]?.object != nil }
+    var hasEvent: Bool { claims["events"]?.object?[LogoutToken.event]?.object != nil }
 
     /// One of the two at least, and both valid.
     var hasSubject: Bool {
@@ -79,7 +78,7 @@ extension LogoutValidationContext {
     var foundEvent: String {
         guard let events = claims["events"] else { return "events is absent" }
         guard let object = events.object else { return "events is \(DisplayText.value(events))" }
-        guard let event = object[Self.event] else { return "events has no member \(Self.event)" }
+        guard let event = object[LogoutToken.event] else { return "events has no member \(LogoutToken.event)" }
         return event.object == nil ? "the event is \(DisplayText.value(event))" : "the event is there"
     }
 }

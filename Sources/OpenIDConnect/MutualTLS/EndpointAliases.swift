@@ -4,21 +4,21 @@ import Primitives
 /// (RFC 8705 section 5).
 public struct EndpointAliases: Sendable, Hashable {
     /// The raw value is the name of the usual endpoint and of its alias.
-    enum Name: String, Sendable, CaseIterable {
+    package enum Name: String, Sendable, CaseIterable {
         case token = "token_endpoint"
         case userInfo = "userinfo_endpoint"
         case pushedAuthorizationRequest = "pushed_authorization_request_endpoint"
         case backchannelAuthentication = "backchannel_authentication_endpoint"
     }
 
-    enum Alias: Sendable, Hashable {
+    package enum Alias: Sendable, Hashable {
         case endpoint(EndpointURL)
         /// Not acceptable. The usual endpoint need not ask for a certificate.
         case refused
     }
 
     /// A usual endpoint without an alias takes such requests itself.
-    var aliases: [Name: Alias] = [:]
+    package internal(set) var aliases: [Name: Alias] = [:]
 
     /// The endpoints, which receive codes and tokens as the usual ones do.
     var endpoints: [EndpointURL] {
@@ -29,7 +29,7 @@ public struct EndpointAliases: Sendable, Hashable {
     }
 
     /// Of a provider without aliases.
-    static let none = EndpointAliases()
+    package static let none = EndpointAliases()
 }
 
 extension EndpointAliases {

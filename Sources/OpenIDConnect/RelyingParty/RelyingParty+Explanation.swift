@@ -19,8 +19,8 @@ extension RelyingParty {
         keys: Result<JSONWebKeySet, OIDCError>, at moment: Timestamp
     ) -> IDTokenExplanation {
         IDTokenValidator(rules: configuration.idTokenRules, issuer: provider.issuer).explain(
-            idToken, keys: keys,
-            allows: expectation.signingAlgorithms.intersection(provider.signingAlgorithms).contains,
+            TokenExamination(idToken, configuration.idTokenRules, keys: keys),
+            signedWith: expectation.signingAlgorithms.intersection(provider.signingAlgorithms),
             expecting: expectation, now: moment)
     }
 
@@ -52,11 +52,9 @@ extension RelyingParty {
         _ provider: ProviderMetadata?, keys: Result<JSONWebKeySet, OIDCError>, at moment: Timestamp
     ) -> LogoutTokenExplanation {
         let rules = configuration.idTokenRules
-        return LogoutValidationContext.explain(
-            TokenExamination(logoutToken, .logoutToken, rules, keys: keys),
-            .init(
-                issuer: issuer, clients: Self.logoutAlgorithms(of: clients, at: provider), rules: rules, now: moment),
-            allows: { provider?.signingAlgorithms.contains($0) ?? true })
+        return TokenExamination(logoutToken, rules, keys: keys).explainedAsLogoutToken(
+            of: issuer, for: Self.logoutAlgorithms(of: clients, at: provider), rules, at: moment,
+            listed: provider?.signingAlgorithms)
     }
 
     /// Makes every check of ``verify(authorizationResponse:for:)`` with the cached keys. It sends no request.
@@ -64,10 +62,8 @@ extension RelyingParty {
         authorizationResponse: Secret, for clients: [ClientID: SigningAlgorithm]
     ) -> AuthorizationResponseExplanation {
         let (rules, keys) = (configuration.idTokenRules, cachedKeys(of: knownProvider(for: nil)))
-        return AuthorizationResponseValidationContext.explain(
-            TokenExamination(authorizationResponse, .authorizationResponse, rules, keys: keys),
-            .init(
-                issuer: issuer?.text ?? "", clients: clients.mapValues { [$0] }, rules: rules, now: clock.now()))
+        return TokenExamination(authorizationResponse, rules, keys: keys).explainedAsAuthorizationResponse(
+            of: issuer?.text ?? "", for: clients, rules, at: clock.now())
     }
 
     private func keysForExplanation(of provider: ProviderMetadata) async -> Result<JSONWebKeySet, OIDCError> {

@@ -325,7 +325,7 @@ public final class RelyingParty: Sendable {
         let rules = configuration.idTokenRules
         let token = try SignedToken(
             idToken, maximumBytes: rules.maximumBytes, type: .idToken(rules.types),
-            allows: expectation.signingAlgorithms.contains)
+            signedWith: expectation.signingAlgorithms)
         let held = provider
         let provider = try await listing(token.algorithm, held, correlationID)
         if provider !== held { ProtocolRecord.current?.replaceProvider(provider) }

@@ -70,7 +70,7 @@ enum UserInfoResponse: Sendable {
     ) throws(OIDCError) -> SignedToken {
         do throws(OIDCError) {
             return try SignedToken(
-                text, maximumBytes: limits.userInfoBytes, type: .userInfo, allows: algorithms.contains)
+                text, maximumBytes: limits.userInfoBytes, type: .userInfo, signedWith: algorithms)
         } catch {
             let accepted = algorithms.map(\.rawValue).sorted().joined(separator: " or ")
             throw .unusable(

@@ -51,11 +51,3 @@ extension JSONValue {
         }
     }
 }
-
-extension Unicode.Scalar {
-    /// Whether it is a control, a format (as marks of direction), or a separator of lines or paragraphs. Those in JSON
-    /// text without white space are within strings.
-    package var controlsTerminal: Bool {
-        [.control, .format, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
-    }
-}

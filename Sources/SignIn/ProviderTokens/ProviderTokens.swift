@@ -18,7 +18,7 @@ package struct ProviderTokens: Sendable, Hashable {
     /// From when the access token is not sent any more, because it could expire on the way; nil if it does not expire.
     package var refreshAt: Timestamp?
     /// The granted scopes, if the provider named them.
-    var scope: String?
+    package var scope: String?
     /// The claims of the sign-in's ID token that those of refreshes are compared with; nil if they are not known: from
     /// a provider without ID tokens, and for tokens that an earlier version stored.
     package var original: OriginalIDToken.Claims?
@@ -27,8 +27,13 @@ package struct ProviderTokens: Sendable, Hashable {
 
     /// An ID token of a refresh whose validation waits for the provider's keys.
     package struct UnverifiedIDToken: Sendable, Hashable {
-        package var token: Secret
-        package var receivedAt: Timestamp
+        package let token: Secret
+        package let receivedAt: Timestamp
+
+        package init(token: Secret, receivedAt: Timestamp) {
+            self.token = token
+            self.receivedAt = receivedAt
+        }
     }
 
     /// For how many seconds before its end an access token is not sent, if it lives two minutes or more.
@@ -49,19 +54,6 @@ package struct ProviderTokens: Sendable, Hashable {
             refreshAt = now.advanced(bySeconds: lifetime - min(Self.longestMargin, lifetime / 4))
         }
         scope = response.scope
-    }
-
-    /// The tokens after a refresh. What the response leaves out stays (RFC 6749 section 6), and the authentication is
-    /// still the sign-in's.
-    package func renewed(by response: RefreshResponse, at now: Timestamp) -> ProviderTokens {
-        var tokens = ProviderTokens(response.tokens, at: now)
-        if response.unverified != nil, let idToken = response.tokens.idToken {
-            tokens.unverified = UnverifiedIDToken(token: idToken, receivedAt: now)
-        }
-        tokens.refreshToken = tokens.refreshToken ?? refreshToken
-        tokens.scope = tokens.scope ?? scope
-        tokens.original = original
-        return tokens
     }
 
     /// The tokens with an earlier sign-in's refresh token, if they have none: its refreshes have the ID tokens of that

@@ -100,6 +100,12 @@ package enum SQLSession {
         return rows
     }
 
+    /// The counts of a query of texts and numbers.
+    func counts(_ sql: SQL) throws -> [String: Int] {
+        // Swift takes canonically equivalent ids for the same; the database groups by bytes.
+        Dictionary(try all(sql) { row in (try row.text(0), Int(row.number(1))) }, uniquingKeysWith: +)
+    }
+
     /// Whether a query has a row.
     @inline(__always)
     package func exists<each Value: SQLValue>(_ sql: SQL, _ values: repeat each Value) throws -> Bool {

@@ -107,9 +107,6 @@ struct ProviderMetadataTests {
         }
         let provider = try await relyingParty.provider(subjects)
         #expect(provider.authorizationEndpoint == nil)
-        let document = JSONValue.object(of: try #require(provider.document)).text
-        let again = FakeCarrier { $0.discovery = .json(document) }
-        #expect(try await again.relyingParty().provider(subjects) == provider, "\(document)")
     }
 
     @Test("A network with leading zeros may come as a number, which has none")

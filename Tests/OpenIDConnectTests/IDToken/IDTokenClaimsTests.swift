@@ -274,7 +274,7 @@ struct IDTokenClaimsTests {
         draft.header["iss"] = "\"https://example.org/\""
         let rules = IDTokenRules()
         let token = try SignedToken(
-            Secret(draft.text), maximumBytes: rules.maximumBytes, allows: SigningAlgorithm.standard.contains)
+            Secret(draft.text), maximumBytes: rules.maximumBytes, signedWith: SigningAlgorithm.standard)
         let keys = try #require(JSONWebKeySet(parsing: Array(TestKey.keySet(.rsa1).utf8)))
         let verified = try IDTokenValidator(issuer: TokenDraft.issuer).validate(
             token, keys: keys, expecting: expectation(), now: Timestamp(secondsSinceEpoch: TokenDraft.now))
@@ -287,7 +287,7 @@ struct IDTokenClaimsTests {
         var draft = TokenDraft(key: .ec1)
         draft.claims["context"] = "\"Pay $10\""
         draft.claims["aka"] = "[\"a.b.c\",7]"
-        let token = try SignedToken(Secret(draft.text), maximumBytes: 16384, allows: { $0 == .es256 })
+        let token = try SignedToken(Secret(draft.text), maximumBytes: 16384, signedWith: [.es256])
         let keys = try #require(JSONWebKeySet(parsing: Array(TestKey.keySet(.ec1).utf8)))
         let verified = try IDTokenValidator(issuer: TokenDraft.issuer).validate(
             token, keys: keys, expecting: expectation(), now: Timestamp(secondsSinceEpoch: now))

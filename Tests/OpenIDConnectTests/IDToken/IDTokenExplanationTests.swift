@@ -14,7 +14,8 @@ struct IDTokenExplanationTests {
             JSONWebKeySet(parsing: Array($0.utf8)).map { .success($0) } ?? .failure(.failed(.key))
         }
         return IDTokenValidator(issuer: TokenDraft.issuer).explain(
-            Secret(draft.text), keys: keys, allows: { _ in true }, expecting: try expectation(change),
+            TokenExamination(Secret(draft.text), IDTokenRules(), keys: keys),
+            signedWith: Set(SigningAlgorithm.allCases), expecting: try expectation(change),
             now: Timestamp(secondsSinceEpoch: now))
     }
 

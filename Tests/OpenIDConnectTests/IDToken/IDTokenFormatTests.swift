@@ -51,9 +51,9 @@ struct IDTokenFormatTests {
     func size() throws {
         let text = TokenDraft().text
         let size = text.utf8.count
-        #expect(throws: Never.self) { try SignedToken(Secret(text), maximumBytes: size, allows: { $0 == .rs256 }) }
+        #expect(throws: Never.self) { try SignedToken(Secret(text), maximumBytes: size, signedWith: [.rs256]) }
         #expect(throws: OIDCError.failed(.format)) {
-            try SignedToken(Secret(text), maximumBytes: size - 1, allows: { $0 == .rs256 })
+            try SignedToken(Secret(text), maximumBytes: size - 1, signedWith: [.rs256])
         }
     }
 

@@ -142,8 +142,9 @@ struct IDTokenTypeTests {
             var rules = IDTokenRules()
             rules.types = types
             let explanation = IDTokenValidator(rules: rules, issuer: TokenDraft.issuer).explain(
-                Secret(draft.text), keys: .failure(.failed(.key)), allows: { _ in true },
-                expecting: try expectation(), now: Timestamp(secondsSinceEpoch: TokenDraft.now))
+                TokenExamination(Secret(draft.text), rules, keys: .failure(.failed(.key))),
+                signedWith: Set(SigningAlgorithm.allCases), expecting: try expectation(),
+                now: Timestamp(secondsSinceEpoch: TokenDraft.now))
             return try #require(explanation.steps.first { $0.check == check }?.found)
         }
         let typed: (inout TokenDraft) -> Void = { $0.header["typ"] = "\"at+jwt\"" }

@@ -83,7 +83,7 @@ struct RefreshedIDTokenTests {
         expectation.original = original(row)
         let keys = try #require(JSONWebKeySet(parsing: Array(TestKey.keySet(.rsa1).utf8)))
         do throws(OIDCError) {
-            let token = try SignedToken(Secret(text), maximumBytes: 16_384) { $0 == .rs256 }
+            let token = try SignedToken(Secret(text), maximumBytes: 16_384, signedWith: [.rs256])
             let verified = try IDTokenValidator(issuer: TokenDraft.issuer).validate(
                 token, keys: keys, expecting: expectation, now: Timestamp(secondsSinceEpoch: now))
             #expect(verified.subject == "310999-subject")
@@ -114,7 +114,7 @@ struct RefreshedIDTokenTests {
         draft.claims["azp"] = "\"client-1\""
         let keys = try #require(JSONWebKeySet(parsing: Array(TestKey.keySet(.rsa1).utf8)))
         let verified = try IDTokenValidator(issuer: TokenDraft.issuer).validate(
-            try SignedToken(Secret(draft.text), maximumBytes: 16_384) { $0 == .rs256 }, keys: keys,
+            try SignedToken(Secret(draft.text), maximumBytes: 16_384, signedWith: [.rs256]), keys: keys,
             expecting: try expectation(), now: Timestamp(secondsSinceEpoch: Self.now))
         #expect(
             verified.claimsForRefresh

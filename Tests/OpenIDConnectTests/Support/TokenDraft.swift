@@ -55,12 +55,12 @@ func failedCheck(
     let time = Timestamp(secondsSinceEpoch: now)
     let keys = JSONWebKeySet(parsing: Array(keySet.utf8))
     let explanation = validator.explain(
-        Secret(text), keys: keys.map { .success($0) } ?? .failure(.failed(.key)), allows: algorithms.contains,
-        expecting: expectation, now: time)
+        TokenExamination(Secret(text), rules, keys: keys.map { .success($0) } ?? .failure(.failed(.key))),
+        signedWith: algorithms, expecting: expectation, now: time)
     let failed: IDTokenCheck?
     do throws(OIDCError) {
         let token = try SignedToken(
-            Secret(text), maximumBytes: rules.maximumBytes, type: .idToken(types), allows: algorithms.contains)
+            Secret(text), maximumBytes: rules.maximumBytes, type: .idToken(types), signedWith: algorithms)
         if let keys {
             _ = try validator.validate(token, keys: keys, expecting: expectation, now: time)
             failed = nil

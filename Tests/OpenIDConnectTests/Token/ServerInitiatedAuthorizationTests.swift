@@ -146,7 +146,7 @@ struct NotifiedIDTokenTests {
     ) throws -> IDTokenCheck? {
         var draft = TokenDraft(key: .ec1)
         change(&draft)
-        let token = try SignedToken(Secret(draft.text), maximumBytes: 16384, allows: { $0 == .es256 })
+        let token = try SignedToken(Secret(draft.text), maximumBytes: 16384, signedWith: [.es256])
         let keys = try #require(JSONWebKeySet(parsing: Array(TestKey.keySet(.ec1).utf8)))
         var expectation = IDTokenExpectation(clientID: try #require(ClientID("client-1")), nonce: "nonce-1")
         expectation.nonceMayBeMissing = nonceMayBeMissing

@@ -1,3 +1,4 @@
+import Administration
 import Primitives
 import StorageModel
 import TestSupport
@@ -282,7 +283,7 @@ struct ProviderAssertionsConformanceTests {
         let key = "0123456789abcdef"
         #expect(try await store.resealClaims([(record: found, sealed: key + ":sealed")]) == 1)
         #expect(try await store.resealClaims([(record: found, sealed: "late")]) == 0, "it changed since it was read")
-        #expect(try await store.claimCounts() == [key: 1])
+        #expect(try await store.encryptedRowCounts() == [key: 1])
         #expect(try await store.claims(notUnder: key, after: UserID(0), limit: 9).isEmpty)
         // Two ids of keys that Swift takes for the same, and the database does not.
         _ = try await signIn(Identity(issuer: "https://other.example", subject: "8"), "c")
@@ -290,7 +291,7 @@ struct ProviderAssertionsConformanceTests {
         let ids = ["\u{212B}", "\u{C5}"].map { $0 + String(repeating: "a", count: 15) }
         let sealed = zip(both, ids).map { (record: $0, sealed: $1 + ":sealed") }
         #expect(try await store.resealClaims(sealed) == 2)
-        #expect(try await store.claimCounts() == [ids[0]: 2])
+        #expect(try await store.encryptedRowCounts() == [ids[0]: 2])
         withExtendedLifetime(holding) {}
     }
 }

@@ -14,6 +14,15 @@ package enum UsersTable {
         columns.map { "users.\($0)" }.joined(separator: ", ")
     }
 
+    /// The id of the key that a user's claims are encrypted with; empty if they are not encrypted.
+    package static let claimKey =
+        "CASE substr(provider_claims, 1, 1) WHEN '{' THEN '' ELSE substr(provider_claims, 1, 16) END"
+
+    /// How many users' claims are encrypted with each key.
+    package static func claimCounts(in db: SQLSession) throws -> [String: Int] {
+        try db.counts("SELECT \(claimKey), count(*) FROM users WHERE provider_claims IS NOT NULL GROUP BY 1")
+    }
+
     /// Reads the ``columns``, the first of which is `first`.
     static func user(in row: borrowing CachedStatement, from first: CInt = 0) throws -> User {
         User(

@@ -88,39 +88,3 @@ extension ProviderTokenRecord {
             request: row.optionalHash(12).map { Request(refreshToken: $0, startedAt: row.time(13)) })
     }
 }
-
-// MARK: Changing the encryption key of stored tokens
-
-extension SQLStore {
-    /// How many rows of provider tokens are encrypted with each key, by the keys' ids.
-    package func providerTokenCounts() async throws(StorageError) -> [String: Int] {
-        try await reads.submit { db in try ProviderTokensTable.counts(in: db) }
-    }
-
-    /// Rows of provider tokens that are encrypted with another key, in the order they were added, at most `limit`.
-    package func providerTokens(
-        notUnder keyID: String, after serial: Int64, limit: Int
-    ) async throws(StorageError) -> [ProviderTokenRecord] {
-        try await reads.submit { db in
-            try db.all(
-                "\(ProviderTokensTable.select) WHERE serial > ? AND key_id <> ? ORDER BY serial LIMIT ?",
-                serial, keyID, Int64(limit), read: ProviderTokenRecord.init)
-        }
-    }
-
-    /// Stores the same tokens encrypted with another key; skips rows that changed since they were read. Versions stay,
-    /// so that a process that has claimed a row can store its result.
-    /// - Parameter rows: The rows as they were read, each with its tokens encrypted with another key.
-    /// - Returns: How many rows were changed.
-    package func resealProviderTokens(
-        _ rows: [(record: ProviderTokenRecord, sealed: SealedTokens)]
-    ) async throws(StorageError) -> Int {
-        try await writes.submit { db in
-            try rows.count { row in
-                try db.run(
-                    "UPDATE provider_tokens SET key_id = ?, content = ? WHERE serial = ? AND version = ?",
-                    row.sealed.keyID, row.sealed.content, row.record.serial, row.record.version) > 0
-            }
-        }
-    }
-}

@@ -1,3 +1,4 @@
+package import OpenIDConnect
 package import Primitives
 
 extension ProviderMetadata {
