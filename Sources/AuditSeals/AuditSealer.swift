@@ -33,8 +33,8 @@ package final class AuditSealer: Sendable {
 
     /// The newest seal if one of the server's keys signed it, and its signer.
     private typealias OwnSeal = (seal: AuditSeal, signer: String)
-    /// How far the log is read: the serial up to which no event can appear any more, which is 0 if that is not known yet,
-    /// and the highest serial that can be seen.
+    /// How far the log is read: the serial up to which no event can appear any more, which is 0 if that is not known
+    /// yet, and the highest serial that can be seen.
     private typealias Reach = (end: Int64, highest: Int64)
     private typealias OwnKeys = (ids: [String], signer: SigningKey)
 

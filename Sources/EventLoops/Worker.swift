@@ -10,7 +10,7 @@ import Synchronization
 /// look-ups that hang would delay all others. Dispatch has up to 255 for the queues of each quality of service, which
 /// means nothing else on Linux. They take no signals but their own faults.
 package enum Worker {
-    /// While the system refuses a thread, Dispatch blocks who asks for one. That is one worker, and never an event loop.
+    /// While the system refuses a thread, Dispatch blocks who asks for one. That is one worker, never an event loop.
     private static let starter = Starter()
 
     /// Runs `body` on a worker.

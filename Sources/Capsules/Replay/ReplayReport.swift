@@ -31,8 +31,8 @@ package struct ReplayReport: Sendable {
     ///   - configuration: What the token is judged by.
     ///   - usual: Today's, if `configuration` has settings that are tried; nil if it has none.
     ///   - version: Of this program.
-    /// - Throws: ``CapsuleReplay/ReplayError`` if no check of a token failed, the configuration has no such provider, or
-    ///   the capsule lacks what decided.
+    /// - Throws: ``CapsuleReplay/ReplayError`` if no check of a token failed, the configuration has no such provider,
+    ///   or the capsule lacks what decided.
     package init(
         of replay: CapsuleReplay, with configuration: Configuration, usual: Configuration? = nil,
         version: String = LatchkeyVersion.text

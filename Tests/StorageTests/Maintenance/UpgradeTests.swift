@@ -154,8 +154,8 @@ struct UpgradeTests {
     func issuedNonce(engine: Engine) async throws {
         let database = try Database(engine)
         let nonce = TokenHash(sha256Of: "nonce")
-        try database.execute(
-            "INSERT INTO sign_in_attempts VALUES (\(engine.literal(nonce)), 'acme', \(Records.now.secondsSinceEpoch + 1))")
+        let end = Records.now.secondsSinceEpoch + 1
+        try database.execute("INSERT INTO sign_in_attempts VALUES (\(engine.literal(nonce)), 'acme', \(end))")
         let store = try database.open()
         for (provider, isGood) in [("other", false), ("acme", true), ("acme", false)] {
             let content = try await store.takeOneTimeRecord(nonce, purpose: "nonce for \(provider)", at: Records.now)
