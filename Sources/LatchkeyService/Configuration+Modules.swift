@@ -165,7 +165,6 @@ extension Configuration {
         var configuration = SignInConfiguration()
         configuration.registration = registration
         configuration.lifetimes = sessions
-        configuration.maximumPendingStarts = maximumPendingStarts
         configuration.signingKeys = signingKeys
         configuration.vaultKeys = vaultKeys
         configuration.auditsSignIns = auditsSignIns

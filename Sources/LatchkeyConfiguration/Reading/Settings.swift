@@ -118,9 +118,5 @@ public struct Settings: Sendable {
             "Prompts at OpenID providers by backchannel authentication that one caller (an API key, or an address "
                 + "without one) may cause for all users together. Those whose users signed in do not count."
         ).reloaded(.value),
-        Setting(
-            "redirects.max_pending", .integer(100...10_000_000), \.maximumPendingStarts,
-            "The most sign-ins by redirect in progress that this process has started. One more drops the oldest one of "
-                + "the subnet with the most, which must be started again."),
     ]
 }

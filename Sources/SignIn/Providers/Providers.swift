@@ -23,7 +23,7 @@ package struct Providers: Sendable {
 
     /// Whom a reference names; nil if there is no such provider or operator, or if the provider has operators and the
     /// reference names none.
-    subscript(reference: ProviderReference) -> SignInTarget? { targets[reference] }
+    package subscript(reference: ProviderReference) -> SignInTarget? { targets[reference] }
 
     /// Whether sign-ins with the provider of a name in paths are with one server of a group.
     package func hasOperators(_ name: String) -> Bool { byName[name]?.group != nil }
