@@ -266,6 +266,7 @@ let package = Package(
                 "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
             ]),
         // Registration of users who are unknown.
         .target(name: "Registration", dependencies: withRoutesAndTables),

@@ -240,7 +240,7 @@ extension BrowserCookies {
     private var browserName: String { prefix + "latchkey_browser" }
 
     /// What tells a browser from others during a sign-in.
-    fileprivate func browser(of request: Request) -> Secret? { value(browserName, of: request) }
+    func browser(of request: Request) -> Secret? { value(browserName, of: request) }
 
     fileprivate func setBrowser(_ value: Secret) -> HTTPField {
         field(browserName, value.exposed, maximumAge: RedirectStart.lifetime)
