@@ -39,6 +39,7 @@ let package = Package(
         .trait(name: "PostgreSQL", description: "Databases on a PostgreSQL server, which several instances may share"),
         .trait(name: "ProviderLogout", description: "Logout at providers, and by their logout tokens"),
         .trait(name: "ProviderResources", description: "Resources of providers, and the refresh of their tokens"),
+        .trait(name: "Redirects", description: "Sign-ins by redirects through the browser, with their pages"),
         .trait(name: "Registration", description: "Registration of users who are unknown, instead of their creation"),
         .trait(name: "Services", description: "Introspection and revocation of tokens for other services"),
         .trait(name: "StatusPage", description: "The administrators' status page"),
@@ -47,8 +48,8 @@ let package = Package(
         .trait(name: "Zephr", description: "The paths of Zephr's OAuth sign-in, for frontends that were made for it"),
         .default(enabledTraits: [
             "AccountMigration", "Administration", "AuditSeals", "Backchannel", "Capsules", "Examination",
-            "PhoneVerification", "PostgreSQL", "ProviderLogout", "ProviderResources", "Registration", "Services",
-            "StatusPage", "Telemetry", "Transactions", "Zephr",
+            "PhoneVerification", "PostgreSQL", "ProviderLogout", "ProviderResources", "Redirects", "Registration",
+            "Services", "StatusPage", "Telemetry", "Transactions", "Zephr",
         ]),
     ],
     dependencies: [
@@ -257,6 +258,16 @@ let package = Package(
         .target(name: "ProviderLogout", dependencies: withRoutesAndTables),
         // The resources of providers, fetched with the tokens of sign-ins.
         .target(name: "ProviderResources", dependencies: withRoutesAndTables),
+        // Sign-ins by redirects.
+        .target(
+            name: "Redirects",
+            dependencies: [
+                "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration", "LatchkeyService", "Observability",
+                "OpenIDConnect", "Primitives", "SignIn", "StorageModel",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         // Registration of users who are unknown.
         .target(name: "Registration", dependencies: withRoutesAndTables),
         // Introspection and revocation of tokens, for the administrator's other services.
@@ -306,6 +317,7 @@ let package = Package(
                 .target(name: "PostgreSQL", condition: .when(traits: ["PostgreSQL"])),
                 .target(name: "ProviderLogout", condition: .when(traits: ["ProviderLogout"])),
                 .target(name: "ProviderResources", condition: .when(traits: ["ProviderResources"])),
+                .target(name: "Redirects", condition: .when(traits: ["Redirects"])),
                 .target(name: "Registration", condition: .when(traits: ["Registration"])),
                 .target(name: "Services", condition: .when(traits: ["Services"])),
                 .target(name: "StatusPage", condition: .when(traits: ["StatusPage"])),
@@ -415,8 +427,8 @@ let package = Package(
             dependencies: [
                 "AccountMigration", "Backchannel", "HTTPServer", "LatchkeyAPI", "LatchkeyConfiguration",
                 "OpenIDConnect", "PhoneVerification", "PostgreSQL", "Primitives", "ProviderLogout", "ProviderResources",
-                "Registration", "Services", "SignIn", "StatusPage", "Storage", "StorageModel", "TestSupport",
-                "Transactions", "Zephr",
+                "Redirects", "Registration", "Services", "SignIn", "StatusPage", "Storage", "StorageModel",
+                "TestSupport", "Transactions", "Zephr",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -446,13 +458,18 @@ let package = Package(
             ]),
         .testTarget(
             name: "CapsulesTests",
-            dependencies: ["Capsules", "OpenIDConnect", "Primitives", "SignIn", "StorageModel", "TestSupport"]),
+            dependencies: [
+                "Capsules", "OpenIDConnect", "Primitives", "Redirects", "SignIn", "StorageModel", "TestSupport",
+            ]),
         .testTarget(
             name: "PhoneVerificationTests",
             dependencies: [
                 "LatchkeyConfiguration", "OpenIDConnect", "PhoneVerification", "Primitives", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        .testTarget(
+            name: "RedirectsTests",
+            dependencies: ["OpenIDConnect", "Primitives", "Redirects", "SignIn", "StorageModel"]),
         .testTarget(
             name: "TelemetryExportTests",
             dependencies: [
@@ -484,9 +501,8 @@ let package = Package(
                 "Administration", "AuditSeals", "Backchannel", "Capsules", "CarrierSimulator", "CommandLineSupport",
                 "ConformanceKit", "Examination", "HTTPServer", "LatchkeyAPI", "LatchkeyClient", "LatchkeyConfiguration",
                 "LatchkeyDemo", "LatchkeyFeatures", "LatchkeyService", "Observability", "OpenIDConnect", "OutboundHTTP",
-                "PostgreSQL", "Primitives", "Registration", "SignIn", "Storage", "StorageModel", "TelemetryExport",
-                "TestSupport",
-                "Transactions", "Zephr", "latchkey", "latchkey-dev",
+                "PostgreSQL", "Primitives", "Redirects", "Registration", "SignIn", "Storage", "StorageModel",
+                "TelemetryExport", "TestSupport", "Transactions", "Zephr", "latchkey", "latchkey-dev",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -3,6 +3,7 @@ import Primitives
 
 @testable import HTTPServer
 @testable import LatchkeyAPI
+@testable import Redirects
 
 /// The bytes after the first one as the value of a request's field. The first byte says of which: `f` Forwarded, `x`
 /// X-Forwarded-For, `c` Cookie, `a` Accept, `e` Accept-Encoding, `b` Authorization, `n` If-None-Match, `r` Range,

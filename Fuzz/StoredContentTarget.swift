@@ -3,6 +3,7 @@ import Primitives
 import StorageModel
 
 @testable import ProviderResources
+@testable import Redirects
 @testable import Registration
 @testable import SignIn
 

@@ -35,7 +35,7 @@ package struct APIError: Error, Sendable {
     }
 
     /// This error, with the text for a situation in place of the usual one for the person who uses the app.
-    func telling(_ situation: UserMessage.Situation) -> APIError {
+    package func telling(_ situation: UserMessage.Situation) -> APIError {
         var error = self
         error.userMessage = situation.rawValue
         return error
@@ -108,6 +108,8 @@ extension APIError {
     package static func malformed(_ description: String, _ correlationID: CorrelationID? = nil) -> APIError {
         APIError(.badRequest, "invalid_request", .invalidRequest, description, correlationID: correlationID)
     }
+
+    package static let notAForm = malformed("The body is not a form. Send application/x-www-form-urlencoded.")
 
     /// The provider vouches for the user, who is not registered.
     /// - Parameter compatibility: With `compat.android` the error has the name that the published Android example

@@ -29,6 +29,9 @@ package protocol APIFeature: Sendable {
     /// Adds members to `GET /auth/providers`.
     func describe(in json: inout JSONObjectWriter)
 
+    /// Sends browsers to providers, and takes them back.
+    func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)?
+
     /// Registers the users of this server's pages.
     var pageRegistration: (any PageRegistration)? { get }
 

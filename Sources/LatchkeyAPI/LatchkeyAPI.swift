@@ -14,7 +14,7 @@ package final class LatchkeyAPI: Sendable {
     let crossOrigin: CrossOrigin
     let files: StaticFiles?
     /// Whether the files have the developer console at `/`, to which the sign-in page then links.
-    let hasConsole: Bool
+    package let hasConsole: Bool
     let accessLog: AccessLog
     private let requestIDs: RequestIDs
     package let baseURL: BaseURL
@@ -23,8 +23,8 @@ package final class LatchkeyAPI: Sendable {
     let isDraining = Atomic(false)
     private let traces: RequestTraces
     let version: String
-    let features: [any APIFeature]
-    let pageRegistration: (any PageRegistration)?
+    package let features: [any APIFeature]
+    package let pageRegistration: (any PageRegistration)?
     let documentPage = Mutex<DocumentPage?>(nil)
     let metricsEndpoint: MetricsEndpoint?
     /// The keys of clients whose public halves are published.
@@ -36,7 +36,7 @@ package final class LatchkeyAPI: Sendable {
 
     /// - Parameters:
     ///   - allowedOrigins: Web frontends on other origins, which need no API key.
-    ///   - files: Served at `/` and on paths without a route. Without an `index.html`, `/` is the sign-in page.
+    ///   - files: Served at `/` and on paths without a route.
     ///   - baseURL: Redirects and backchannel authentication need it.
     ///   - tracer: Gets each request as a span; nil for no tracing.
     package init(
@@ -75,6 +75,9 @@ package final class LatchkeyAPI: Sendable {
     package func replaceLimits(_ limits: RequestLimits) { rates.replace(limits) }
 
     package func publish(_ keys: [ClientKey]) { clientKeys.withLock { $0 = keys } }
+
+    /// Nil if no feature sends browsers to providers.
+    package var redirects: (any BrowserRedirects)? { features.lazy.compactMap { $0.redirects(of: self) }.first }
 
     var publishedClientKeys: [ClientKey] { clientKeys.withLock { $0 } }
 

@@ -30,6 +30,9 @@ public import LatchkeyService
 #if ProviderResources
     import ProviderResources
 #endif
+#if Redirects
+    import Redirects
+#endif
 #if Registration
     import Registration
 #endif
@@ -81,6 +84,9 @@ extension FeatureList {
         #endif
         #if ProviderResources
             .adding(ProviderResourcesFeature.self)
+        #endif
+        #if Redirects
+            .adding(RedirectsFeature.self)
         #endif
         #if Registration
             .adding(RegistrationFeature.self)

@@ -162,7 +162,6 @@ extension Configuration {
         var configuration = SignInConfiguration()
         configuration.registration = registration
         configuration.lifetimes = sessions
-        configuration.maximumPendingStarts = maximumPendingStarts
         configuration.signingKeys = signingKeys
         configuration.vaultKeys = vaultKeys
         configuration.auditsSignIns = auditsSignIns

@@ -111,6 +111,7 @@ extension Feature {
         device: String?
     ) async throws -> SignInRequest? { nil }
     package func describe(in json: inout JSONObjectWriter) {}
+    package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
     package var pageRegistration: (any PageRegistration)? { nil }
     package var connectedOrigins: [String] { [] }
     package static var commands: [any ParsableCommand.Type] { [] }

@@ -95,7 +95,6 @@ public final class LatchkeyService: Sendable {
         metrics.add(client)
         metrics.registry.add(metrics.carriers.metrics(of: relyingParties, clock: clock))
         metrics.registry.add(ServerMetrics.metrics(of: useCases.sessions))
-        metrics.registry.add(ServerMetrics.metrics(of: useCases.redirectSignIn))
 
         // The API and the server.
         baseURL = BaseURL(configuration.publicURL?.text)

@@ -60,7 +60,7 @@ package struct PhoneVerificationFeature: Feature {
     }
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
-        VerifyPhoneNumber(api.useCases, store: store, counting: outcomes).addRoutes(to: &router, of: api)
+        VerifyPhoneNumber(of: api, store: store, counting: outcomes).addRoutes(to: &router, of: api)
     }
 
     package static func metrics(of feature: Self?) -> [any Metric] {

@@ -11,6 +11,10 @@ extension SignInError {
         "operator or mccmnc is missing, and the provider has several operators. Send one of them, or post phone_number "
             + "to a provider with Telco Finder.")
 
+    /// No feature sends browsers to operators.
+    static let numbersNotByRedirects = invalidRequest(
+        "This server sends no browsers to mobile operators. Send an operator_token.")
+
     /// A number that one operator reports, and that is another's.
     static let numberOfOtherOperator = finderError(
         "The mobile operator vouched for a number of another operator. Use another sign-in method.",

@@ -1,3 +1,4 @@
+import LatchkeyAPI
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -63,7 +64,7 @@ extension VerifyPhoneNumber {
             () async throws(SignInError) in
             try await beginVerification(question, redirectURI, publicURL, holder, correlationID)
         } failed: { error in
-            redirects.logStart(error, at: question.provider, correlationID)
+            environment.logStart(error, at: question.provider, correlationID)
             return nil
         }
     }
@@ -72,6 +73,7 @@ extension VerifyPhoneNumber {
         _ question: VerifyPhoneNumber.Question, _ redirectURI: String, _ publicURL: String, _ holder: SessionAndUser,
         _ correlationID: CorrelationID
     ) async throws(SignInError) -> StartedVerification {
+        guard let redirects else { throw .numbersNotByRedirects }
         let inquiry = try await inquiry(question, of: holder.user, correlationID)
         guard inquiry.client.mayReceiveBrowsers(at: redirectURI) else {
             throw .redirectURINotRegistered(redirectURI, among: inquiry.client.rules.redirectURIs)
@@ -85,7 +87,7 @@ extension VerifyPhoneNumber {
         start.caller = question.choice.caller
         // First, so that a browser that is sent away finds it when it comes back.
         let subject = inquiry.verification(
-            id.exposed, of: holder, expiresAt: environment.clock.now().advanced(bySeconds: RedirectSignIn.lifetime))
+            id.exposed, of: holder, expiresAt: environment.clock.now().advanced(bySeconds: RedirectStart.lifetime))
         guard try await mappingStoreErrors(await store.beginPhoneVerification(subject)) else { throw .sessionUnknown }
         let (url, seconds) = try await redirects.begin(
             task: id, start, at: inquiry.target, for: inquiry.client, correlationID)

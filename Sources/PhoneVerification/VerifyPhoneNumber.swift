@@ -1,3 +1,4 @@
+import LatchkeyAPI
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
@@ -54,14 +55,15 @@ struct VerifyPhoneNumber {
     let environment: Environment
     let store: SQLStore
     let sessions: Sessions
-    let redirects: RedirectSignIn
+    /// Nil if this server sends no browsers to operators.
+    let redirects: (any BrowserRedirects)?
     let log: PhoneVerificationLog
 
-    init(_ useCases: UseCases, store: SQLStore, counting outcomes: PhoneVerificationMetrics) {
-        environment = useCases.environment
+    init(of api: LatchkeyAPI, store: SQLStore, counting outcomes: PhoneVerificationMetrics) {
+        environment = api.useCases.environment
         self.store = store
-        sessions = useCases.sessions
-        redirects = useCases.redirectSignIn
+        sessions = api.useCases.sessions
+        redirects = api.redirects
         log = PhoneVerificationLog(environment.logger, outcomes)
     }
 

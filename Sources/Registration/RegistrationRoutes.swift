@@ -10,43 +10,23 @@ import Storage
 /// The handle of the registration is in a cookie of the browser, which is set when the sign-in ends. The form has no
 /// credential.
 struct PageRegistrations: PageRegistration {
-    private static let path = "/register"
+    let path = "/register"
 
     let registerUser: RegisterUser
 
     func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
-        router.get(Self.path, api.paged { try await show($1, $0) })
-        router.post(Self.path, api.paged { try await register($1, $0) })
-    }
-
-    /// From this server's sign-in page, a user who must register gets to the registration page; other frontends have
-    /// their own form.
-    func location(after end: RedirectEnd, _ api: LatchkeyAPI) -> String? {
-        guard case .mustRegister = end.result, let url = api.baseURL.url,
-            end.redirectURI.hasSameBytes(as: url + LatchkeyAPI.signInPagePath)
-        else { return nil }
-        return api.baseURL.path + Self.path
+        router.get(path, api.paged { try await show($1, $0) })
+        router.post(path, api.paged { try await register($1, $0) })
     }
 
     func cookie(
-        for offer: RegistrationOffer, after end: RedirectEnd?, _ api: LatchkeyAPI
-    ) async throws(SignInError) -> HTTPField? {
-        guard let location = Self.location(afterRegistrationFrom: end, api) else { return nil }
+        for offer: RegistrationOffer, endingAt location: String, _ api: LatchkeyAPI
+    ) async throws(SignInError) -> HTTPField {
         let (environment, records) = (api.useCases.environment, api.useCases.oneTimeStore)
         let cookie = RegistrationCookie(offer, endingAt: location, random: environment.random.token())
         _ = try await records.add(
             records.record(cookie.hash, for: .registeringBrowser, seconds: offer.expiresIn))
         return api.cookies.setRegistration(cookie, maximumAge: offer.expiresIn)
-    }
-
-    /// Where the browser is sent once the user is registered; nil unless the sign-in ended at a page of this server's
-    /// own origin, in the browser that began it.
-    private static func location(afterRegistrationFrom end: RedirectEnd?, _ api: LatchkeyAPI) -> String? {
-        guard let end else { return api.baseURL.url.map { $0 + "/?action=login&status=success" } }
-        guard end.clientType == .web || end.clientType == .popup, let origin = api.baseURL.origin,
-            AppRedirectURI.origin(of: end.redirectURI) == origin
-        else { return nil }
-        return end.locationAfterRegistration
     }
 
     func clearedCookie(of request: Request, _ api: LatchkeyAPI) -> HTTPField? {

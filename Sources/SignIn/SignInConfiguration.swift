@@ -9,8 +9,6 @@ public struct SignInConfiguration: Sendable {
     public var lifetimes = Lifetimes()
     /// The keys that sign receipts and seals of the audit log.
     public var signingKeys = SigningKeys()
-    /// How many redirect sign-ins may be under way, started by one process; rows of 600 bytes.
-    public var maximumPendingStarts = 50_000
     /// The keys that encrypt providers' tokens and users' claims in the store: the first encrypts, all decrypt.
     public var vaultKeys: [EncryptionKey] = []
     /// Whether the audit log records every sign-in and registration.

@@ -16,10 +16,8 @@ package struct UseCases: Sendable {
     package let refresh: Refresh
     package let signingKeys: SigningKeys
     package let readiness: Readiness
-    package let redirectSignIn: RedirectSignIn
     package let linkIdentity: LinkIdentity
     package let oneTimeStore: EncryptedOneTimeStore
-    package let oneTimeSessionCode: OneTimeSessionCode
     package let apiKeys: StoredAPIKeys
     package let vault: TokenVault
     package let claimsVault: ClaimsVault
@@ -62,22 +60,9 @@ package struct UseCases: Sendable {
         signingKeys = SigningKeys(store: store, configuration: configuration.signingKeys, clock: clock, logger: logger)
         readiness = Readiness(store: store, clock: clock, patience: readinessPatience)
         apiKeys = StoredAPIKeys(store: store, clock: clock)
-        oneTimeSessionCode = OneTimeSessionCode(environment: environment, oneTimeStore: oneTimeStore)
         linkIdentity = LinkIdentity(
             environment: environment, signIn: signIn, store: store,
             maximumAge: configuration.lifetimes.signInToLink)
-        redirectSignIn = RedirectSignIn(
-            environment: environment, signIn: signIn, linkIdentity: linkIdentity,
-            oneTimeStore: oneTimeStore, sessionCode: oneTimeSessionCode,
-            pendingStarts: configuration.redirectQuota(uptime), answeredCodes: configuration.redirectQuota(uptime))
-    }
-}
-
-extension SignInConfiguration {
-    /// A quota of records that a redirect sign-in makes.
-    fileprivate func redirectQuota(_ uptime: Uptime) -> OneTimeRecordQuota {
-        OneTimeRecordQuota(
-            maximum: maximumPendingStarts, lifetime: .seconds(RedirectSignIn.lifetime), uptime: uptime)
     }
 }
 

@@ -47,6 +47,7 @@ struct StatusRoutes: APIFeature {
     ) -> SignInRequest? { nil }
 
     func describe(in json: inout JSONObjectWriter) {}
+    func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { nil }
 
     var connectedOrigins: [String] { [] }
 

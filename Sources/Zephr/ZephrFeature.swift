@@ -46,8 +46,13 @@ package struct ZephrFeature: Feature {
 
     package func addRoutes(to router: inout Router, of api: LatchkeyAPI) {
         for prefix in Self.prefixes {
-            router.get(prefix + "/oauth/{provider}", api.starting { try await Self.start($0, $1, below: prefix) })
-            api.addCallback(Self.callbackPath(below: prefix, "{provider}", "{client_type}"), to: &router)
+            if let redirects = api.redirects {
+                router.get(
+                    prefix + "/oauth/{provider}",
+                    api.starting { try await Self.start(by: redirects, $0, $1, below: prefix) })
+                redirects.addCallback(
+                    Self.callbackPath(below: prefix, "{provider}", "{client_type}"), to: &router)
+            }
             if let registrar = api.useCases.completion.registrar {
                 router.post(
                     prefix + "/register",
@@ -57,10 +62,12 @@ package struct ZephrFeature: Feature {
     }
 
     /// A frontend without a `redirect_uri` gets the registered one of its kind.
-    private static func start(_ api: LatchkeyAPI, _ request: Request, below prefix: String) async throws -> Response {
+    private static func start(
+        by redirects: any BrowserRedirects, _ api: LatchkeyAPI, _ request: Request, below prefix: String
+    ) async throws -> Response {
         let provider = request.provider
         let server = try api.useCases.providers.find(withoutOperators: provider).server
-        return try await api.startRedirect(
+        return try await redirects.start(
             request, sessionIDIsSession: true,
             callback: { callbackPath(below: prefix, provider, $0.rawValue) },
             fallback: { server.client($0)?.usualRedirectURI(of: $1) })

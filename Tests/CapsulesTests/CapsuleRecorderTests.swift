@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Capsules
+@testable import Redirects
 @testable import SignIn
 
 /// Which failures leave capsules, and how long their responses wait for them.

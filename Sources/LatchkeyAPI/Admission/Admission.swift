@@ -19,7 +19,7 @@ package struct Admission: Sendable {
     var isAdministrator = false
 
     /// Whether the caller's session is in its browser's cookies.
-    var isPage: Bool { if case .cookie = ground { true } else { false } }
+    package var isPage: Bool { if case .cookie = ground { true } else { false } }
 
     package func allows(_ client: String) -> Bool { clients?.contains(client) ?? true }
 

@@ -1,3 +1,4 @@
+import HTTPTypes
 import OpenIDConnect
 import SignIn
 import Synchronization
@@ -34,5 +35,18 @@ package final class BaseURL: Sendable {
 
     private static func withoutSlash(_ url: String) -> String {
         url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+}
+
+extension LatchkeyAPI {
+    /// The URL of this server, for what others are told.
+    /// - Throws: `not_found` if it is not known.
+    package func publicURL() throws(APIError) -> String {
+        guard let url = baseURL.url else {
+            throw APIError(
+                .notFound, "not_found", .configurationError,
+                "This server does not know its public URL. The administrator must set public_url.")
+        }
+        return url
     }
 }

@@ -3,7 +3,7 @@ package import HTTPTypes
 package import Primitives
 package import SignIn
 
-/// The cookies of a browser: its identity during a sign-in, and the two tokens of its session.
+/// The cookies of a browser: the two tokens of its session, and those of features.
 ///
 /// Under https all have the `__Host-` prefix (RFC 6265bis section 4.1.3.2), so that no other host, and no page over
 /// plain http, can set them. Under plain http, which is for loopback only, browsers refuse the prefix.
@@ -11,11 +11,8 @@ package struct BrowserCookies: Sendable {
     let isSecure: Bool
 
     package var prefix: String { isSecure ? "__Host-" : "" }
-    private var browserName: String { prefix + "latchkey_browser" }
     var sessionName: String { prefix + "latchkey_session" }
     var refreshName: String { prefix + "latchkey_refresh" }
-
-    func browser(of request: Request) -> Secret? { value(browserName, of: request) }
 
     package func session(of request: Request) -> Secret? { value(sessionName, of: request) }
 
@@ -24,10 +21,6 @@ package struct BrowserCookies: Sendable {
 
     /// Whether a browser sends a session, valid or not.
     func hasSession(_ request: Request) -> Bool { session(of: request) != nil || refresh(of: request) != nil }
-
-    func setBrowser(_ value: Secret) -> HTTPField {
-        field(browserName, value.exposed, maximumAge: RedirectSignIn.lifetime)
-    }
 
     package func setSession(_ tokens: SessionTokens) -> [HTTPField] {
         [
@@ -47,7 +40,7 @@ package struct BrowserCookies: Sendable {
 
     /// The value of a cookie; nil if it is repeated, or malformed: a token in base64url, or two such texts with a
     /// dot between them.
-    private func value(_ name: String, parts: ClosedRange<Int> = 1...1, of request: Request) -> Secret? {
+    package func value(_ name: String, parts: ClosedRange<Int> = 1...1, of request: Request) -> Secret? {
         guard let found = text(name, of: request) else { return nil }
         let texts = found.utf8.split(
             separator: UInt8(ascii: "."), maxSplits: parts.upperBound, omittingEmptySubsequences: false)

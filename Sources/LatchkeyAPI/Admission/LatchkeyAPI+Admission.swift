@@ -143,7 +143,7 @@ extension LatchkeyAPI {
 
     /// As ``admit(_:)``, for routes that need no key: nil without a key and an allowed origin. A key that is sent
     /// counts.
-    func admitIfNamed(_ request: Request) async throws -> Admission? {
+    package func admitIfNamed(_ request: Request) async throws -> Admission? {
         let isNamed = request.headers.count(of: .apiKey) > 0 || crossOrigin.grant(of: request) != nil
         return isNamed ? try await admit(request) : nil
     }

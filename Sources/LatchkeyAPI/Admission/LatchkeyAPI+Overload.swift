@@ -23,9 +23,7 @@ extension LatchkeyAPI {
     /// The priorities of requests by method and pattern, beside ``APIFeature/startPaths``; of all others it is `other`.
     static let overloadPriorities: [(method: HTTPRequest.Method, pattern: String, priority: OverloadPriority)] = [
         (.post, "/auth/zenkey-signin", .beginning), (.post, "/auth/{provider}/sign-in", .beginning),
-        (.post, "/auth/{provider}/attempts", .beginning), (.get, "/auth/{provider}/start", .beginning),
-        (.post, "/auth/{provider}/start", .beginning),
-        (.get, "/auth/{provider}/initiate-login", .beginning), (.post, "/auth/{provider}/initiate-login", .beginning),
+        (.post, "/auth/{provider}/attempts", .beginning),
         (.get, "/users/me", .always), (.post, "/auth/introspect", .always),
         (.get, "/healthz", .always), (.get, "/readyz", .always), (.get, "/metrics", .always),
     ]

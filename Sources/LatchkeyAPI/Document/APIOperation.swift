@@ -81,7 +81,7 @@ package struct APIOperation: Sendable {
     let body: Body?
     let responses: [Response]
     /// Beside the refusals of every call with this access.
-    let refusals: [APIRefusal]
+    package let refusals: [APIRefusal]
 
     package init(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ tag: Tag, _ access: Access, _ summary: String,

@@ -22,25 +22,8 @@ extension APIOperation {
                 linked(.ok, "The identity, which was the user's already."),
             ],
             refusals: APIRefusal.ofCarriers + APIRefusal.ofOperators + [
-                .providerUnknown, identityTaken, signInTooOld, .otherClientAtSignIn,
-            ]),
-        APIOperation(
-            .post, "/auth/{provider}/link", "startLink", .account, .browserSession,
-            "Add a way to sign in, by redirects",
-            """
-            For a page of this server's own origin, whose session is in cookies. It ends at `redirect_uri` with \
-            `action=link&status=success` or \
-            `action=link&status=failure&message=…&error=…&error_description=…&correlation_id=…`. Only the session that \
-            started it can finish it. A refusal is a page for a person, unless JSON is asked for.
-            """,
-            parameters: [.provider],
-            body: Body(
-                schema: "LinkStart",
-                example: #"{"client_type": "web", "redirect_uri": "https://web.example/settings"}"#),
-            responses: [.redirect(), startLocation],
-            refusals: [
-                .providerUnknown, .carrierError, signInTooOld, .carrierTimeout, .providersOwnCode, .otherClientAtSignIn,
-            ]),
+                .providerUnknown, identityTaken, .signInTooOld, .otherClientAtSignIn,
+            ])
     ]
 
     private static func linked(_ status: HTTPResponse.Status, _ description: String) -> Response {
@@ -53,7 +36,4 @@ extension APIOperation {
     }
 
     private static let identityTaken = APIRefusal(SignInError.identityTaken, as: "identity_taken")
-
-    private static let signInTooOld = APIRefusal(
-        .signInTooOld(SignInConfiguration.Lifetimes().signInToLink))
 }

@@ -108,6 +108,7 @@ extension APIRefusal {
         OIDCError(.carrierRefused, carrierError: "user_unsupported", reason: ""), as: "code_of_the_carrier",
         isProvidersOwn: true)
     package static let carrierTimeout = APIRefusal(OIDCError(.timedOut, reason: ""))
+    package static let signInTooOld = APIRefusal(.signInTooOld(SignInConfiguration.Lifetimes().signInToLink))
     package static let crossSite = APIRefusal(APIError.crossSiteRequest, as: "cross_site_request")
     package static let carrierError = APIRefusal(OIDCError.idTokenMissing)
 

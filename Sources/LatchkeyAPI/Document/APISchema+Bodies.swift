@@ -13,7 +13,6 @@ extension APISchema {
                 + "`operator_token` in its place.",
             fields(["provider": text("An `id` of `GET /auth/providers`.", example: "zenkey")])
                 + signInFields().map { $0.name == "code" ? $0.ifPresent : $0 } + operatorTokenFields + networkFields),
-        "LinkStart": linkStart, "AppStart": appStart,
         "Refresh": object(
             "A refresh (RFC 6749 section 6).",
             ["grant_type": text("Always the same. Also `grantType`.", choices: ["refresh_token"])],
@@ -24,42 +23,10 @@ extension APISchema {
                 "client_id": visible("If sent, it must be the session's. Also `clientId`.", upTo: 255),
                 "correlation_id": correlationID,
             ]),
-        "OneTimeSessionCode": object(
-            "What the app was redirected with.",
-            ["session_id": visible("Also `sessionId`.", upTo: 64, example: APIExample.handle)],
-            optional: ["code_verifier": codeVerifier, "client_type": pageClientType]),
         "ProfileEdit": object(
             "A field that is left out stays; null or an empty text clears it.",
             profileFields("phone_number", also: "phone").map(\.orNull)),
-        "LoginInitiation": object("A third party's request to sign in.", loginInitiationFields),
-        "AuthorizationResponse": object(
-            "What the provider sends with the browser.",
-            authorizationResponseFields
-                + fields(optional: [
-                    "sent_again": text("Set by the page that sends the form again.", example: "true")
-                ])),
     ]
-
-    static let loginInitiationFields =
-        fields([
-            "iss": visible("The provider's issuer.", upTo: 2048, example: "https://acme.example")
-        ])
-        + fields(optional: [
-            "login_hint": text("The expected user.", example: "jane@example.com"),
-            "target_link_uri": visible(
-                "Where the sign-in ends: one of the client's `redirect_uris` for pages; by default the first one.",
-                upTo: 2048, example: "https://web.example/done"),
-        ])
-
-    static let authorizationResponseFields = fields(optional: [
-        "state": visible("Identifies the sign-in.", upTo: 256),
-        "code": text("The authorization code.", pattern: "^[ -~]*$", lengths: 0...4096),
-        "error": text("Why there is no code.", example: "access_denied"),
-        "iss": text("The issuer of the response (RFC 9207).", example: "https://op1.att.com"),
-        "mccmnc": text("The carrier that was chosen.", pattern: "^[0-9]{5,6}$", example: "310410"),
-        "login_hint_token": visible("From the choice of the carrier, on a secondary device.", upTo: 4096),
-        "response": visible("In place of all others: a signed JWT that has them (JARM).", upTo: 16_384),
-    ])
 
     package static let networkFields = fields(optional: [
         "mccmnc": anyOf(
@@ -83,7 +50,7 @@ extension APISchema {
         "The requested levels of assurance; the ID token's `acr` must be one of them. Also `acrValues`.", upTo: 255,
         example: "a1 a3")
 
-    static let maximumAge = integer(
+    package static let maximumAge = integer(
         "How long ago the user may have authenticated at the provider, in seconds, up to 31536000. The ID token must "
             + "have an `auth_time` that is as recent. Also `maxAge`.", from: 0, example: 300)
 
@@ -128,7 +95,7 @@ extension APISchema {
                 + "cookies instead of tokens. Also `clientType`.", choices: ["web"])
     ])
 
-    private static let phoneNumber = visible(
+    package static let phoneNumber = visible(
         "By which Telco Finder finds the mobile operator, at a provider of kind `camara` that has one, if neither "
             + "`operator` nor `mccmnc` is sent. `+` and digits. Also `phoneNumber`.", upTo: 16, example: "+12025550123")
 
@@ -139,38 +106,6 @@ extension APISchema {
     package static let operatorName = visible(
         "The mobile operator of a provider of kind `camara`, in place of `mccmnc`; required if it has several.",
         upTo: 32, example: "northwind")
-
-    private static let linkStart = object(
-        "A link by redirects: the fields of a start.",
-        startFields(of: ["web", "popup"], end: "Where the link ends: one of the client's.", "https://web.example/done"))
-
-    private static let appStart = object(
-        "A start of an app.",
-        startFields(
-            of: ["ios", "android"], end: "Where the sign-in ends: one of the client's.", "com.example.app://callback"))
-
-    private static func startFields(
-        of types: [String], end description: String, _ redirectURI: String
-    ) -> [Field] {
-        fields(
-            [
-                "client_type": text("Also `clientType`.", choices: types),
-                "redirect_uri": visible(description, upTo: 2048, example: redirectURI),
-            ],
-            optional: [
-                "client_id": clientID,
-                "scope": words("Words of the client's `scopes`.", upTo: 1024, example: "openid email"),
-                "acr_values": acrValues, "context": context,
-                "prompt": words("As in a start.", upTo: 64, example: "login"), "max_age": maximumAge,
-                "login_hint": text("The expected user."),
-                "tracking_id": visible("In a success; by default the correlation id.", upTo: 128, example: "t-1"),
-                "operator": operatorName, "phone_number": phoneNumber,
-                "code_challenge": text(
-                    "Of a verifier for `POST /auth/session`; a link does not use it.", pattern: "^[A-Za-z0-9_-]{43}$"),
-                "code_challenge_method": text("With `code_challenge`.", choices: ["S256"]),
-                "correlation_id": correlationID,
-            ]) + networkFields
-    }
 
     package static let pageClientType = text(
         "For a page of this server's own origin, which sends no key and gets cookies instead of tokens. Also "

@@ -3,9 +3,9 @@ package import Primitives
 /// A JSON Schema (draft 2020-12), as far as the API's bodies need one.
 package struct APISchema: Sendable {
     package struct Field: Sendable {
-        let name: String
-        let schema: APISchema
-        let isRequired: Bool
+        package let name: String
+        package let schema: APISchema
+        package let isRequired: Bool
 
         package var orNull: Field { Field(name: name, schema: schema.orNull, isRequired: isRequired) }
         var ifPresent: Field { Field(name: name, schema: schema, isRequired: false) }

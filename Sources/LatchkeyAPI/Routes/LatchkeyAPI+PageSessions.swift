@@ -90,7 +90,7 @@ extension LatchkeyAPI {
     }
 
     /// Another user signs in or out in this browser.
-    func forgetRegistration(of request: Request, in response: inout Response) {
+    package func forgetRegistration(of request: Request, in response: inout Response) {
         guard let field = pageRegistration?.clearedCookie(of: request, self) else { return }
         response.headers.append(field)
     }

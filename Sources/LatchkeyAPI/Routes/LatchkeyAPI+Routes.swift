@@ -1,4 +1,4 @@
-package import HTTPServer
+import HTTPServer
 import Primitives
 import SignIn
 
@@ -7,9 +7,8 @@ import SignIn
 extension LatchkeyAPI {
     func makeRouter() -> Router {
         var router = Router()
-        if let files { router.files = { try await self.showFile($0, of: files) } }
+        if let files { router.files = { try await files.respond(to: $0) } }
         addSignInRoutes(to: &router)
-        addRedirectRoutes(to: &router)
         addAccountRoutes(to: &router)
         addSessionRoutes(to: &router)
         addOperationRoutes(to: &router)
@@ -24,29 +23,6 @@ extension LatchkeyAPI {
             "/auth/{provider}/sign-in",
             admitting(.enteringOrPage, immediate: { try $0.signIn($1, $2, provider: $1.provider) }))
         router.post("/auth/{provider}/attempts", admitting(.entering) { try await $0.issueNonce($1, $2) })
-    }
-
-    private func addRedirectRoutes(to router: inout Router) {
-        router.get("/auth/providers") { _ in self.listProviders() }
-        router.get("/sign-in", paged { try await $0.showSignInPage($1) })
-        router.post("/sign-out", paged { try await $0.signOutByForm($1) })
-        router.get("/auth/popup.js") { _ in BrowserPages.popupScript }
-        router.get("/auth/form-post.js") { _ in BrowserPages.formPostScript }
-        router.get("/auth/{provider}/start", starting { try await $0.startRedirect($1) })
-        router.post("/auth/{provider}/start", admitting(.entering) { try await $0.startForApp($1, $2) })
-        router.get("/auth/{provider}/initiate-login", starting { try await $0.initiateLogin($1) })
-        router.post("/auth/{provider}/initiate-login", paged { try await $0.initiateLoginByForm($1) })
-        let startLink = changing { try await $0.startLink($1, $2) }
-        router.post("/auth/{provider}/link", paged { try await startLink($1).run() })
-        addCallback("/auth/{provider}/callback", to: &router)
-        addCallback("/auth/{provider}/{client_type}/callback", to: &router)
-        router.post("/auth/session", admitting(.enteringOrPage) { try await $0.takeSession($1, $2) })
-    }
-
-    /// Where the provider sends browsers back.
-    package func addCallback(_ path: String, to router: inout Router) {
-        router.get(path, paged { try await $0.finishRedirect($1) })
-        router.post(path, paged { try await $0.finishRedirectByForm($1) })
     }
 
     private func addAccountRoutes(to router: inout Router) {

@@ -49,8 +49,9 @@ extension LatchkeyAPI {
         case .signedIn(let signedIn): return await respond(signedIn, .ok, to: admission, request)
         case .mustRegister(let offer):
             var error = APIError.mustRegister(offer, compatibility)
-            if admission.isPage, let cookie = try await pageRegistration?.cookie(for: offer, after: nil, self) {
-                error.headers.append(cookie)
+            if admission.isPage, let url = baseURL.url, let pageRegistration {
+                let location = url + "/?action=login&status=success"
+                error.headers.append(try await pageRegistration.cookie(for: offer, endingAt: location, self))
             }
             throw error
         }

@@ -61,8 +61,6 @@ public struct Configuration: Sendable {
     public var rateLimits = true
     /// `rate_limits`, `http.limits.max_concurrent_requests`, `http.trusted_proxies` and `http.forwarded_field`.
     public var requestLimits = Configuration.defaultLimits
-    /// `redirects.max_pending`: how many redirect sign-ins may be under way, started by this process.
-    public var maximumPendingStarts = 50_000
     /// `compat`
     public var compatibility = Compatibility()
     /// `metrics`

@@ -40,7 +40,7 @@ public struct Settings: Sendable {
     }
 
     private static let ofCore: [Setting<Configuration>] =
-        general + quotas + redirects + http + tls + zenkey + accounts + signingKeys + outbound + metrics + operation
+        general + quotas + http + tls + zenkey + accounts + signingKeys + outbound + metrics + operation
 
     /// `allow_loopback_http` is first: it decides which URLs are valid.
     private static let general: [Setting<Configuration>] = [
@@ -100,11 +100,4 @@ public struct Settings: Sendable {
             .quota, \.requestLimits.quotas[limit], limit.meaning
         ).reloaded(.value)
     }
-
-    private static let redirects: [Setting<Configuration>] = [
-        Setting(
-            "redirects.max_pending", .integer(100...10_000_000), \.maximumPendingStarts,
-            "The most sign-ins by redirect in progress that this process has started. One more drops the oldest one of "
-                + "the subnet with the most, which must be started again.")
-    ]
 }

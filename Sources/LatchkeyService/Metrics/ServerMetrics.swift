@@ -115,23 +115,6 @@ enum ServerMetrics {
             },
         ]
     }
-
-    static func metrics(of redirects: RedirectSignIn) -> [any Metric] {
-        [
-            SampledMetric(
-                "latchkey_redirect_starts_pending", .gauge,
-                "Sign-ins by redirect that this process started and that have not come back.",
-                { Double(redirects.pendingStarts.count) }),
-            SampledMetric(
-                "latchkey_redirect_starts_limited_total",
-                "Sign-ins by redirect refused or dropped because too many are under way.",
-                by: .init("reason", "`refused`, answered 503; `displaced`, dropped for another one")
-            ) {
-                let now = redirects.pendingStarts.statistics
-                return [("refused", now.refused), ("displaced", now.displaced)]
-            },
-        ]
-    }
 }
 
 /// Measures the lag of the event loops once a second.

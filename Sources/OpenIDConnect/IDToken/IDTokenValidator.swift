@@ -3,8 +3,8 @@ package import Primitives
 /// Checks an ID token against the sign-in that requested it (OpenID Connect Core section 3.1.3.7, RFC 8725).
 ///
 /// Pure: keys and time are parameters, so that every rule is a row of a table in the tests. The rules are lists:
-/// ``HeaderValidationContext/headerRules``, ``SignatureValidationContext/signatureRules``, ``ClaimValidationContext/claimRules``; for the
-/// token of a refresh also ``ClaimValidationContext/refreshRules``.
+/// ``HeaderValidationContext/headerRules``, ``SignatureValidationContext/signatureRules``,
+/// ``ClaimValidationContext/claimRules``; for the token of a refresh also ``ClaimValidationContext/refreshRules``.
 package struct IDTokenValidator: Sendable {
     let rules: IDTokenRules
     let issuer: String

@@ -145,7 +145,7 @@ package struct CallerTerms: Sendable {
     func allows(_ client: SignInConfiguration.Client) -> Bool { clients?.contains(client.id.text) ?? true }
 
     /// - Throws: `unauthorized_client` if the caller may not use the client.
-    func check(_ client: SignInConfiguration.Client) throws(SignInError) {
+    package func check(_ client: SignInConfiguration.Client) throws(SignInError) {
         guard allows(client) else { throw .clientNotAllowed }
     }
 

@@ -43,7 +43,7 @@ package struct LinkIdentity: UseCase {
     /// Links the identity that a browser brought back, if the browser still has the session that asked.
     ///
     /// The session's age was checked at the start, and may have passed the limit meanwhile.
-    func finish(_ request: SignInRequest, holding token: Secret?, ofID id: String) async throws(SignInError) {
+    package func finish(_ request: SignInRequest, holding token: Secret?, ofID id: String) async throws(SignInError) {
         _ = try await environment.perform(request, as: .link) { (run) async throws(SignInError) in
             guard let token, let holder = try await signIn.completion.sessions.authenticate(token),
                 holder.session.id.hasSameBytes(as: id)
@@ -93,9 +93,6 @@ extension SignInError {
     static let tooManyIdentities = SignInError(
         .invalidRequest, .requestDenied,
         "The user has \(LinkIdentity.limit) identities, which is the limit. Remove one first.")
-
-    static let linkNeedsBrowser = invalidRequest(
-        "client_type must be web or popup: only the browser that has the session can add an identity.")
 
     static let linkingSessionGone = SignInError(
         .invalidToken, .requestDenied,

@@ -73,13 +73,14 @@ package final class SignInRequest: Sendable {
     }
 
     /// The sign-in of a browser that this server sent to the provider.
-    init(_ code: Secret, at network: MCCMNC?, of pending: PendingRedirect, on device: String?) throws(SignInError) {
-        guard case .authorization(_, let nonce, let codeVerifier) = pending.leg else { throw .internalFault }
-        let start = pending.start
+    package init(
+        _ start: RedirectStart, clientID: ClientID, code: Secret, network: MCCMNC?, codeVerifier: CodeVerifier,
+        dpopKey: DPoPKey?, nonce: Secret, correlationID: CorrelationID, device: String?
+    ) {
         (self.code, self.network, self.nonce, self.codeVerifier) = (code, network, nonce, codeVerifier)
-        (provider, clientID, redirectURI) = (start.provider, pending.clientID, start.callbackURL)
+        (provider, self.clientID, redirectURI) = (start.provider, clientID, start.callbackURL)
         (demand, registrationChallenge) = (start.demand, start.codeChallenge)
-        (dpopKey, correlationID, self.device) = (pending.dpopKey, pending.correlationID, device)
+        (self.dpopKey, self.correlationID, self.device) = (dpopKey, correlationID, device)
         (standsInForCode, isRedirectFlow) = (false, true)
         (state, sentNames, caller) = (nil, [:], nil)
     }
@@ -104,7 +105,7 @@ package struct AuthenticationDemand: Sendable, Hashable {
     /// not limited.
     package var maximumAge: Int64?
     /// The time before which the user must not have authenticated: the start of a sign-in with `prompt=login`.
-    var since: Timestamp?
+    package var since: Timestamp?
 
     package init() {}
 
@@ -115,13 +116,13 @@ package struct AuthenticationDemand: Sendable, Hashable {
 /// The form that is stored with a sign-in under way, and the form that the observer of failures gets.
 extension AuthenticationDemand {
     /// How recently the user must have authenticated: two numbers, each empty if it is nil. Nil if nothing is demanded.
-    var recency: String? {
+    package var recency: String? {
         guard maximumAge != nil || since != nil else { return nil }
         return "\(maximumAge.map(String.init) ?? "") \(since.map { String($0.secondsSinceEpoch) } ?? "")"
     }
 
     /// Reads ``recency``; false for a text that it cannot be.
-    mutating func read(recency text: String) -> Bool {
+    package mutating func read(recency text: String) -> Bool {
         let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard words.count == 2 else { return false }
         let numbers = words.map { Int64(Substring($0)) }
@@ -136,18 +137,5 @@ extension AuthenticationDemand {
             ("scopes", .words(scopes)), ("acr_values", acrValues.isEmpty ? nil : .words(acrValues)),
             ("context", context.map { .secret(Secret($0)) }),
         ]
-    }
-}
-
-/// `prompt` as it is stored with a sign-in under way.
-extension Prompt {
-    /// Nil if there is no value.
-    static func text(_ prompt: [Prompt]) -> String? {
-        prompt.isEmpty ? nil : prompt.map(\.rawValue).joined(separator: " ")
-    }
-
-    /// The stored values. An unknown one, which an earlier version did not refuse, is left out.
-    static func stored(_ text: String) -> [Prompt] {
-        text.split(ascii: " ").compactMap { Prompt(rawValue: String($0)) }
     }
 }

@@ -217,7 +217,8 @@ extension UserVerification {
 
 extension Environment {
     /// Performs a request with a code or a token in its place: a sign-in, a link or a transaction. Each has a
-    /// correlation id, which its error names; one log line, one report, and if it fails the observer of failures is told.
+    /// correlation id, which its error names; one log line, one report, and if it fails the observer of failures is
+    /// told.
     /// - Parameter body: Returns the outcome for the log, too.
     /// - Throws: What `body` throws; the errors of a request that its client may not make.
     package func perform<Value>(

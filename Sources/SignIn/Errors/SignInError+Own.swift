@@ -11,19 +11,6 @@ extension SignInError {
             "No sign-in provider of this name is configured. Use the name of a configured one: \(shown).")
     }
 
-    static let loginNotInitiated = SignInError(
-        .notFound, .invalidRequest,
-        "Sign-ins at this provider are not initiated by third parties. The administrator can set "
-            + "initiate_login_client.")
-
-    static let initiatedForAnotherIssuer = invalidRequest(
-        field: "iss", "is not the issuer of this provider. Send the issuer of its metadata.")
-
-    static let targetNotRegistered = invalidRequest(
-        field: "target_link_uri",
-        "is not one of the client's redirect_uris for web pages. Send a registered one, or none."
-    ).telling(.misconfigured)
-
     package static let unknownClient = invalidRequest(
         field: "client_id",
         "is not one of this provider's clients. Use the client_id that is registered for this app.")
@@ -47,7 +34,7 @@ extension SignInError {
 
     static let nonceMissing = invalidRequest("nonce is missing. This client needs a nonce from the attempts endpoint.")
 
-    static let nothingConfirms = invalidRequest(
+    package static let nothingConfirms = invalidRequest(
         "This provider issues no ID tokens to confirm nonce, acr_values or context. Leave them out.")
 
     static let nonceNotIssued = invalidRequest(

@@ -149,7 +149,7 @@ package struct SignInError: Error, Sendable, Hashable {
     /// - Parameters:
     ///   - field: The field's name in RFC 6749.
     ///   - problem: The description without that name.
-    static func invalidRequest(field: String, _ problem: String) -> SignInError {
+    package static func invalidRequest(field: String, _ problem: String) -> SignInError {
         SignInError(.invalidRequest, .invalidRequest, problem, field: field)
     }
 
@@ -158,7 +158,7 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 
     /// This error, with the text for a situation in place of the usual one for the person who uses the app.
-    func telling(_ situation: UserMessage.Situation) -> SignInError {
+    package func telling(_ situation: UserMessage.Situation) -> SignInError {
         var error = self
         error.contents.value.situation = situation
         return error
@@ -187,7 +187,7 @@ package struct SignInError: Error, Sendable, Hashable {
     }
 
     /// This error of a request that cannot be sent again. A failure of the store says so.
-    func withoutRetry() -> SignInError {
+    package func withoutRetry() -> SignInError {
         guard contents.value.remedy != nil else { return self }
         var error = self
         error.contents.value.remedy = "Start a new sign-in in a moment."

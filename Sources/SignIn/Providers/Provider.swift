@@ -79,7 +79,7 @@ extension Provider {
     var servers: [AuthorizationServer] { server.map { [$0] } ?? group.map { Array($0.servers.values) } ?? [] }
 
     /// What only carriers have; nil for other kinds.
-    var carriers: Carriers? {
+    package var carriers: Carriers? {
         guard case .carriers(let carriers, _) = kind else { return nil }
         return carriers
     }

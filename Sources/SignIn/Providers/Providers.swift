@@ -23,10 +23,10 @@ package struct Providers: Sendable {
 
     /// Whom a reference names; nil if there is no such provider or operator, or if the provider has operators and the
     /// reference names none.
-    subscript(reference: ProviderReference) -> SignInTarget? { targets[reference] }
+    package subscript(reference: ProviderReference) -> SignInTarget? { targets[reference] }
 
     /// The group of a reference, also of one to a server that it has no more.
-    func group(of reference: ProviderReference) -> (any ServerGroup)? { byName[reference.provider]?.group }
+    package func group(of reference: ProviderReference) -> (any ServerGroup)? { byName[reference.provider]?.group }
 
     /// Whether sign-ins with the provider of a name in paths are with one server of a group.
     package func hasOperators(_ name: String) -> Bool { byName[name]?.group != nil }

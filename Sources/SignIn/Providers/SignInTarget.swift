@@ -32,7 +32,7 @@ package final class SignInTarget: Sendable {
     package var usesNetworkDiscovery: Bool { provider.carriers != nil }
 
     /// Whether ID tokens confirm sign-ins.
-    var hasIDTokens: Bool { provider.kindName != .oauth2 }
+    package var hasIDTokens: Bool { provider.kindName != .oauth2 }
 
     /// The metadata of the carrier of a network, or of the one provider.
     package func discover(

@@ -1,8 +1,12 @@
+import Logging
 package import OpenIDConnect
 package import Primitives
 
 /// A frontend's request for a redirect sign-in.
 package struct RedirectStart: Sendable {
+    /// How long a browser may be away, in seconds.
+    package static let lifetime: Int64 = 600
+
     package var provider: ProviderReference
     /// The app; nil if the provider has one client only.
     package var clientID: ClientID?
@@ -31,7 +35,7 @@ package struct RedirectStart: Sendable {
     /// Who begins: a browser without an API key, or an app.
     package var caller = CallerTerms()
     /// What the browser is sent away for.
-    var purpose = Purpose.signIn
+    package var purpose = Purpose.signIn
 
     package enum Purpose: Sendable, Hashable {
         case signIn
@@ -41,9 +45,6 @@ package struct RedirectStart: Sendable {
         case task(id: Secret)
     }
 
-    /// Whether a success has a `session_id`.
-    var endsWithSessionID: Bool { clientType != .web && purpose == .signIn }
-
     package init(
         provider: ProviderReference, clientType: ClientType, redirectURI: String, callbackURL: String
     ) {
@@ -51,6 +52,17 @@ package struct RedirectStart: Sendable {
         self.clientType = clientType
         self.redirectURI = redirectURI
         self.callbackURL = callbackURL
+    }
+}
+
+extension Environment {
+    /// Logs that a redirect URI is not registered: no frontend is told, and no sign-in has begun that would have a
+    /// line. Anyone can send such a start.
+    package func logStart(_ error: SignInError, at provider: String?, _ correlationID: CorrelationID) {
+        guard error.field == "redirect_uri", let cause = error.cause else { return }
+        refusals.log(
+            error, "start refused", at: provider, ["correlation_id": "\(correlationID)", "cause": "\(cause)"],
+            to: logger)
     }
 }
 

@@ -13,6 +13,13 @@ package struct SessionTokens: Sendable, Hashable {
     package let expiresIn: Int64
     /// Seconds until ``refreshToken`` expires.
     package let refreshExpiresIn: Int64
+
+    package init(token: Secret, refreshToken: Secret, expiresIn: Int64, refreshExpiresIn: Int64) {
+        self.token = token
+        self.refreshToken = refreshToken
+        self.expiresIn = expiresIn
+        self.refreshExpiresIn = refreshExpiresIn
+    }
 }
 
 /// A session that is not stored yet.

@@ -6,7 +6,7 @@ import Synchronization
 /// Collects one sign-in's log line: network, outcome, and the time of each step.
 ///
 /// No subject, code, token, verifier, nonce or attribute is ever in it.
-struct SignInLog {
+package struct SignInLog {
     /// Room for the members of most log lines at once.
     private static let usualMembers = 16
 
@@ -46,15 +46,18 @@ struct SignInLog {
         observers = environment.observers
     }
 
-    /// For a redirect sign-in, which began with a known provider, and whose network discovery knows.
-    init(_ pending: PendingRedirect, _ times: StepTimes, in environment: Environment) {
-        if case .link = pending.start.purpose { kind = .link } else { kind = .signIn }
+    /// For a sign-in by redirects that has no code yet. Its provider is a known one, and discovery knows its network.
+    package init(
+        _ kind: SignInReport.Kind, at provider: ProviderReference, for clientID: ClientID, _ network: MCCMNC?,
+        _ correlationID: CorrelationID, _ times: StepTimes, in environment: Environment
+    ) {
+        self.kind = kind
         // Only a session begins a link.
         refusals = kind == .signIn ? environment.refusals : nil
-        provider = pending.start.provider.text
-        clientID = pending.clientID
-        if case .authorization(let network, _, _) = pending.leg { self.network = network } else { network = nil }
-        correlationID = pending.correlationID
+        self.provider = provider.text
+        self.clientID = clientID
+        self.network = network
+        self.correlationID = correlationID
         providerIsKnown = true
         discoveryKnowsNetwork = true
         self.times = times
@@ -76,7 +79,7 @@ struct SignInLog {
         logger.info("\(kind.event)", metadata: metadata)
     }
 
-    mutating func write(_ error: SignInError) {
+    package mutating func write(_ error: SignInError) {
         let nanoseconds = report(SignInReport.Outcome(error), error)
         let level = error.fault.logLevel
         guard logger.logLevel <= level else { return }

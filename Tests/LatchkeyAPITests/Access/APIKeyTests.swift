@@ -8,6 +8,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Redirects
+
 /// API keys restricted to certain clients or origins.
 @Suite("An API key")
 struct APIKeyScopeTests {
@@ -96,7 +98,7 @@ struct APIKeyScopeTests {
         let answer = try await app.send(row.method, row.path, headers, body: row.body, apiKey: row.key)
         #expect(answer.status == row.status && answer.error == "unauthorized_client", "\(answer.body)")
         #expect(app.carrier.tokenPosts == posts)
-        #expect(app.useCases.redirectSignIn.pendingStarts.count == 0)
+        #expect(app.redirectSignIn.pendingStarts.count == 0)
         let free = try await app.send(row.method, row.path, headers, body: row.body)
         #expect(free.error != "unauthorized_client", "\(free.body)")
     }

@@ -19,7 +19,7 @@ struct SiteTests {
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]),
             files: StaticFiles(siteIn: folder, hasConsole: hasConsole, logger: app.log.logger), hasConsole: hasConsole,
-            baseURL: address, logger: app.log.logger)
+            baseURL: address, features: [app.redirects], logger: app.log.logger)
         return Answer(try await api.handler()(Request(method, path, headers: headers)))
     }
 

@@ -8,6 +8,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Redirects
+
 /// The log line of each kind of sign-in has the duration of every step that ran, and of no other.
 @Suite("The log line of a sign-in has the duration of each step")
 struct StepTimesTests {
@@ -121,7 +123,7 @@ struct StepTimesTests {
     @Test("of a redirect that the carrier ended without a code")
     func redirect() async throws {
         let app = try TestApp()
-        let flow = app.useCases.redirectSignIn
+        let flow = app.redirectSignIn
         var start = Self.start
         start.network = MCCMNC("310410")
         guard case .goOn(let location, _, _) = try await flow.start(start, browser: nil) else {
@@ -153,7 +155,7 @@ struct StepTimesTests {
         }
         var start = Self.start
         start.network = MCCMNC("310410")
-        _ = try await app.useCases.redirectSignIn.start(start, browser: nil)
+        _ = try await app.redirectSignIn.start(start, browser: nil)
         let line = try #require(app.log.signIns.last)
         #expect(line.level == .warning)
         #expect(line.metadata["outcome"] == "carrier_timeout")

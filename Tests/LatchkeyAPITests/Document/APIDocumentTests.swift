@@ -10,6 +10,7 @@ import Testing
 
 @testable import Backchannel
 @testable import PhoneVerification
+@testable import Redirects
 @testable import StatusPage
 
 /// The OpenAPI document is complete, consistent and correct.
@@ -27,7 +28,7 @@ import Testing
             useCases: app.useCases, apiKeys: APIKeys([]),
             features: TestApp.features(over: app.testStore.store) + [
                 app.backchannel, PhoneVerificationFeature(store: app.testStore.store, clock: app.clock.wallClock),
-                StatusRoutes.ofNothing,
+                app.redirects, StatusRoutes.ofNothing,
             ], logger: app.log.logger)
         let routes = Set(api.routes.map { "\($0.method) \($0.pattern)" })
         let told = Set(contract.operations)
@@ -259,7 +260,7 @@ import Testing
             answer.body
                 == PublishedAPI.document(
                     of: TestApp.features(over: app.testStore.store).map { type(of: $0) } + [
-                        BackchannelFeature.self, PhoneVerificationFeature.self,
+                        BackchannelFeature.self, PhoneVerificationFeature.self, RedirectsFeature.self,
                     ]
                 ).text.replacing(#""version":"1""#, with: #""version":"unreleased""#))
         let tag = try #require(answer.headers[.eTag])

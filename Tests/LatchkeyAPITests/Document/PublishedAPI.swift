@@ -6,6 +6,7 @@ import PhoneVerification
 import Primitives
 import ProviderLogout
 import ProviderResources
+import Redirects
 import Registration
 import Services
 import TestSupport
@@ -18,8 +19,8 @@ import Transactions
 enum PublishedAPI {
     static let document = document(of: [
         BackchannelFeature.self, PhoneVerificationFeature.self, ProviderLogoutFeature.self,
-        ProviderResourcesFeature.self, RegistrationFeature.self, ServicesFeature.self, StatusRoutes.self,
-        TransactionsFeature.self,
+        ProviderResourcesFeature.self, RedirectsFeature.self, RegistrationFeature.self, ServicesFeature.self,
+        StatusRoutes.self, TransactionsFeature.self,
     ])
 
     static func document(of features: [any APIFeature.Type]) -> JSONValue {

@@ -5,6 +5,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Redirects
+
 /// Rules of redirect sign-ins that need a manual clock, or access to the store.
 @Suite struct RedirectSignInTests {
     private static let start = RedirectStart(
@@ -39,7 +41,7 @@ import Testing
     @Test("A state is valid for ten minutes", arguments: [(599, true), (600, false)])
     func expiry(seconds: Int64, isGood: Bool) async throws {
         let app = try TestApp()
-        let flow = app.useCases.redirectSignIn
+        let flow = app.redirectSignIn
         let state = try state(of: try await flow.start(Self.start, browser: nil))
         app.clock.advance(bySeconds: seconds)
         if isGood {
@@ -58,7 +60,7 @@ import Testing
     @Test("A failure carries the correlation id of the start, or the one that the server made")
     func correlationID() async throws {
         let app = try TestApp()
-        let flow = app.useCases.redirectSignIn
+        let flow = app.redirectSignIn
         for given in [CorrelationID("1B2C-of-the-app"), nil] {
             var start = Self.start
             start.correlationID = given
@@ -85,7 +87,7 @@ import Testing
         ])
     func browsersError(error: String, expected: String) async throws {
         let app = try TestApp()
-        let flow = app.useCases.redirectSignIn
+        let flow = app.redirectSignIn
         let state = try state(of: try await flow.start(Self.start, browser: nil))
         var response = answer(state)
         response.error = error
@@ -99,7 +101,7 @@ import Testing
     @Test("A state of one provider is unknown to another")
     func otherProvider() async throws {
         let app = try TestApp()
-        let flow = app.useCases.redirectSignIn
+        let flow = app.redirectSignIn
         let state = try state(of: try await flow.start(Self.start, browser: nil))
         await #expect {
             try await flow.finish(.plain(answer(state, provider: "other")), browser: nil)
@@ -111,7 +113,7 @@ import Testing
     @Test("A sign-in under way is stored encrypted under its state")
     func sealed() async throws {
         let app = try TestApp()
-        let state = try state(of: try await app.useCases.redirectSignIn.start(Self.start, browser: nil))
+        let state = try state(of: try await app.redirectSignIn.start(Self.start, browser: nil))
         let hash = TokenHash(sha256Of: state)
         let content = try #require(
             try await app.store.takeOneTimeRecord(hash, purpose: "redirect attempt", at: app.clock.now))
@@ -122,7 +124,7 @@ import Testing
     @Test("A record of one state cannot be decrypted with another")
     func sealedUnderItsOwn() async throws {
         let app = try TestApp()
-        let flow = app.useCases.redirectSignIn
+        let flow = app.redirectSignIn
         let own = try state(of: try await flow.start(Self.start, browser: nil))
         func hash(_ state: String) -> TokenHash { TokenHash(sha256Of: state) }
         let content = try #require(
@@ -154,7 +156,7 @@ import Testing
         start.demand.maximumAge = 300
         start.codeChallenge = Base64URL.encode(Array(repeating: 7 as UInt8, count: 32))
         start.trackingID = "track 1"
-        let step = try await app.useCases.redirectSignIn.start(start, browser: nil)
+        let step = try await app.redirectSignIn.start(start, browser: nil)
         let (state, nonce) = (try state(of: step), try value("nonce", of: step))
         let hash = TokenHash(sha256Of: state)
         let content = try #require(
@@ -171,7 +173,7 @@ import Testing
             $0.claims["context"] = "\"Pay \u{20AC}10 to \u{1F600}\""
         }
         guard
-            case .finished(let end) = try await app.useCases.redirectSignIn.finish(
+            case .finished(let end) = try await app.redirectSignIn.finish(
                 .plain(approval(state)), browser: nil)
         else {
             throw TestFailure()

@@ -13,6 +13,7 @@ import Testing
 
 @testable import Backchannel
 @testable import PhoneVerification
+@testable import Redirects
 
 /// A Latchkey that signs users in by their phone numbers, with two scripted operators.
 struct NumberApp: Sendable {
@@ -28,6 +29,7 @@ struct NumberApp: Sendable {
     let finder: FakeOperator
     let http: ScriptedHTTPClient
     let useCases: UseCases
+    private let redirects: RedirectsFeature
     let testStore: TestStore
     private let handler: Handler
     private let waits = Waits()
@@ -95,6 +97,7 @@ struct NumberApp: Sendable {
         }
         var configuration = SignInConfiguration()
         configuration.registration = registration.rules
+        redirects = RedirectsFeature(RedirectsSettings(), uptime: .system)
         let feature = PhoneVerificationFeature(
             store: testStore.store, clock: clock.wallClock,
             pause: pause
@@ -115,10 +118,12 @@ struct NumberApp: Sendable {
             baseURL: BaseURL("https://login.example/base"), limits: limits,
             features: TestApp.features(over: testStore.store, registration) + [
                 BackchannelFeature(BackchannelSettings(), retryWindow: 60, store: testStore.store, uptime: .system),
-                feature,
+                feature, redirects,
             ], logger: log.logger)
         handler = api.handler()
     }
+
+    var redirectSignIn: RedirectSignIn { redirects.redirectSignIn(beside: useCases) }
 
     private static func mobileOperator(
         _ fake: FakeOperator, _ networks: [String], _ policy: SIMSwapPolicy

@@ -5,6 +5,8 @@ import SignIn
 import TestSupport
 import Testing
 
+@testable import Redirects
+
 /// What an API key that is restricted to clients may do at mobile operators.
 @Suite("At mobile operators, an API key for another client")
 struct NumberCallerTests {
@@ -76,7 +78,7 @@ struct NumberCallerTests {
         let answer = try await send(call, app.northwind, app, token)
         #expect(answer.status == 400 && answer.error == "unauthorized_client", "\(answer.body)")
         #expect(app.http.requests.count == before)
-        #expect(app.useCases.redirectSignIn.pendingStarts.count == 0)
+        #expect(app.redirectSignIn.pendingStarts.count == 0)
         let own = try await send(call, app.southwind, app, token)
         #expect((200...201).contains(own.status), "\(own.body)")
     }

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import PhoneVerification
+@testable import Redirects
 
 /// What somebody can try who wants a verified number that is not theirs, or the number of somebody else.
 @Suite("Verification of a signed-in user's number: attacks")
@@ -186,7 +187,7 @@ struct PhoneVerificationAttackTests {
         let more = #""redirect_uri":"com.example.app://cb","operator":"northwind","phone_number":"+14155550300""#
         let refused = try await walk.post(more)
         #expect(refused.status == 429 && refused.headers[.retryAfter] != nil, "\(refused.body)")
-        #expect(walk.app.useCases.redirectSignIn.pendingStarts.count == 5)
+        #expect(walk.app.redirectSignIn.pendingStarts.count == 5)
         for number in 0..<10 {
             let other = try await PhoneVerificationWalk(walk.app, subject: "SUBJECT-\(number)")
             _ = try await other.open(try await other.start(#""operator":"northwind","phone_number":"+14155550300""#))

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import PhoneVerification
+@testable import Redirects
 
 /// Verifications of a signed-in user's number by redirects: what is asked, and what comes of the answers.
 @Suite("Verification of a signed-in user's number, by redirects")
@@ -231,7 +232,7 @@ struct PhoneVerificationRedirectTests {
         let answer = try await walk.post(
             #""redirect_uri":"com.example.app://cb","phone_number":"+14155550101","operator":"northwind""#)
         #expect(answer.status == 502 && answer.error == "carrier_error", "\(answer.body)")
-        #expect(walk.app.useCases.redirectSignIn.pendingStarts.count == 0)
+        #expect(walk.app.redirectSignIn.pendingStarts.count == 0)
     }
 }
 

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import ProviderLogout
+@testable import Redirects
 @testable import SignIn
 
 /// The end of each lifetime: accepted a second before, refused at it. The values are those that the documents state.
@@ -144,7 +145,7 @@ import Testing
             provider: ProviderReference(provider: "zenkey"), clientType: .ios, redirectURI: "com.example.app://cb",
             callbackURL: "https://login.example/base/auth/zenkey/callback")
         start.network = MCCMNC("310410")
-        let step = try await app.useCases.redirectSignIn.start(start, browser: nil)
+        let step = try await app.redirectSignIn.start(start, browser: nil)
         let nonce = try value("nonce", of: step)
         app.carrier.script { $0.nonce = nonce }
         var response = AuthorizationResponse(provider: "zenkey")
@@ -158,13 +159,13 @@ import Testing
             let app = try TestApp()
             let response = try await begun(app)
             return Made(clock: app.clock) {
-                (try? await app.useCases.redirectSignIn.finish(.plain(response), browser: nil)) != nil
+                (try? await app.redirectSignIn.finish(.plain(response), browser: nil)) != nil
             }
         },
         Row("a session_id", ends: 120) {
             let app = try TestApp()
             let response = try await begun(app)
-            let step = try await app.useCases.redirectSignIn.finish(.plain(response), browser: nil)
+            let step = try await app.redirectSignIn.finish(.plain(response), browser: nil)
             guard case .finished(let end) = step, let sessionID = end.items.first(where: { $0.name == "session_id" })
             else {
                 Issue.record("the sign-in has no session_id")

@@ -16,6 +16,7 @@ import Testing
 @testable import PhoneVerification
 @testable import ProviderLogout
 @testable import ProviderResources
+@testable import Redirects
 @testable import Transactions
 
 /// A whole Latchkey for one test: the API, the use cases, a store of its own and a scripted carrier.
@@ -34,6 +35,7 @@ struct TestApp: Sendable {
     let useCases: UseCases
     let api: LatchkeyAPI
     let backchannel: BackchannelFeature
+    let redirects: RedirectsFeature
     let testStore: TestStore
     private let handler: Handler
     private let site: TemporaryDirectory
@@ -71,7 +73,9 @@ struct TestApp: Sendable {
         lifetimes(&configuration.lifetimes)
         var backchannelSettings = BackchannelSettings()
         backchannel(&backchannelSettings)
-        if let pendingStarts { configuration.maximumPendingStarts = pendingStarts }
+        var redirectsSettings = RedirectsSettings()
+        if let pendingStarts { redirectsSettings.maximumPending = pendingStarts }
+        redirects = RedirectsFeature(redirectsSettings, uptime: uptime.uptime)
         configuration.vaultKeys = vaultKeys
         var client = SignInConfiguration.Client(
             id: try #require(ClientID("client-1")), secret: Secret("CLIENT-secret"))
@@ -107,10 +111,14 @@ struct TestApp: Sendable {
             files: StaticFiles(siteIn: site.path, hasConsole: false, logger: log.logger),
             baseURL: BaseURL("https://login.example/base"), compatibility: compatibility, limits: limits,
             uptime: uptime.uptime,
-            features: Self.features(over: testStore.store, registration) + [self.backchannel, phoneVerification] + features,
+            features: Self.features(over: testStore.store, registration) + [
+                self.backchannel, phoneVerification, redirects,
+            ] + features,
             logger: log.logger)
         handler = api.handler()
     }
+
+    var redirectSignIn: RedirectSignIn { redirects.redirectSignIn(beside: useCases) }
 
     static func features(
         over store: SQLStore, _ registration: TestRegistration = TestRegistration()

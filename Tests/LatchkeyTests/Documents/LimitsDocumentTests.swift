@@ -9,7 +9,8 @@ import Testing
         "Primitives", "EventLoops", "HTTPCore", "HTTPServer", "OpenIDConnect", "OutboundHTTP", "StorageModel",
         "Storage", "SignIn", "LatchkeyAPI", "LatchkeyService", "AccountMigration", "Administration", "AuditSeals",
         "Backchannel", "Capsules", "Examination", "PhoneVerification", "PostgreSQL", "ProviderLogout",
-        "ProviderResources", "Registration", "Services", "StatusPage", "TelemetryExport", "Transactions", "Zephr",
+        "ProviderResources", "Redirects", "Registration", "Services", "StatusPage", "TelemetryExport", "Transactions",
+        "Zephr",
     ]
 
     private static let introduction = """

@@ -3,6 +3,7 @@ import HTTPServer
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
+import Redirects
 import Registration
 import SignIn
 import TestSupport
@@ -168,7 +169,7 @@ import Testing
     @Test("A refused start leaves no pending sign-in behind")
     func forgotten() async throws {
         try await withWalk {
-            $0.maximumPendingStarts = 2
+            $0[RedirectsSettings.self].maximumPending = 2
         } _: { walk in
             walk.harness.simulator.setFaults([.parRequired, .parInvalidRequest], for: "acme")
             for _ in 0..<3 {

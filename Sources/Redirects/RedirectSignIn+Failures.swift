@@ -1,5 +1,6 @@
 import OpenIDConnect
-package import Primitives
+import Primitives
+import SignIn
 
 /// What failed sign-ins by redirects were about, until there is a code to redeem.
 extension RedirectSignIn {
@@ -12,7 +13,7 @@ extension RedirectSignIn {
         namedBy requestID: String? = nil
     ) -> FailedOperation {
         let start = pending.start
-        let target = providers[start.provider]
+        let target = environment.providers[start.provider]
         var members: [FailedOperation.Member] = [
             ("client_type", .name(start.clientType.rawValue)), ("redirect_uri", .text(start.redirectURI)),
             ("started_here", .flag(true)),
@@ -38,7 +39,7 @@ extension RedirectSignIn {
             switch start.purpose {
             case .signIn: .redirect
             case .link: .link
-            case .task: providers.group(of: start.provider)?.taskFlow ?? .redirect
+            case .task: environment.providers.group(of: start.provider)?.taskFlow ?? .redirect
             }
         // What begins the others has a session.
         return FailedOperation(
@@ -66,7 +67,7 @@ extension RedirectSignIn {
     private func members(
         ofSigned text: Secret, at provider: String, _ check: AuthorizationResponseCheck?
     ) -> [FailedOperation.Member] {
-        let server = providers[provider]?.server
+        let server = environment.providers[provider]?.server
         let clients = server?.clients.mapValues(\.responseSigningAlgorithm)
         return [
             ("response", .secret(text)),
@@ -84,10 +85,10 @@ extension RedirectSignIn {
     /// - Parameters:
     ///   - problem: What is wrong with them: a sentence without any text of theirs.
     ///   - requestID: As for ``finish(_:browser:session:device:subnet:requestID:)``.
-    package func noteUnreadableResponse(
+    func noteUnreadableResponse(
         at provider: String, browser: Secret?, problem: String, requestID: String
     ) async {
-        _ = try? await failures.recording { () async throws(SignInError) -> Void in
+        _ = try? await environment.failures.recording { () async throws(SignInError) -> Void in
             throw .invalidRequest(problem)
         } failed: { _ in
             failedOperation(at: provider, browser, [("is_readable", .flag(false))], nil, requestID)
@@ -99,7 +100,7 @@ extension RedirectSignIn {
         _ check: AuthorizationResponseCheck?, _ requestID: String
     ) -> FailedOperation {
         FailedOperation(
-            ofUnknownCaller: .redirect, requestID: requestID, at: provider, providers[provider]?.server,
+            ofUnknownCaller: .redirect, requestID: requestID, at: provider, environment.providers[provider]?.server,
             requested: [("has_browser_cookie", .flag(browser != nil))], check: check?.rawValue,
             costly: { [("authorization_response", .members(response()))] })
     }

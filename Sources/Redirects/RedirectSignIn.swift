@@ -1,25 +1,25 @@
 import Crypto
 import OpenIDConnect
-package import Primitives
+import Primitives
+import SignIn
 import StorageModel
 
 /// Signs a user in whose browser is sent to the provider and back: for web frontends, secondary devices, and apps that
 /// use a browser session.
 ///
 /// `state`, `nonce` and the code verifier are made and kept here. Each `state` is good once, for ten minutes.
-package struct RedirectSignIn: UseCase {
-    /// How long a browser may be away, in seconds.
-    package static let lifetime: Int64 = 600
-
-    let environment: Environment
-    let signIn: SignInWithCode
-    let linkIdentity: LinkIdentity
-    let oneTimeStore: EncryptedOneTimeStore
-    let sessionCode: OneTimeSessionCode
+struct RedirectSignIn: Sendable {
+    let useCases: UseCases
     /// The sign-ins that this process has started and that have not come back.
-    package let pendingStarts: OneTimeRecordQuota
+    let pendingStarts: OneTimeRecordQuota
     /// The records of codes that browsers brought.
     let answeredCodes: OneTimeRecordQuota
+
+    var environment: Environment { useCases.environment }
+    var oneTimeStore: EncryptedOneTimeStore { useCases.oneTimeStore }
+    var sessionCode: OneTimeSessionCode {
+        OneTimeSessionCode(environment: environment, oneTimeStore: oneTimeStore)
+    }
 
     static func hash(_ browser: Secret) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(browser.exposed.utf8))))
@@ -27,8 +27,8 @@ package struct RedirectSignIn: UseCase {
 }
 
 /// The end of a redirect sign-in, for the frontend at `redirectURI`.
-package struct RedirectEnd: Sendable {
-    package enum Result: Sendable {
+struct RedirectEnd: Sendable {
+    enum Result: Sendable {
         /// The browser gets the session in cookies.
         case signedIn(SignedIn)
         /// The frontend exchanges this `session_id` for the session, once. It is the session token if the start
@@ -42,16 +42,16 @@ package struct RedirectEnd: Sendable {
         case failed(SignInError)
     }
 
-    package let clientType: ClientType
-    package let redirectURI: String
-    package let trackingID: String
+    let clientType: ClientType
+    let redirectURI: String
+    let trackingID: String
     let correlationID: CorrelationID
     /// What the browser was sent away for.
     let purpose: [(name: String, value: String)]
-    package let result: Result
+    let result: Result
 
     /// The query parameters for the frontend (docs/web-frontends.md).
-    package var items: [(name: String, value: String)] {
+    var items: [(name: String, value: String)] {
         switch result {
         case .signedIn, .linked: success
         case .handedOver(let sessionID): success + [("session_id", sessionID.exposed)]
@@ -75,17 +75,21 @@ package struct RedirectEnd: Sendable {
     }
 
     /// The URI that the browser is sent to.
-    package var location: String { AppRedirectURI.appending(items, to: redirectURI) }
+    var location: String { AppRedirectURI.appending(items, to: redirectURI) }
 
-    /// The URI that the browser is sent to once a user who must register has done so.
-    package var locationAfterRegistration: String { AppRedirectURI.appending(success, to: redirectURI) }
+    /// Where the browser goes once a user who must register has done so; nil unless the sign-in ended at a page of this
+    /// server's own origin, in the browser that began it.
+    func locationAfterRegistration(at ownOrigin: String?) -> String? {
+        guard clientType == .web || clientType == .popup, let origin, origin == ownOrigin else { return nil }
+        return AppRedirectURI.appending(success, to: redirectURI)
+    }
 
     /// The origin of ``redirectURI``, the only one that a popup tells; nil for an app's own scheme.
-    package var origin: String? { AppRedirectURI.origin(of: redirectURI) }
+    var origin: String? { AppRedirectURI.origin(of: redirectURI) }
 }
 
 /// Where the browser goes next.
-package enum RedirectStep: Sendable {
+enum RedirectStep: Sendable {
     /// To the choice of a carrier, or to the provider, within so many seconds. `browser` is for a cookie that must come
     /// back with the response.
     case goOn(to: String, withinSeconds: Int64, browser: Secret?)

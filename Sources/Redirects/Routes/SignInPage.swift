@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import LatchkeyAPI
 import Primitives
 import SignIn
 import StorageModel
@@ -32,6 +33,8 @@ struct SignInPage {
             return text
         }
     }
+
+    static let path = "/sign-in"
 
     /// The path below which a proxy serves this server.
     let path: String

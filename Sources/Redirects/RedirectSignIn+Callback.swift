@@ -1,5 +1,6 @@
 import OpenIDConnect
-package import Primitives
+import Primitives
+import SignIn
 import StorageModel
 
 /// How a sign-in by redirects continues when the browser is back.
@@ -12,13 +13,13 @@ extension RedirectSignIn {
     ///   - requestID: Names the failure of a response that belongs to no sign-in; a random one if nil.
     /// - Throws: If no frontend can be told: the response is not signed as it must be; or the `state` is unknown, was
     ///   used, has expired, or belongs to another browser.
-    package func finish(
+    func finish(
         _ received: ReceivedAuthorizationResponse, browser: Secret?, session: Secret? = nil, device: String? = nil,
         subnet: IPAddress? = nil, requestID: String? = nil
     ) async throws(SignInError) -> RedirectStep {
         var failedCheck: AuthorizationResponseCheck?
         var known: (pending: PendingRedirect, response: AuthorizationResponse)?
-        return try await failures.recording { () async throws(SignInError) in
+        return try await environment.failures.recording { () async throws(SignInError) in
             let response = try await opened(received, &failedCheck)
             var pending = try await takePending(for: response)
             known = (pending, response)
@@ -27,7 +28,7 @@ extension RedirectSignIn {
             return await proceed(pending, with: response, browser, session, device)
         } failed: { _ in
             // No frontend is told, so that the page has the id of the request alone.
-            let id = requestID ?? random.token(bytes: 16)
+            let id = requestID ?? environment.random.token(bytes: 16)
             if let known { return failedOperation(of: known.pending, known.response, namedBy: id) }
             return failedOperation(of: received, browser, check: failedCheck, id)
         }
@@ -40,17 +41,17 @@ extension RedirectSignIn {
     ) async -> RedirectStep {
         let request: SignInRequest
         do throws(SignInError) {
-            let target = try providers.find(pending.start.provider)
+            let target = try environment.providers.find(pending.start.provider)
             switch try await target.accept(response, for: pending) {
             case .carrier(let network):
                 return try await sendToProvider(
                     pending, target, at: network, loginHintToken: response.loginHintToken, browser)
             case .code(let code, let network):
-                request = try SignInRequest(code, at: network, of: pending, on: device)
+                request = try pending.request(with: code, at: network, on: device)
                 try await keepForThisSignIn(code, of: pending)
             }
         } catch {
-            await failures.note(failedOperation(of: pending, response), error)
+            await environment.failures.note(failedOperation(of: pending, response), error)
             guard case .task(let id) = pending.start.purpose else { return refused(pending, error) }
             return await finish(task: id, pending, .failure(error.at(origin(of: pending))))
         }
@@ -58,7 +59,7 @@ extension RedirectSignIn {
             switch pending.start.purpose {
             case .task(let id): return await finish(task: id, pending, .success(request))
             case .link(let id):
-                try await linkIdentity.finish(request, holding: session, ofID: id)
+                try await useCases.linkIdentity.finish(request, holding: session, ofID: id)
                 return .finished(end(of: pending, .linked))
             case .signIn: return .finished(end(of: pending, try await signIn(request, pending)))
             }
@@ -68,7 +69,7 @@ extension RedirectSignIn {
     }
 
     private func end(of pending: PendingRedirect, _ result: RedirectEnd.Result) -> RedirectEnd {
-        pending.end(result, at: providers.group(of: pending.start.provider))
+        pending.end(result, at: environment.providers.group(of: pending.start.provider))
     }
 
     /// Sends the browser of a task to the frontend, with what the group says.
@@ -76,8 +77,8 @@ extension RedirectSignIn {
         task id: Secret, _ pending: PendingRedirect, _ request: Result<SignInRequest, SignInError>
     ) async -> RedirectStep {
         do throws(SignInError) {
-            guard let group = providers.group(of: pending.start.provider) else {
-                throw .unknownProvider(in: providers)
+            guard let group = environment.providers.group(of: pending.start.provider) else {
+                throw .unknownProvider(in: environment.providers)
             }
             return .finished(
                 end(
@@ -86,7 +87,7 @@ extension RedirectSignIn {
                         try await group.finish(task: id, with: request, pending.correlationID, in: environment))))
         } catch {
             // The observer knows of a response that is itself the failure.
-            if case .success = request { await failures.note(failedOperation(of: pending), error) }
+            if case .success = request { await environment.failures.note(failedOperation(of: pending), error) }
             return refused(pending, error)
         }
     }
@@ -94,7 +95,7 @@ extension RedirectSignIn {
     private func signIn(
         _ request: SignInRequest, _ pending: PendingRedirect
     ) async throws(SignInError) -> RedirectEnd.Result {
-        switch try await self.signIn(request) {
+        switch try await useCases.signIn(request) {
         case .mustRegister(let offer): return .mustRegister(offer)
         case .signedIn(let signedIn) where pending.start.clientType == .web: return .signedIn(signedIn)
         case .signedIn(let signedIn):
@@ -107,17 +108,17 @@ extension RedirectSignIn {
 
     /// Ends a sign-in that failed before the browser was sent to the provider. The observer of failures is told.
     func failed(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes) async -> RedirectStep {
-        await failures.note(failedOperation(of: pending, nil, times), error)
+        await environment.failures.note(failedOperation(of: pending, nil, times), error)
         return refused(pending, error, times)
     }
 
     /// Ends a sign-in that failed before there was a code to redeem, and writes its log line.
     func refused(_ pending: PendingRedirect, _ error: SignInError, _ times: StepTimes = StepTimes()) -> RedirectStep {
         if case .task = pending.start.purpose {
-            let group = providers.group(of: pending.start.provider)
+            let group = environment.providers.group(of: pending.start.provider)
             group?.log(error, ofTask: pending.correlationID, in: environment)
         } else {
-            var log = SignInLog(pending, times, in: environment)
+            var log = pending.log(times, in: environment)
             log.write(error.at(origin(of: pending)))
         }
         return .finished(end(of: pending, .failed(error)))
@@ -125,7 +126,7 @@ extension RedirectSignIn {
 
     /// Where the browser was sent, as far as that is known without a request.
     private func origin(of pending: PendingRedirect) -> EndpointURL? {
-        let target = providers[pending.start.provider]
+        let target = environment.providers[pending.start.provider]
         let carriers = target?.provider.carriers
         guard case .authorization(let network, _, _) = pending.leg else { return carriers?.discoveryUI }
         return target?.relyingParty.knownProvider(for: network)?.authorizationEndpoint ?? carriers?.authorizationURL
@@ -162,7 +163,7 @@ extension RedirectSignIn {
         let isFirst: Bool
         do throws(SignInError) {
             isFirst = try await oneTimeStore.add(
-                oneTimeStore.record(hash, for: .answeredCode, seconds: Self.lifetime), insteadOf: evicted)
+                oneTimeStore.record(hash, for: .answeredCode, seconds: RedirectStart.lifetime), insteadOf: evicted)
         } catch {
             answeredCodes.end(hash)
             throw error

@@ -1,8 +1,10 @@
 import HTTPTypes
+package import LatchkeyAPI
 import SignIn
 
-extension APIOperation {
-    static let ofRedirects: [APIOperation] = [
+/// The operations in the OpenAPI document.
+extension RedirectsFeature {
+    package static let operations: [APIOperation] = [
         APIOperation(
             .get, "/auth/providers", "listProviders", .redirects, .open, "List the ways to sign in",
             "For the buttons of a frontend.",
@@ -54,7 +56,7 @@ extension APIOperation {
             For apps, which are redirected with a `session_id`: usable once, for two minutes. `code_verifier` if the \
             app sent a `code_challenge` at the start.
             """,
-            body: Body(
+            body: APIOperation.Body(
                 schema: "OneTimeSessionCode",
                 example: #"{"session_id": "\#(APIExample.handle)", "code_verifier": "\#(APIExample.verifier)"}"#),
             responses: [.session()],
@@ -62,7 +64,27 @@ extension APIOperation {
                 APIRefusal(SignInError.sessionCodeUnknown, as: "session_id_unknown"),
                 APIRefusal(SignInError.sessionCodeVerifierWrong, as: "code_verifier_wrong"),
             ]),
+        APIOperation(
+            .post, "/auth/{provider}/link", "startLink", .account, .browserSession,
+            "Add a way to sign in, by redirects",
+            """
+            For a page of this server's own origin, whose session is in cookies. It ends at `redirect_uri` with \
+            `action=link&status=success` or \
+            `action=link&status=failure&message=…&error=…&error_description=…&correlation_id=…`. Only the session that \
+            started it can finish it. A refusal is a page for a person, unless JSON is asked for.
+            """,
+            parameters: [.provider],
+            body: APIOperation.Body(
+                schema: "LinkStart",
+                example: #"{"client_type": "web", "redirect_uri": "https://web.example/settings"}"#),
+            responses: [.redirect(), startLocation],
+            refusals: [
+                .providerUnknown, .carrierError, .signInTooOld, .carrierTimeout, .providersOwnCode,
+                .otherClientAtSignIn,
+            ]),
     ]
+
+    package static let schemas = APISchema.ofRedirects
 
     private static let demonstration = APISchema.object(
         "In the demonstration only: what a page needs to act as the phone and as the service.",
@@ -71,9 +93,10 @@ extension APIOperation {
             "api_key": .text("The key of the demonstration, which is not secret.", example: "demo-key"),
         ])
 
-    private static let clientTypeInPath = Parameter.path("client_type", .text("`web`, `ios`, …", example: "web"))
+    private static let clientTypeInPath = APIOperation.Parameter.path(
+        "client_type", .text("`web`, `ios`, …", example: "web"))
 
-    static let startLocation = Response.location(
+    private static let startLocation = APIOperation.Response.location(
         ["expires_in": .span("Time left for the sign-in", example: 600)],
         example: #"{"location": "https://carrier.example/authorize?…", "expires_in": 600}"#)
 
@@ -135,7 +158,7 @@ extension APIOperation {
         may have `phone_number`: a provider of kind `camara` with a Telco Finder finds the mobile operator by it.
         """,
         parameters: [.provider],
-        body: Body(
+        body: APIOperation.Body(
             schema: "AppStart",
             example: """
                 {"client_type": "ios", "redirect_uri": "com.example.app://callback", "phone_number": "+12025550123"}
@@ -159,7 +182,7 @@ extension APIOperation {
         "Begin a sign-in that a third party initiates, with a form",
         "Checks the form, and has the browser ask again by `GET`, because it sends no cookie with another site's form.",
         parameters: [.provider],
-        body: Body(
+        body: APIOperation.Body(
             schema: "LoginInitiation", example: #"{"iss": "https://acme.example", "login_hint": "jane@example.com"}"#,
             isFormOnly: true),
         responses: [.redirect()], refusals: [.providerUnknown])
@@ -193,7 +216,7 @@ extension APIOperation {
         with another site's form; then a page sends the form once more, so that the code never is in an address.
         """,
         parameters: [.provider],
-        body: Body(
+        body: APIOperation.Body(
             schema: "AuthorizationResponse", example: #"{"state": "af0ifjsldkj", "code": "\#(APIExample.code)"}"#,
             isFormOnly: true),
         responses: [

@@ -1,12 +1,13 @@
 import HTTPServer
-package import OpenIDConnect
+import LatchkeyAPI
+import OpenIDConnect
 import Primitives
-package import SignIn
+import SignIn
 
 extension RedirectStart {
-    package typealias CallbackPath = (ClientType) -> String
+    typealias CallbackPath = (ClientType) -> String
     /// The redirect URI if the request has none.
-    package typealias UsualRedirectURI = (ClientID?, ClientType) -> String?
+    typealias UsualRedirectURI = (ClientID?, ClientType) -> String?
 
     /// Reads the query of a start (docs/web-frontends.md).
     /// - Parameters:

@@ -1,5 +1,6 @@
 import OpenIDConnect
 import Primitives
+import SignIn
 import StorageModel
 
 /// Where the browser is sent: to the choice of a carrier, or to the authorization endpoint.
@@ -11,7 +12,7 @@ extension RedirectSignIn {
         let state = try await keep(pending)
         let url = discoveryUI.choosingCarrier(
             clientID: pending.clientID, redirectURI: pending.start.callbackURL, state: state)
-        return .goOn(to: url.text, withinSeconds: Self.lifetime, browser: browser)
+        return .goOn(to: url.text, withinSeconds: RedirectStart.lifetime, browser: browser)
     }
 
     /// Sends the browser to the carrier that serves a network, or to another provider.
@@ -40,7 +41,8 @@ extension RedirectSignIn {
                 of: request, client: client.credentials,
                 signedWith: client.rules.signingKey, provider: provider, correlationID: pending.correlationID)
             return .goOn(
-                to: destination.url.text, withinSeconds: min(destination.expiresIn ?? Self.lifetime, Self.lifetime),
+                to: destination.url.text,
+                withinSeconds: min(destination.expiresIn ?? RedirectStart.lifetime, RedirectStart.lifetime),
                 browser: browser)
         } catch {
             await forget(request.state)
@@ -56,7 +58,7 @@ extension RedirectSignIn {
     ) async throws(SignInError) -> RedirectStep {
         let (_, request) = try await authorizationRequest(
             pending, target, at: nil, confirmsNonce: true, loginHintToken: nil)
-        return .goOn(to: request.url(at: url).text, withinSeconds: Self.lifetime, browser: browser)
+        return .goOn(to: request.url(at: url).text, withinSeconds: RedirectStart.lifetime, browser: browser)
     }
 
     /// The request for the provider, and the sign-in as it is kept until the response comes.
@@ -65,8 +67,8 @@ extension RedirectSignIn {
         _ pending: PendingRedirect, _ target: SignInTarget, at network: MCCMNC?, confirmsNonce: Bool,
         loginHintToken: String?
     ) async throws(SignInError) -> (PendingRedirect, AuthorizationRequest) {
-        let nonce = Secret(random.token())
-        let codeVerifier = CodeVerifier.random(from: random)
+        let nonce = Secret(environment.random.token())
+        let codeVerifier = CodeVerifier.random(from: environment.random)
         var pending = pending
         pending.leg = .authorization(network: network, nonce: nonce, codeVerifier: codeVerifier)
         let state = try await keep(pending)
@@ -78,7 +80,7 @@ extension RedirectSignIn {
 
     /// - Returns: The `state` that the browser comes back with.
     private func keep(_ pending: PendingRedirect) async throws(SignInError) -> Secret {
-        let state = Secret(random.token())
+        let state = Secret(environment.random.token())
         let handle = TokenHash(sha256Of: state.exposed)
         let content = pending.bytes
         let bytes = EncryptedOneTimeStore.length(of: content) + OneTimeRecord.overhead
@@ -91,7 +93,7 @@ extension RedirectSignIn {
         guard case .admitted(let evicted) = admission else { throw .tooManyStarts }
         do {
             try await oneTimeStore.keep(
-                content, for: .pendingRedirect, under: state, seconds: Self.lifetime, insteadOf: evicted)
+                content, for: .pendingRedirect, under: state, seconds: RedirectStart.lifetime, insteadOf: evicted)
         } catch {
             pendingStarts.end(handle)
             throw error
@@ -193,4 +195,9 @@ extension SignInTarget {
         }
         guard provider.issuer.hasSameBytes(as: issuer) else { throw .issuerMixedUp }
     }
+}
+
+extension EncryptedOneTimeStore.Purpose {
+    /// A redirect sign-in under way; the handle is the `state`.
+    static let pendingRedirect = Self("redirect attempt")
 }

@@ -1,30 +1,23 @@
 import Logging
-package import OpenIDConnect
-package import Primitives
-package import StorageModel
+import OpenIDConnect
+import Primitives
+import SignIn
+import StorageModel
 
 /// How a sign-in by redirects begins.
 extension RedirectSignIn {
     /// Begins: says where to send the browser.
     /// - Parameter browser: The value of the browser's cookie, if it has one, so that several tabs share it.
     /// - Throws: What is wrong with the request, if no redirect can tell the frontend.
-    package func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
-        let correlationID = request.correlationID ?? .random(from: random)
-        return try await failures.recording(as: correlationID, request.sentNames) { () async throws(SignInError) in
+    func start(_ request: RedirectStart, browser: Secret?) async throws(SignInError) -> RedirectStep {
+        let correlationID = request.correlationID ?? .random(from: environment.random)
+        return try await environment.failures.recording(as: correlationID, request.sentNames) {
+            () async throws(SignInError) in
             try await begin(request, correlationID, browser)
         } failed: { error in
-            logStart(error, at: request.provider.text, correlationID)
+            environment.logStart(error, at: request.provider.text, correlationID)
             return nil
         }
-    }
-
-    /// Logs that a redirect URI is not registered: no frontend is told, and no sign-in has begun that would have a
-    /// line. Anyone can send such a start.
-    package func logStart(_ error: SignInError, at provider: String?, _ correlationID: CorrelationID) {
-        guard error.field == "redirect_uri", let cause = error.cause else { return }
-        refusals.log(
-            error, "start refused", at: provider, ["correlation_id": "\(correlationID)", "cause": "\(cause)"],
-            to: logger)
     }
 
     private func begin(
@@ -33,11 +26,11 @@ extension RedirectSignIn {
         var request = request
         let target = try await target(of: &request, correlationID)
         let client = try client(of: target, for: request)
-        let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(random.token()) : nil
+        let browser = request.clientType.isBoundToBrowser ? browser ?? Secret(environment.random.token()) : nil
         var pending = PendingRedirect(
             start: request, clientID: client.id, correlationID: correlationID, browserHash: browser.map(Self.hash))
         pending.start.demand.scopes = scopes(of: request, client, target)
-        if request.demand.prompt.contains(.login) { pending.start.demand.since = clock.now() }
+        if request.demand.prompt.contains(.login) { pending.start.demand.since = environment.clock.now() }
         pending.subnet = request.caller.subnet
         guard let carriers = target.provider.carriers else {
             return try await sendToProvider(pending, target, at: nil, loginHintToken: nil, browser)
@@ -53,10 +46,10 @@ extension RedirectSignIn {
     /// browser.
     /// - Throws: `insufficient_user_authentication` if the session's sign-in is too old; what ``start(_:browser:)``
     ///   throws.
-    package func startLink(
+    func startLink(
         _ request: RedirectStart, for holder: SessionAndUser, browser: Secret?
     ) async throws(SignInError) -> RedirectStep {
-        try linkIdentity.checkAge(of: holder.session)
+        try useCases.linkIdentity.checkAge(of: holder.session)
         guard request.clientType == .web || request.clientType == .popup else { throw .linkNeedsBrowser }
         var request = request
         request.purpose = .link(session: holder.session.id)
@@ -67,14 +60,14 @@ extension RedirectSignIn {
     private func target(
         of request: inout RedirectStart, _ correlationID: CorrelationID
     ) async throws(SignInError) -> SignInTarget {
-        let provider = try providers.find(request.provider.provider)
+        let provider = try environment.providers.find(request.provider.provider)
         if let group = provider.group {
             let target = try await group.choose(for: &request, correlationID, in: environment)
             request.provider = target.reference
             return target
         }
         try request.caller.check(mayUseOneOf: provider.allClients)
-        return try providers.find(request.provider)
+        return try environment.providers.find(request.provider)
     }
 
     /// The client that a start is for, if the start is valid.
@@ -115,7 +108,7 @@ extension RedirectSignIn {
     /// - Parameter start: What the server is asked for, with a redirect URI that is registered for the client.
     /// - Returns: Where to send a browser, within so many seconds.
     /// - Throws: Why no browser can be sent.
-    package func begin(
+    func begin(
         task id: Secret, _ start: RedirectStart, at target: SignInTarget, for client: SignInConfiguration.Client,
         _ correlationID: CorrelationID
     ) async throws(SignInError) -> (url: String, withinSeconds: Int64) {
@@ -133,17 +126,17 @@ extension RedirectSignIn {
 }
 
 /// A request of a third party to sign a user in, whose browser it sends here (OpenID Connect Core section 4).
-package struct LoginInitiation: Sendable {
+struct LoginInitiation: Sendable {
     /// The provider's name in paths.
-    package let provider: String
+    let provider: String
     /// The issuer that the user shall sign in with (`iss`).
-    package let issuer: String
+    let issuer: String
     /// Whom the provider may expect to sign in.
-    package let loginHint: String?
+    let loginHint: String?
     /// Where the browser shall arrive; nil for the client's first redirect URI for pages.
-    package let targetLinkURI: String?
+    let targetLinkURI: String?
 
-    package init(provider: String, issuer: String, loginHint: String?, targetLinkURI: String?) {
+    init(provider: String, issuer: String, loginHint: String?, targetLinkURI: String?) {
         self.provider = provider
         self.issuer = issuer
         self.loginHint = loginHint
@@ -159,10 +152,10 @@ extension RedirectSignIn {
     /// - Parameter callbackURL: This server's redirect URI at the provider.
     /// - Throws: What is wrong with the request: sign-ins are not initiated at this provider, its issuer is another
     ///   one, or the client has no such redirect URI for pages.
-    package func start(initiatedBy initiation: LoginInitiation, callbackURL: String) throws(SignInError)
+    func start(initiatedBy initiation: LoginInitiation, callbackURL: String) throws(SignInError)
         -> RedirectStart
     {
-        let target = try providers.find(withoutOperators: initiation.provider)
+        let target = try environment.providers.find(withoutOperators: initiation.provider)
         guard let clientID = target.provider.openID?.loginInitiationClient,
             let issuer = target.relyingParty.issuer?.text,
             let client = target.server.clients[clientID]
@@ -178,4 +171,9 @@ extension RedirectSignIn {
         start.demand.loginHint = initiation.loginHint
         return start
     }
+}
+
+extension RedirectStart {
+    /// Whether a success has a `session_id`.
+    fileprivate var endsWithSessionID: Bool { clientType != .web && purpose == .signIn }
 }

@@ -1,5 +1,6 @@
 import OpenIDConnect
 import Primitives
+import SignIn
 
 /// A redirect sign-in under way: what was asked, and what the response must match.
 struct PendingRedirect: Sendable {
@@ -30,6 +31,26 @@ struct PendingRedirect: Sendable {
             clientType: start.clientType, redirectURI: start.redirectURI,
             trackingID: start.trackingID ?? correlationID.text, correlationID: correlationID,
             purpose: purpose(at: group), result: result)
+    }
+
+    /// The sign-in with the code that the browser brought.
+    /// - Parameter device: A name for the browser's device.
+    func request(
+        with code: Secret, at network: MCCMNC?, on device: String?
+    ) throws(SignInError) -> SignInRequest {
+        guard case .authorization(_, let nonce, let codeVerifier) = leg else { throw .internalFault }
+        return SignInRequest(
+            start, clientID: clientID, code: code, network: network, codeVerifier: codeVerifier, dpopKey: dpopKey,
+            nonce: nonce, correlationID: correlationID, device: device)
+    }
+
+    /// The log line of a sign-in that ends before there is a code to redeem.
+    func log(_ times: StepTimes, in environment: Environment) -> SignInLog {
+        var network: MCCMNC?
+        if case .authorization(let asked, _, _) = leg { network = asked }
+        var kind = SignInReport.Kind.signIn
+        if case .link = start.purpose { kind = .link }
+        return SignInLog(kind, at: start.provider, for: clientID, network, correlationID, times, in: environment)
     }
 
     /// The query parameters that tell the frontend what the browser was sent away for.
@@ -138,6 +159,19 @@ extension PendingRedirect {
         self.init(start: start, clientID: clientID, correlationID: correlationID, browserHash: browserHash)
         self.leg = leg
         self.dpopKey = dpopKey
+    }
+}
+
+/// `prompt` as it is stored with a sign-in under way.
+extension Prompt {
+    /// Nil if there is no value.
+    static func text(_ prompt: [Prompt]) -> String? {
+        prompt.isEmpty ? nil : prompt.map(\.rawValue).joined(separator: " ")
+    }
+
+    /// The stored values. An unknown one, which an earlier version did not refuse, is left out.
+    fileprivate static func stored(_ text: String) -> [Prompt] {
+        text.split(ascii: " ").compactMap { Prompt(rawValue: String($0)) }
     }
 }
 

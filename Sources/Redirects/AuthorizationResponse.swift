@@ -1,27 +1,28 @@
 import Logging
-package import OpenIDConnect
-package import Primitives
+import OpenIDConnect
+import Primitives
+import SignIn
 
 /// The parameters that a browser brings back from the provider or from carrier discovery.
-package struct AuthorizationResponse: Sendable {
-    package var provider: String
-    package var state: Secret?
-    package var code: Secret?
+struct AuthorizationResponse: Sendable {
+    var provider: String
+    var state: Secret?
+    var code: Secret?
     /// From carrier discovery.
-    package var network: MCCMNC?
+    var network: MCCMNC?
     /// From carrier discovery on a secondary device.
-    package var loginHintToken: String?
-    package var error: String?
+    var loginHintToken: String?
+    var error: String?
     /// The `iss` of the response, if it has one (RFC 9207).
-    package var issuer: String?
+    var issuer: String?
     /// The client that a signed response is for; nil if the response is not signed.
-    package var clientID: ClientID?
+    var clientID: ClientID?
 
-    package init(provider: String) { self.provider = provider }
+    init(provider: String) { self.provider = provider }
 }
 
 /// What a browser brings back: the parameters, or one JWT that has them (JARM).
-package enum ReceivedAuthorizationResponse: Sendable {
+enum ReceivedAuthorizationResponse: Sendable {
     /// The parameters.
     case plain(AuthorizationResponse)
     /// The JWT, which is not verified yet.
@@ -66,13 +67,13 @@ extension RedirectSignIn {
 
     /// Whether a provider's responses are signed (JARM).
     private func isSigned(at provider: String) -> Bool {
-        providers[provider]?.server?.rules.responseMode.isSigned ?? false
+        environment.providers[provider]?.server?.rules.responseMode.isSigned ?? false
     }
 
     private func verified(
         _ text: Secret, _ provider: String, _ failedCheck: inout AuthorizationResponseCheck?
     ) async throws(SignInError) -> VerifiedAuthorizationResponse {
-        let server = try providers.find(ProviderReference(provider: provider)).server
+        let server = try environment.providers.find(ProviderReference(provider: provider)).server
         do throws(AuthorizationResponseError) {
             return try await server.relyingParty.verify(
                 authorizationResponse: text, for: server.clients.mapValues(\.responseSigningAlgorithm))
@@ -84,7 +85,7 @@ extension RedirectSignIn {
 
     /// Logs a refusal. It belongs to no sign-in, because the `state` is not believed.
     private func refusing(_ error: SignInError, of provider: String) -> SignInError {
-        refusals.log(error, "authorization response refused", at: provider, [:], to: logger)
+        environment.refusals.log(error, "authorization response refused", at: provider, [:], to: environment.logger)
         return error
     }
 }

@@ -1,0 +1,77 @@
+package import HTTPServer
+package import LatchkeyAPI
+package import LatchkeyConfiguration
+package import LatchkeyService
+package import Observability
+import Primitives
+import SignIn
+
+/// `redirects`
+package struct RedirectsSettings: FeatureSettings {
+    /// How many sign-ins may be under way that this process has started; rows of 600 bytes.
+    package var maximumPending = 50_000
+
+    package init() {}
+
+    package static let settings = [
+        Setting(
+            "redirects.max_pending", .integer(100...10_000_000), \RedirectsSettings.maximumPending,
+            "The most sign-ins by redirect in progress that this process has started. One more drops the oldest one of "
+                + "the subnet with the most, which must be started again.")
+    ]
+}
+
+/// Sign-ins by redirects (docs/web-frontends.md): browsers that are sent to providers and back, and the pages for them.
+package struct RedirectsFeature: Feature {
+    static let startPath = "/auth/{provider}/start"
+    static let initiationPath = "/auth/{provider}/initiate-login"
+
+    /// The sign-ins that this process has started and that have not come back.
+    let pendingStarts: OneTimeRecordQuota
+    /// The records of codes that browsers brought.
+    private let answeredCodes: OneTimeRecordQuota
+
+    package init(_ settings: RedirectsSettings, in context: FeatureContext) {
+        self.init(settings, uptime: context.uptime)
+    }
+
+    init(_ settings: RedirectsSettings, uptime: Uptime) {
+        func quota() -> OneTimeRecordQuota {
+            OneTimeRecordQuota(
+                maximum: settings.maximumPending, lifetime: .seconds(RedirectStart.lifetime), uptime: uptime)
+        }
+        pendingStarts = quota()
+        answeredCodes = quota()
+    }
+
+    package static let startPaths = [startPath, initiationPath]
+
+    package func addRoutes(to router: inout Router, of api: LatchkeyAPI) { routes(of: api).add(to: &router) }
+
+    package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { routes(of: api) }
+
+    private func routes(of api: LatchkeyAPI) -> RedirectRoutes {
+        RedirectRoutes(api: api, redirectSignIn: redirectSignIn(beside: api.useCases))
+    }
+
+    func redirectSignIn(beside useCases: UseCases) -> RedirectSignIn {
+        RedirectSignIn(useCases: useCases, pendingStarts: pendingStarts, answeredCodes: answeredCodes)
+    }
+
+    package static func metrics(of feature: Self?) -> [any Metric] {
+        [
+            SampledMetric(
+                "latchkey_redirect_starts_pending", .gauge,
+                "Sign-ins by redirect that this process started and that have not come back.",
+                { Double(feature?.pendingStarts.count ?? 0) }),
+            SampledMetric(
+                "latchkey_redirect_starts_limited_total",
+                "Sign-ins by redirect refused or dropped because too many are under way.",
+                by: .init("reason", "`refused`, answered 503; `displaced`, dropped for another one")
+            ) {
+                guard let now = feature?.pendingStarts.statistics else { return [] }
+                return [("refused", now.refused), ("displaced", now.displaced)]
+            },
+        ]
+    }
+}
