@@ -1,6 +1,7 @@
 import Primitives
 
 @testable import OpenIDConnect
+@testable import PhoneVerification
 
 /// The bytes as a response of each API of mobile operators and of Telco Finder, and as the Cache-Control field.
 enum OperatorAPITarget {
