@@ -5,6 +5,9 @@ package import SignIn
 
 /// Sign-ins by redirects, for features that send browsers to providers. One feature has it.
 package protocol BrowserRedirects: Sendable {
+    /// The path of the page that has the ways to sign in.
+    var signInPage: String { get }
+
     /// A browser begins a sign-in. The parameters of its request are those of `GET /auth/{provider}/start`.
     /// - Parameters:
     ///   - sessionIDIsSession: See ``RedirectStart/sessionIDIsSession``.

@@ -13,8 +13,6 @@ package final class LatchkeyAPI: Sendable {
     let apiKeys: APIKeys
     let crossOrigin: CrossOrigin
     let files: StaticFiles?
-    /// Whether the files have the developer console at `/`, to which the sign-in page then links.
-    package let hasConsole: Bool
     let accessLog: AccessLog
     private let requestIDs: RequestIDs
     package let baseURL: BaseURL
@@ -42,8 +40,7 @@ package final class LatchkeyAPI: Sendable {
     package init(
         useCases: UseCases, apiKeys: APIKeys, allowedOrigins: [String] = [], clientOrigins: [String: Set<String>] = [:],
         clientKeys: [ClientKey] = [], decryptionKeys: [DecryptionKey] = [], certificates: [ClientTLS] = [],
-        files: StaticFiles? = nil, hasConsole: Bool = false,
-        baseURL: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
+        files: StaticFiles? = nil, baseURL: BaseURL = BaseURL(), compatibility: Compatibility = Compatibility(),
         limits: RequestLimits = RequestLimits(), metricsEndpoint: MetricsEndpoint? = nil,
         uptime: Uptime = .system, version: String = "unreleased", features: [any APIFeature] = [],
         tracer: (any Tracer)? = nil, logger: Logger, random: RandomSource = .system
@@ -55,7 +52,6 @@ package final class LatchkeyAPI: Sendable {
         self.decryptionKeys = decryptionKeys
         self.certificates = certificates
         self.files = files
-        self.hasConsole = hasConsole
         self.baseURL = baseURL
         accessLog = AccessLog(logger: logger, refusals: useCases.environment.refusals)
         requestIDs = RequestIDs(random: random)

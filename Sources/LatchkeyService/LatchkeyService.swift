@@ -103,8 +103,8 @@ public final class LatchkeyService: Sendable {
             allowedOrigins: configuration.allowedOrigins.map(\.text), clientOrigins: configuration.clientOrigins,
             clientKeys: configuration.publishedKeys, decryptionKeys: configuration.publishedDecryptionKeys,
             certificates: configuration.publishedCertificates,
-            files: try LatchkeyService.site(configuration, features, logger), hasConsole: configuration.hasConsole,
-            baseURL: baseURL, compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
+            files: try LatchkeyService.site(configuration, features, logger), baseURL: baseURL,
+            compatibility: configuration.compatibility, limits: configuration.effectiveLimits,
             metricsEndpoint: configuration.metricsEndpoint { await metrics.page() }, uptime: uptime,
             version: LatchkeyVersion.text, features: features, tracer: tracer, logger: logger)
         certificates = try CertificateRenewal(configuration.tls, clock: clock, logger: logger)

@@ -26,16 +26,19 @@ package struct RedirectsFeature: Feature {
     static let startPath = "/auth/{provider}/start"
     static let initiationPath = "/auth/{provider}/initiate-login"
 
+    /// Whether the developer console is the front page, to which the sign-in page then links.
+    private let hasConsole: Bool
     /// The sign-ins that this process has started and that have not come back.
     let pendingStarts: OneTimeRecordQuota
     /// The records of codes that browsers brought.
     private let answeredCodes: OneTimeRecordQuota
 
     package init(_ settings: RedirectsSettings, in context: FeatureContext) {
-        self.init(settings, uptime: context.uptime)
+        self.init(settings, hasConsole: context.configuration.hasConsole, uptime: context.uptime)
     }
 
-    init(_ settings: RedirectsSettings, uptime: Uptime) {
+    init(_ settings: RedirectsSettings, hasConsole: Bool = false, uptime: Uptime) {
+        self.hasConsole = hasConsole
         func quota() -> OneTimeRecordQuota {
             OneTimeRecordQuota(
                 maximum: settings.maximumPending, lifetime: .seconds(RedirectStart.lifetime), uptime: uptime)
@@ -51,7 +54,7 @@ package struct RedirectsFeature: Feature {
     package func redirects(of api: LatchkeyAPI) -> (any BrowserRedirects)? { routes(of: api) }
 
     private func routes(of api: LatchkeyAPI) -> RedirectRoutes {
-        RedirectRoutes(api: api, redirectSignIn: redirectSignIn(beside: api.useCases))
+        RedirectRoutes(api: api, redirectSignIn: redirectSignIn(beside: api.useCases), hasConsole: hasConsole)
     }
 
     func redirectSignIn(beside useCases: UseCases) -> RedirectSignIn {

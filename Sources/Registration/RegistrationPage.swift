@@ -20,6 +20,8 @@ struct RegistrationPage {
     let id: String
     /// The path below which a proxy serves this server.
     let path: String
+    /// Where the browser goes if the user does not register, below ``path``.
+    let exit: String
     var entries = UserAttributes<String>()
     var refusal: Refusal?
 
@@ -122,7 +124,7 @@ struct RegistrationPage {
             \(asked.map(field).joined(separator: "\n"))
             \(known.isEmpty ? "" : changeable)
             <p class="actions"><button class="primary" type="submit">Register</button>
-            <a href="\(HTML.escaped(path))/sign-in">Not now</a></p>
+            <a href="\(HTML.escaped(path + exit))">Not now</a></p>
             </form>
             """
     }

@@ -83,7 +83,9 @@ struct PageRegistrations: PageRegistration {
             try await !api.useCases.oneTimeStore.present(among: [cookie.hash]).isEmpty,
             let open = try await registerUser.open(cookie.handle, cookie.codeChallenge, by: api.useCases.completion)
         else { throw APIError.registrationOver(api.cookies) }
-        return (cookie, RegistrationPage(registration: open, id: cookie.formID, path: api.baseURL.path))
+        let page = RegistrationPage(
+            registration: open, id: cookie.formID, path: api.baseURL.path, exit: api.redirects?.signInPage ?? "/")
+        return (cookie, page)
     }
 }
 

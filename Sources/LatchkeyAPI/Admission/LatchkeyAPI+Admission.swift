@@ -129,7 +129,8 @@ extension LatchkeyAPI {
             } catch {
                 let error = self.render(error)
                 guard !request.prefersJSON else { throw error }
-                return BrowserPages.failure(error, requestID: request.id, below: self.baseURL.path)
+                return BrowserPages.failure(
+                    error, requestID: request.id, below: self.baseURL.path, signInPage: self.redirects?.signInPage)
             }
         }
     }

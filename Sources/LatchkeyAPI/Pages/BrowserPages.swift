@@ -23,14 +23,19 @@ package enum BrowserPages {
     }
 
     /// Shows an error if there is no frontend to redirect to.
-    static func failure(_ error: APIError, requestID: String, below path: String) -> Response {
+    /// - Parameter signInPage: The path of the page to start again at, if there is one.
+    static func failure(
+        _ error: APIError, requestID: String, below path: String, signInPage: String?
+    ) -> Response {
+        let back = signInPage.map { page in
+            "<p><a href=\"\(HTML.escaped(path + page))\">Back to the sign-in page</a></p>\n"
+        }
         var response = page(
             error.status, below: path, title: "This sign-in cannot continue",
             """
             <p>\(HTML.escaped(error.userMessage))</p>
             <p><small>\(HTML.escaped(error.code)): \(HTML.escaped(error.description))</small></p>
-            <p><a href="\(HTML.escaped(path))/sign-in">Back to the sign-in page</a></p>
-            <p><small>Reference: <code>\(HTML.escaped(error.correlationID?.text ?? requestID))</code></small></p>
+            \(back ?? "")<p><small>Reference: <code>\(HTML.escaped(error.correlationID?.text ?? requestID))</code></small></p>
             """)
         response.headers.append(contentsOf: error.headers)
         return response

@@ -31,7 +31,7 @@ extension RedirectRoutes {
 
     func showSignInPage(_ request: Request) async throws -> Response {
         let address = api.baseURL.url.map { $0 + SignInPage.path }
-        var page = SignInPage(path: api.baseURL.path, hasConsole: api.hasConsole)
+        var page = SignInPage(path: api.baseURL.path, hasConsole: hasConsole)
         page.outcome = SignInPage.Outcome(try request.query)
         if let token = api.cookies.session(of: request) {
             page.user = try await api.useCases.sessions.authenticate(token)?.user

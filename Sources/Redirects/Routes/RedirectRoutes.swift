@@ -9,6 +9,10 @@ import SignIn
 struct RedirectRoutes: BrowserRedirects {
     let api: LatchkeyAPI
     let redirectSignIn: RedirectSignIn
+    /// Whether the front page is the developer console.
+    let hasConsole: Bool
+
+    var signInPage: String { SignInPage.path }
 
     func add(to router: inout Router) {
         router.get("/auth/providers") { _ in listProviders() }

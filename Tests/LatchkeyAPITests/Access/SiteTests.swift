@@ -7,6 +7,8 @@ import SignIn
 import TestSupport
 import Testing
 
+@testable import Redirects
+
 /// The pages that are part of the program, and what a browser sees on other paths.
 @Suite("The site")
 struct SiteTests {
@@ -18,8 +20,9 @@ struct SiteTests {
         let app = try TestApp()
         let api = LatchkeyAPI(
             useCases: app.useCases, apiKeys: APIKeys([]),
-            files: StaticFiles(siteIn: folder, hasConsole: hasConsole, logger: app.log.logger), hasConsole: hasConsole,
-            baseURL: address, features: [app.redirects], logger: app.log.logger)
+            files: StaticFiles(siteIn: folder, hasConsole: hasConsole, logger: app.log.logger), baseURL: address,
+            features: [RedirectsFeature(RedirectsSettings(), hasConsole: hasConsole, uptime: .system)],
+            logger: app.log.logger)
         return Answer(try await api.handler()(Request(method, path, headers: headers)))
     }
 

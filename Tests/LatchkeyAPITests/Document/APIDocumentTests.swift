@@ -72,7 +72,8 @@ import Testing
     @Test("Each coding of the document is made once, and every response refers to the same bytes")
     func codings() async throws {
         let app = try TestApp()
-        let api = LatchkeyAPI(useCases: app.useCases, apiKeys: APIKeys([]), logger: app.log.logger)
+        let api = LatchkeyAPI(
+            useCases: app.useCases, apiKeys: APIKeys([]), features: [app.redirects], logger: app.log.logger)
         let handler = api.handler()
         func document(_ headers: HTTPFields) async throws -> Response {
             try await handler(Request(.get, "/openapi.json", headers: headers, body: []))
@@ -168,6 +169,7 @@ import Testing
                 "Sources/PhoneVerification/Routes/PhoneVerificationOperations.swift",
                 "Sources/ProviderLogout/ProviderLogoutFeature.swift",
                 "Sources/ProviderResources/ProviderResourcesFeature.swift",
+                "Sources/Redirects/Routes/RedirectOperations.swift",
                 "Sources/Registration/RegistrationOperations.swift", "Sources/Services/ServicesFeature.swift",
                 "Sources/StatusPage/StatusRoutes+Operations.swift", "Sources/Transactions/TransactionOperations.swift",
             ]
@@ -235,7 +237,7 @@ import Testing
     private func wordsOfDecoders() throws -> Set<String> {
         let folders = [
             "Backchannel/Routes", "LatchkeyAPI/Decoding", "LatchkeyAPI/Routes", "PhoneVerification/Routes",
-            "ProviderLogout", "Registration", "Services", "Transactions",
+            "ProviderLogout", "Redirects/Routes", "Registration", "Services", "Transactions",
         ]
         let files = try folders.flatMap { folder in
             try FileManager.default.contentsOfDirectory(
