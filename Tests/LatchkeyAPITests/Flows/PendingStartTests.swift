@@ -5,6 +5,8 @@ import StorageModel
 import TestSupport
 import Testing
 
+@testable import Redirects
+
 /// How redirect sign-ins under way share their number.
 @Suite("Pending redirect sign-ins")
 struct PendingStartTests {
