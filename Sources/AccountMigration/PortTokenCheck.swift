@@ -45,12 +45,7 @@ struct PortTokenError: Error, Sendable, Hashable {
     /// The check that failed.
     let check: PortTokenCheck
     /// The carrier that the token names as its issuer, if it is a trusted one.
-    let issuer: String?
-
-    init(_ check: PortTokenCheck, issuer: String? = nil) {
-        self.check = check
-        self.issuer = issuer
-    }
+    var issuer: String?
 }
 
 /// What is demanded of port tokens beside ``SigningAlgorithm/standard`` and ``IDTokenRules/clockSkewSeconds``.
@@ -86,14 +81,14 @@ struct VerifiedPortToken: Sendable, Hashable {
     /// - Throws: ``PortTokenCheck/key`` or ``PortTokenCheck/signature``.
     init(_ token: UnverifiedPortToken, keys: JSONWebKeySet) throws(PortTokenError) {
         let context = SignatureValidationContext(token.token, keys: keys)
-        guard !context.candidates.isEmpty else { throw PortTokenError(.key, issuer: token.issuer) }
-        guard context.verifies else { throw PortTokenError(.signature, issuer: token.issuer) }
+        guard !context.candidates.isEmpty else { throw PortTokenError(check: .key, issuer: token.issuer) }
+        guard context.verifies else { throw PortTokenError(check: .signature, issuer: token.issuer) }
         issuer = token.issuer
         subject = token.subject
         issuedAt = token.issuedAt
         // Port tokens are signed with one of the standard algorithms, which all use SHA-256.
         guard let digest = token.token.sha256 else {
-            throw PortTokenError(.algorithm, issuer: token.issuer)
+            throw PortTokenError(check: .algorithm, issuer: token.issuer)
         }
         self.digest = digest
     }

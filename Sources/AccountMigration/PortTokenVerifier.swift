@@ -31,7 +31,7 @@ struct PortTokenVerifier: Sendable {
                 group.addTask { (index, await self.verify(token)) }
             }
             var results = portTokens.map { token in
-                Result<VerifiedPortToken, _>.failure(PortTokenError(.issuerCount, issuer: token.issuer))
+                Result<VerifiedPortToken, _>.failure(PortTokenError(check: .issuerCount, issuer: token.issuer))
             }
             for await (index, result) in group { results[index] = result }
             return results
@@ -40,10 +40,10 @@ struct PortTokenVerifier: Sendable {
 
     private func verify(_ token: UnverifiedPortToken) async -> Result<VerifiedPortToken, PortTokenError> {
         guard let cache = try? await relyingParty.keys(of: token.issuerURL) else {
-            return .failure(PortTokenError(.metadata, issuer: token.issuer))
+            return .failure(PortTokenError(check: .metadata, issuer: token.issuer))
         }
         guard let held = try? await cache.current() else {
-            return .failure(PortTokenError(.keys, issuer: token.issuer))
+            return .failure(PortTokenError(check: .keys, issuer: token.issuer))
         }
         do throws(PortTokenError) {
             return .success(

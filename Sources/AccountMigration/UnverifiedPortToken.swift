@@ -28,34 +28,34 @@ struct UnverifiedPortToken: Sendable {
                 signedWith: SigningAlgorithm.standard)
         } catch {
             // All kinds of token have the checks of the header in common.
-            throw PortTokenError(error.check.flatMap { PortTokenCheck(rawValue: $0.rawValue) } ?? .format)
+            throw PortTokenError(check: error.check.flatMap { PortTokenCheck(rawValue: $0.rawValue) } ?? .format)
         }
-        guard token.keyID != nil else { throw PortTokenError(.keyID) }
-        guard let claims = IDTokenValidator.claims(token.payload) else { throw PortTokenError(.claims) }
+        guard token.keyID != nil else { throw PortTokenError(check: .keyID) }
+        guard let claims = IDTokenValidator.claims(token.payload) else { throw PortTokenError(check: .claims) }
         // Without a type, the claims keep a token of another kind from passing as a port token (RFC 8725 section 3.12).
         guard token.type != .absent || (claims["exp"] == nil && claims["events"] == nil) else {
-            throw PortTokenError(.type)
+            throw PortTokenError(check: .type)
         }
         guard let text = claims["iss"]?.string, let url = EndpointURL(text, policy: configuration.urlPolicy),
             configuration.trustedHosts.contains(url.host), !url.text.utf8.contains(UInt8(ascii: "?"))
-        else { throw PortTokenError(.issuer) }
+        else { throw PortTokenError(check: .issuer) }
         issuerURL = url
         issuer = url.text
-        guard let subject = claims["sub"]?.visibleText else { throw PortTokenError(.subject, issuer: issuer) }
+        guard let subject = claims["sub"]?.visibleText else { throw PortTokenError(check: .subject, issuer: issuer) }
         self.subject = subject
         guard claims.onlyAudience?.hasSameBytes(as: clientID.text) == true else {
-            throw PortTokenError(.audience, issuer: issuer)
+            throw PortTokenError(check: .audience, issuer: issuer)
         }
         var rules = configuration.idTokenRules
         rules.maximumAgeSeconds = portTokenRules.maximumAgeSeconds
         let context = PlainClaims(claims: claims, rules: rules, issuer: issuer, now: now)
         guard context.wasIssuedJustNow, let issuedAt = context.issuedAt else {
-            throw PortTokenError(.issuedAt, issuer: issuer)
+            throw PortTokenError(check: .issuedAt, issuer: issuer)
         }
         self.issuedAt = issuedAt
         // Carriers' port tokens have neither `exp` nor `nbf`. If a token has one, it counts.
-        guard context.isNotExpiredIfStated else { throw PortTokenError(.expiry, issuer: issuer) }
-        guard context.isValidAlready else { throw PortTokenError(.notBefore, issuer: issuer) }
+        guard context.isNotExpiredIfStated else { throw PortTokenError(check: .expiry, issuer: issuer) }
+        guard context.isValidAlready else { throw PortTokenError(check: .notBefore, issuer: issuer) }
     }
 }
 

@@ -35,7 +35,8 @@ package struct MobileOperators: ServerGroup {
     ) async throws(SignInError) -> SignInTarget {
         let choice = OperatorChoice(
             name: start.operatorName, network: start.network, number: start.phoneNumber, caller: start.caller)
-        let target = try await OperatorDirectory(of: self, in: environment).choose(choice, .redirect, correlationID)
+        let target = try await OperatorDirectory(operators: self, environment: environment).choose(
+            choice, .redirect, correlationID)
         let prompt = start.demand.prompt
         guard start.demand.scopes.isEmpty, !start.demand.needsIDToken, prompt.isEmpty || prompt == [.noInteraction]
         else { throw .notForNumbers }
@@ -57,7 +58,7 @@ package struct MobileOperators: ServerGroup {
         // Only now, so that texts that no operator accepts take no room in the store.
         let use = run.request.standsInForCode ? use(of: run.request) : nil
         do throws(SignInError) {
-            let directory = OperatorDirectory(of: self, in: run.environment)
+            let directory = OperatorDirectory(operators: self, environment: run.environment)
             guard let found = try await run.number(from: mobileOperator, with: tokens, at: provider, directory) else {
                 throw .internalFault
             }
@@ -85,13 +86,14 @@ package struct MobileOperators: ServerGroup {
         task id: Secret, with request: Result<SignInRequest, SignInError>, _ correlationID: CorrelationID,
         in environment: Environment
     ) async throws(SignInError) -> [(name: String, value: String)] {
-        let confirmation = try await OperatorDirectory(of: self, in: environment).keepFinding(
+        let confirmation = try await OperatorDirectory(operators: self, environment: environment).keepFinding(
             of: id, request, correlationID)
         return [("status", "pending"), ("confirmation", confirmation.exposed)]
     }
 
     package func log(_ error: SignInError, ofTask correlationID: CorrelationID, in environment: Environment) {
-        PhoneVerificationLog(environment.logger, outcomes).write(error, PhoneVerificationFindings(correlationID))
+        PhoneVerificationLog(logger: environment.logger, outcomes: outcomes).write(
+            error, PhoneVerificationFindings(correlationID: correlationID))
     }
 
     /// The operator that a sign-in or a verification is with.

@@ -6,7 +6,9 @@ import StorageModel
 
 /// Verifications of a signed-in user's number: what the operator says.
 extension OperatorDirectory {
-    private var log: PhoneVerificationLog { PhoneVerificationLog(environment.logger, operators.outcomes) }
+    private var log: PhoneVerificationLog {
+        PhoneVerificationLog(logger: environment.logger, outcomes: operators.outcomes)
+    }
 
     /// Counts a verification for its number, because the operator is about to be asked.
     /// - Throws: `rate_limited`, and then the operator must not be asked.
@@ -59,7 +61,7 @@ extension OperatorDirectory {
         let subject = try await mappingStoreErrors(
             await operators.store.pendingPhoneVerification(hash, at: environment.clock.now()))
         guard let subject else { throw .noSuchVerification }
-        var findings = PhoneVerificationFindings(correlationID, operatorName: subject.operatorName)
+        var findings = PhoneVerificationFindings(correlationID: correlationID, operatorName: subject.operatorName)
         let (outcome, issuer) = await finding(of: subject, request, &findings)
         let confirmation = Secret(environment.random.token())
         let now = environment.clock.now()

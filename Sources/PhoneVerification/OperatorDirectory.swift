@@ -23,11 +23,6 @@ struct OperatorDirectory {
     let operators: MobileOperators
     let environment: Environment
 
-    init(of operators: MobileOperators, in environment: Environment) {
-        self.operators = operators
-        self.environment = environment
-    }
-
     /// The mobile operator that a request chooses. A request that names no operator and no network, but a number, has
     /// the operator that Telco Finder names.
     ///
@@ -179,16 +174,7 @@ struct OperatorChoice: Sendable {
     /// A number of the operator, for Telco Finder. It chooses nothing beside a name or a network.
     var number: MSISDN?
     /// Whose operators there are to choose from.
-    var caller: CallerTerms
-
-    init(
-        name: String?, network: MCCMNC?, number: MSISDN? = nil, caller: CallerTerms = CallerTerms()
-    ) {
-        self.name = name
-        self.network = network
-        self.number = number
-        self.caller = caller
-    }
+    var caller = CallerTerms()
 }
 
 /// The answers of Telco Finder that may be kept for a while. In memory only, and without the numbers: a number is known

@@ -55,7 +55,8 @@ package struct PhoneVerificationFeature: Feature {
     ) async throws -> SignInRequest? {
         guard let operators = provider.mobileOperators else { return nil }
         return try await SignInRequest(
-            operatorTokenIn: fields, at: OperatorDirectory(of: operators, in: api.useCases.environment), terms: terms,
+            operatorTokenIn: fields, at: OperatorDirectory(operators: operators, environment: api.useCases.environment),
+            terms: terms,
             caller: caller, device: device)
     }
 

@@ -14,11 +14,6 @@ struct PhoneVerificationFindings {
     var run: SignInRun?
     /// The number that the operator is asked about.
     var number: String?
-
-    init(_ correlationID: CorrelationID, operatorName: String? = nil) {
-        self.correlationID = correlationID
-        self.operatorName = operatorName
-    }
 }
 
 extension FailedOperation {
@@ -31,13 +26,8 @@ extension FailedOperation {
 
 /// Writes and counts the outcomes of verifications.
 struct PhoneVerificationLog {
-    private let logger: Logger
-    private let outcomes: PhoneVerificationMetrics
-
-    init(_ logger: Logger, _ outcomes: PhoneVerificationMetrics) {
-        self.logger = logger
-        self.outcomes = outcomes
-    }
+    let logger: Logger
+    let outcomes: PhoneVerificationMetrics
 
     func write(_ verification: PhoneVerification, _ findings: PhoneVerificationFindings) {
         let outcome: PhoneVerificationMetrics.Outcome =
@@ -57,7 +47,7 @@ struct PhoneVerificationLog {
 
     func confirmed(_ verification: PhoneVerification, _ correlationID: CorrelationID) {
         outcomes.count(.confirmed, at: verification.operatorName)
-        write("confirmed", PhoneVerificationFindings(correlationID))
+        write("confirmed", PhoneVerificationFindings(correlationID: correlationID))
     }
 
     /// Writes a line, and counts nothing.

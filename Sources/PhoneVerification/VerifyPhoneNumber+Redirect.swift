@@ -35,7 +35,7 @@ extension VerifyPhoneNumber {
             case .unknown: throw .noSuchVerification
             }
         } failed: { error in
-            log.write(error, PhoneVerificationFindings(correlationID))
+            log.write(error, PhoneVerificationFindings(correlationID: correlationID))
             return nil
         }
     }

@@ -64,7 +64,7 @@ struct VerifyPhoneNumber {
         self.store = store
         sessions = api.useCases.sessions
         redirects = api.redirects
-        log = PhoneVerificationLog(environment.logger, outcomes)
+        log = PhoneVerificationLog(logger: environment.logger, outcomes: outcomes)
     }
 
     /// Verifies with the TS.43 temporary token of the device.
@@ -76,7 +76,7 @@ struct VerifyPhoneNumber {
         _ question: Question, with operatorToken: Secret, for holder: SessionAndUser
     ) async throws(SignInError) -> Outcome {
         let correlationID = question.correlationID ?? .random(from: environment.random)
-        var findings = PhoneVerificationFindings(correlationID)
+        var findings = PhoneVerificationFindings(correlationID: correlationID)
         return try await environment.failures.recording(as: correlationID) { () async throws(SignInError) in
             let (id, verification) = try await ask(question, operatorToken, holder, &findings)
             log.write(verification, findings)
@@ -117,7 +117,7 @@ struct VerifyPhoneNumber {
         let id = environment.random.token()
         let subject = inquiry.verification(id, of: holder, expiresAt: environment.clock.now())
         // After the token, because one that is sent again never comes to the operator.
-        let directory = OperatorDirectory(of: operators, in: environment)
+        let directory = OperatorDirectory(operators: operators, environment: environment)
         try await directory.count(subject)
         let verification = try await directory.outcome(of: subject, run, at: provider, findings)
         run.begin(.store)
@@ -148,7 +148,7 @@ extension VerifyPhoneNumber {
         try choice.caller.check(mayUseOneOf: provider.allClients)
         try await admit(number, of: user.id)
         guard let operators = provider.mobileOperators else { throw .noOperatorTokens }
-        let target = try await OperatorDirectory(of: operators, in: environment).choose(
+        let target = try await OperatorDirectory(operators: operators, environment: environment).choose(
             choice, .phoneVerification, correlationID)
         guard let client = target.server.client(nil) else { throw .internalFault }
         return Inquiry(

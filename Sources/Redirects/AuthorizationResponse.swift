@@ -17,8 +17,6 @@ struct AuthorizationResponse: Sendable {
     var issuer: String?
     /// The client that a signed response is for; nil if the response is not signed.
     var clientID: ClientID?
-
-    init(provider: String) { self.provider = provider }
 }
 
 /// What a browser brings back: the parameters, or one JWT that has them (JARM).

@@ -1,4 +1,3 @@
-import Logging
 import OpenIDConnect
 import Primitives
 import SignIn
@@ -135,13 +134,6 @@ struct LoginInitiation: Sendable {
     let loginHint: String?
     /// Where the browser shall arrive; nil for the client's first redirect URI for pages.
     let targetLinkURI: String?
-
-    init(provider: String, issuer: String, loginHint: String?, targetLinkURI: String?) {
-        self.provider = provider
-        self.issuer = issuer
-        self.loginHint = loginHint
-        self.targetLinkURI = targetLinkURI
-    }
 }
 
 extension RedirectSignIn {

@@ -2,7 +2,6 @@ import Crypto
 import OpenIDConnect
 import Primitives
 import SignIn
-import StorageModel
 
 /// Signs a user in whose browser is sent to the provider and back: for web frontends, secondary devices, and apps that
 /// use a browser session.

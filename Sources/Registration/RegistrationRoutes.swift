@@ -3,7 +3,6 @@ import HTTPTypes
 import LatchkeyAPI
 import Primitives
 import SignIn
-import Storage
 
 /// `/register`: the registration of a user who has signed in on a page of this server, without scripts.
 ///

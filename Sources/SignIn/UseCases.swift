@@ -1,5 +1,4 @@
 package import Logging
-import OpenIDConnect
 package import Primitives
 package import StorageModel
 

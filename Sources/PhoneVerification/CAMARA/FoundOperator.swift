@@ -14,19 +14,11 @@ struct FoundOperator: Sendable, Hashable {
     /// The operator's id at Telco Finder (`operatorId`).
     let id: String
     /// The root of its APIs, if Telco Finder says it (`apiRoot`).
-    let apiRoot: String?
+    var apiRoot: String?
     /// Where its metadata is, if Telco Finder says it (`authProviderConfiguration`).
-    let metadataURL: String?
+    var metadataURL: String?
     /// How many seconds the answer may be kept (RFC 9111 section 5.2.2.1); 0 if it does not say so.
-    let lifetime: Int64
-
-    /// An answer.
-    init(id: String, apiRoot: String? = nil, metadataURL: String? = nil, lifetime: Int64 = 0) {
-        self.id = id
-        self.apiRoot = apiRoot
-        self.metadataURL = metadataURL
-        self.lifetime = lifetime
-    }
+    var lifetime: Int64 = 0
 
     /// The lifetime by a response's Cache-Control field: none unless the field allows one.
     static func lifetime(cacheControl: String?) -> Int64 {

@@ -29,21 +29,6 @@ struct PhoneVerification: Sendable, Hashable {
     let error: String?
     let checkedAt: Timestamp
 
-    init(
-        id: TokenHash, user: UserID, session: String, phoneNumber: String?, operatorName: String, status: Status,
-        simSwapped: Bool?, error: String?, checkedAt: Timestamp
-    ) {
-        self.id = id
-        self.user = user
-        self.session = session
-        self.phoneNumber = phoneNumber
-        self.operatorName = operatorName
-        self.status = status
-        self.simSwapped = simSwapped
-        self.error = error
-        self.checkedAt = checkedAt
-    }
-
     /// How long the outcome can be read, in seconds.
     static let retention: Int64 = 86_400
 }
@@ -69,17 +54,6 @@ struct PendingPhoneVerification: Sendable, Hashable {
     let operatorName: String
     /// When it ends without a confirmation.
     let expiresAt: Timestamp
-
-    init(
-        id: TokenHash, user: UserID, session: String, phoneNumber: String?, operatorName: String, expiresAt: Timestamp
-    ) {
-        self.id = id
-        self.user = user
-        self.session = session
-        self.phoneNumber = phoneNumber
-        self.operatorName = operatorName
-        self.expiresAt = expiresAt
-    }
 
     /// How many wrong confirmations end a verification.
     static let mostWrongConfirmations: Int64 = 3
@@ -112,13 +86,6 @@ struct PhoneVerificationFinding: Sendable, Hashable {
 
     /// How long an app has to present its confirmation, in seconds.
     static let lifetime: Int64 = 120
-
-    init(outcome: PhoneVerification, issuer: String, confirmation: TokenHash, expiresAt: Timestamp) {
-        self.outcome = outcome
-        self.issuer = issuer
-        self.confirmation = confirmation
-        self.expiresAt = expiresAt
-    }
 }
 
 /// What a session has: a verification that waits, or one that has ended.

@@ -1,5 +1,4 @@
 import LatchkeyAPI
-import Primitives
 
 extension APISchema {
     static let ofRedirects: KeyValuePairs<String, APISchema> = [

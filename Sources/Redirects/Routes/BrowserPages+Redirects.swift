@@ -2,7 +2,6 @@ import HTTPServer
 import HTTPTypes
 import LatchkeyAPI
 import Primitives
-import SignIn
 
 /// The page that sends a provider's form again (OAuth 2.0 Form Post Response Mode).
 extension BrowserPages {

@@ -1,6 +1,5 @@
 package import OpenIDConnect
 package import Primitives
-import StorageModel
 
 /// The tokens that a provider issued for a user, with which its resources are fetched.
 package struct ProviderTokens: Sendable, Hashable {

@@ -9,8 +9,8 @@ package struct Providers: Sendable {
     package init(_ providers: [Provider] = []) {
         byName = Dictionary(providers.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let targets = byName.values.flatMap { provider in
-            (provider.group?.servers ?? [:]).map { SignInTarget($0, $1, of: provider) }
-                + [SignInTarget(provider)].compactMap(\.self)
+            (provider.group?.servers ?? [:]).map { SignInTarget(provider, $1, named: $0) }
+                + (provider.server.map { [SignInTarget(provider, $0)] } ?? [])
         }
         self.targets = Dictionary(targets.map { ($0.reference, $0) }, uniquingKeysWith: { first, _ in first })
     }

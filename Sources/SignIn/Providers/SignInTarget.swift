@@ -1,5 +1,4 @@
 package import OpenIDConnect
-import Primitives
 
 /// Whom a sign-in is with: a provider, or one server of its group.
 ///
@@ -11,16 +10,8 @@ package final class SignInTarget: Sendable {
     /// The provider's own one, or the one of its group.
     package let server: AuthorizationServer
 
-    /// Nil for a group, of which no server is chosen.
-    init?(_ provider: Provider) {
-        guard let server = provider.server else { return nil }
-        self.provider = provider
-        self.server = server
-        reference = ProviderReference(provider: provider.name)
-    }
-
-    /// - Parameter name: The server's in its group.
-    init(_ name: String, _ server: AuthorizationServer, of provider: Provider) {
+    /// - Parameter name: The server's in its group; nil without a group.
+    init(_ provider: Provider, _ server: AuthorizationServer, named name: String? = nil) {
         self.provider = provider
         self.server = server
         reference = ProviderReference(provider: provider.name, operatorName: name)
