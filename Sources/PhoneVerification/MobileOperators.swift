@@ -115,7 +115,6 @@ extension Provider {
     var mobileOperators: MobileOperators? { group as? MobileOperators }
 }
 
-/// One mobile operator.
 struct MobileOperator: Sendable {
     let settings: MobileOperatorSettings
     /// With the one client that is registered with the operator.

@@ -167,7 +167,6 @@ struct OperatorDirectory {
 
 /// How a request chooses the operator.
 struct OperatorChoice: Sendable {
-    /// The operator's name.
     var name: String?
     /// A network that the operator serves.
     var network: MCCMNC?

@@ -24,7 +24,6 @@ extension FailedOperation {
     }
 }
 
-/// Writes and counts the outcomes of verifications.
 struct PhoneVerificationLog {
     let logger: Logger
     let outcomes: PhoneVerificationMetrics

@@ -1,7 +1,6 @@
 import OpenIDConnect
 import SignIn
 
-/// Errors of sign-ins by phone number.
 extension SignInError {
     static let operatorUnknownToFinder = SignInError(
         .operatorUnknown, .discoveryStateError,
@@ -173,7 +172,7 @@ extension SignInError {
             return carrierError(
                 "[\(code)] The mobile operator does not tell the number. Use another sign-in method.",
                 .discoveryStateError)
-        case .invalidRequest, .other:
+        case .other:
             return carrierError("[\(code)] The mobile operator's API refused the request. \(advice)")
         }
     }

@@ -40,7 +40,6 @@ extension VerifyPhoneNumber {
         }
     }
 
-    /// A verification that has begun.
     struct StartedVerification: Sendable {
         let id: String
         /// Where the app sends a browser on the device, over the mobile network.

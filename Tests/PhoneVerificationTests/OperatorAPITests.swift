@@ -240,8 +240,8 @@ struct OperatorAPITests {
             (401, "UNAUTHENTICATED", .unauthenticated), (403, "PERMISSION_DENIED", .permissionDenied),
             (429, "QUOTA_EXCEEDED", .tooManyRequests), (429, "TOO_MANY_REQUESTS", .tooManyRequests),
             (404, "NOT_FOUND", .unknownNumber), (404, "IDENTIFIER_NOT_FOUND", .unknownNumber),
-            (400, "INVALID_ARGUMENT", .invalidRequest), (400, "OUT_OF_RANGE", .invalidRequest),
-            (422, "MISSING_IDENTIFIER", .invalidRequest), (422, "UNNECESSARY_IDENTIFIER", .invalidRequest),
+            (400, "INVALID_ARGUMENT", .other), (400, "OUT_OF_RANGE", .other),
+            (422, "MISSING_IDENTIFIER", .other), (422, "UNNECESSARY_IDENTIFIER", .other),
             (418, "SOMETHING_ELSE", .other),
         ] as [(Int, String, OperatorAPIRefusal)])
     func refusal(_ status: Int, _ code: String, _ meaning: OperatorAPIRefusal) async throws {

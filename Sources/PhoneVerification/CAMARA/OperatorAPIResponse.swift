@@ -1,3 +1,4 @@
+import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
 
@@ -87,19 +88,13 @@ enum OperatorAPIRefusal: Sendable, Hashable {
     case unauthenticated
     /// The client may not call the API, or the scope is missing.
     case permissionDenied
-    /// Too many calls.
     case tooManyRequests
     /// The operator does not know the number, or does not serve it.
     case unknownNumber
-    /// The request is not what the API expects.
-    case invalidRequest
-    /// Any other code.
     case other
 
-    /// The meaning of a code.
     init(code: String) { self = Self.meanings[code] ?? .other }
 
-    /// The codes that have a meaning.
     static let meanings: [String: OperatorAPIRefusal] = [
         "NUMBER_VERIFICATION.USER_NOT_AUTHENTICATED_BY_MOBILE_NETWORK": .notAuthenticatedByNetwork,
         "NUMBER_VERIFICATION.INVALID_TOKEN_CONTEXT": .noNumberInToken,
@@ -112,10 +107,48 @@ enum OperatorAPIRefusal: Sendable, Hashable {
         "NOT_FOUND": .unknownNumber,
         "IDENTIFIER_NOT_FOUND": .unknownNumber,
         "SERVICE_NOT_APPLICABLE": .unknownNumber,
-        "INVALID_ARGUMENT": .invalidRequest,
-        "OUT_OF_RANGE": .invalidRequest,
-        "MISSING_IDENTIFIER": .invalidRequest,
-        "UNNECESSARY_IDENTIFIER": .invalidRequest,
-        "UNSUPPORTED_IDENTIFIER": .invalidRequest,
     ]
+}
+
+/// What Telco Finder says of a number.
+struct FoundOperator: Sendable, Hashable {
+    /// The longest `operatorId`, in bytes.
+    static let maximumIDBytes = 256
+    /// The longest URL in an answer, in bytes.
+    static let maximumURLBytes = 2048
+    /// The longest time that an answer is kept, in seconds, because numbers move between operators.
+    static let maximumLifetime: Int64 = 3600
+
+    /// The operator's id at Telco Finder (`operatorId`).
+    let id: String
+    /// The root of its APIs, if Telco Finder says it (`apiRoot`).
+    var apiRoot: String?
+    /// Where its metadata is, if Telco Finder says it (`authProviderConfiguration`).
+    var metadataURL: String?
+    /// How many seconds the answer may be kept (RFC 9111 section 5.2.2.1); 0 if it does not say so.
+    var lifetime: Int64 = 0
+
+    /// The lifetime by a response's Cache-Control field: none unless the field allows one.
+    static func lifetime(cacheControl: String?) -> Int64 {
+        var rules = CacheRules()
+        (rules.minimumLifetime, rules.maximumLifetime, rules.defaultLifetime) = (0, maximumLifetime, 0)
+        return rules.lifetime(cacheControl: cacheControl)
+    }
+
+    /// Whether the answer says nothing else of an operator than is known of it. It never leads to another host: what
+    /// it says is compared, and not followed.
+    ///
+    /// - Parameters:
+    ///   - issuer: The operator's issuer.
+    ///   - apis: The operator's APIs.
+    func agrees(issuer: EndpointURL, apis: OperatorAPIs) -> Bool {
+        let metadata = Self.trimmed(issuer.text) + "/.well-known/openid-configuration"
+        return apiRoot.map { Self.trimmed($0).hasSameBytes(as: Self.trimmed(apis.root.text)) } ?? true
+            && metadataURL.map { $0.hasSameBytes(as: metadata) } ?? true
+    }
+
+    /// A URL without the slash at its end.
+    private static func trimmed(_ url: String) -> String {
+        url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
 }

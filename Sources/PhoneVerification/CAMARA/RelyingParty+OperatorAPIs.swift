@@ -1,3 +1,4 @@
+import Crypto
 import LatchkeyConfiguration
 import OpenIDConnect
 import Primitives
@@ -38,7 +39,7 @@ extension RelyingParty {
     /// (CAMARA Security and Interoperability Profile r4.2, section "Format of login_hint").
     private static func hint(_ operatorToken: Secret) -> String { "operatortoken:" + operatorToken.exposed }
 
-    /// Asks for the number of the device that an access token is for, once.
+    /// Asks for the number of the device that an access token is for, once (Number Verification r3.2).
     ///
     /// - Parameter tokens: Have the scope ``OperatorScope/devicePhoneNumber``. They must not be used again.
     /// - Throws: ``OIDCError/Code/apiRefused``, ``OIDCError/Code/unusableResponse`` or a transport code. The access
@@ -47,11 +48,12 @@ extension RelyingParty {
         at apis: OperatorAPIs, with tokens: TokenResponse, provider: ProviderMetadata, correlationID: CorrelationID
     ) async throws(OIDCError) -> MSISDN {
         try await call(
-            "The request for the device's number", .get, apis.devicePhoneNumber, with: tokens, .numberVerification,
-            provider, correlationID, read: OperatorAPIResponse.devicePhoneNumber)
+            "The request for the device's number", .get,
+            apis.root.appending(path: "/number-verification/v2/device-phone-number"), with: tokens,
+            .numberVerification, provider, correlationID, read: OperatorAPIResponse.devicePhoneNumber)
     }
 
-    /// Asks, once, whether the device that an access token is for has a given number.
+    /// Asks, once, whether the device that an access token is for has a given number (Number Verification r3.2).
     ///
     /// - Parameters:
     ///   - hashed: Whether only the SHA-256 of the number is sent.
@@ -64,8 +66,8 @@ extension RelyingParty {
         var body = JSONObjectWriter(capacity: 96)
         if hashed { body.add("hashedPhoneNumber", number.hashed) } else { body.add("phoneNumber", number.text) }
         return try await call(
-            "The verification of the number", .post, apis.verify, body: body.finish(), with: tokens,
-            .numberVerification, provider, correlationID,
+            "The verification of the number", .post, apis.root.appending(path: "/number-verification/v2/verify"),
+            body: body.finish(), with: tokens, .numberVerification, provider, correlationID,
             // The schema NumberVerificationMatchResponse.
             read: OperatorAPIResponse.flag("devicePhoneNumberVerified"))
     }
@@ -88,9 +90,9 @@ extension RelyingParty {
         body.add("phoneNumber", number.text)
         body.add("maxAge", Int64(hours))
         return try await call(
-            "The SIM swap check", .post, apis.checkSIMSwap, body: body.finish(), with: tokens, .simSwap, provider,
-            // The schema CheckSimSwapInfo.
-            correlationID, read: OperatorAPIResponse.flag("swapped"))
+            "The SIM swap check", .post, apis.root.appending(path: "/sim-swap/v2/check"), body: body.finish(),
+            // The schema CheckSimSwapInfo (SIM Swap r3.3).
+            with: tokens, .simSwap, provider, correlationID, read: OperatorAPIResponse.flag("swapped"))
     }
 
     /// Asks Telco Finder for the operator of a number, with an access token of the client's own.
@@ -110,10 +112,11 @@ extension RelyingParty {
         body.add("target") { $0.add("phoneNumber", number.text) }
         body.add("includeApiRoot", true)
         body.add("includeAuthProviderConfiguration", true)
-        body.add("portabilitySearchMode", finder.portabilitySearch.mode)
+        body.add("portabilitySearchMode", finder.portabilitySearch.rawValue.uppercased())
         return try await call(
-            "The search of Telco Finder", .post, finder.apis.searchOperator, body: body.finish(), with: tokens,
-            .telcoFinder, provider, correlationID, read: OperatorAPIResponse.foundOperator)
+            "The search of Telco Finder", .post, finder.apis.root.appending(path: "/telco-finder/v1/search"),
+            body: body.finish(), with: tokens, .telcoFinder, provider, correlationID,
+            read: OperatorAPIResponse.foundOperator)
     }
 
     private func call<Value>(
@@ -134,5 +137,28 @@ extension ProviderMetadata {
     var takesOperatorTokensByBackchannel: Bool {
         guard let backchannelAuthentication, backchannelAuthentication.mayDeliver(by: .poll) else { return false }
         return !(grantTypes?.contains(.jwtBearer) ?? true)
+    }
+}
+
+extension MobileOperatorSettings {
+    /// The scopes to verify a number: to compare it, or without one to ask for it.
+    func scopes(toVerify number: MSISDN?) -> [String] {
+        number == nil ? scopes : ["openid", purpose.scope, OperatorScope.verify]
+    }
+}
+
+extension MSISDN {
+    /// The SHA-256 of ``text`` in hexadecimal (the property `hashedPhoneNumber`).
+    var hashed: String { SHA256.hash(data: Array(text.utf8)).hexadecimal }
+}
+
+/// The header field `x-correlator` of the CAMARA APIs: up to 256 letters, digits and `-_:;./<>{}`.
+enum XCorrelator {
+    static let name = "x-correlator"
+
+    /// The correlation id, or its SHA-256 in hexadecimal if it has characters that the field cannot have.
+    static func text(of id: CorrelationID) -> String {
+        let isAllowed = id.text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_:;./<>{}".utf8.contains($0) }
+        return isAllowed ? id.text : SHA256.hash(data: Array(id.text.utf8)).hexadecimal
     }
 }

@@ -58,7 +58,6 @@ struct PendingPhoneVerification: Sendable, Hashable {
     /// How many wrong confirmations end a verification.
     static let mostWrongConfirmations: Int64 = 3
 
-    /// The outcome of this verification.
     func ended(
         _ status: PhoneVerification.Status, phoneNumber: String?, simSwapped: Bool?, error: String? = nil,
         at time: Timestamp
@@ -68,7 +67,6 @@ struct PendingPhoneVerification: Sendable, Hashable {
             status: status, simSwapped: simSwapped, error: error, checkedAt: time)
     }
 
-    /// This verification as one that has failed.
     func failed(_ error: String, simSwapped: Bool? = nil, at time: Timestamp) -> PhoneVerification {
         ended(.failed, phoneNumber: phoneNumber, simSwapped: simSwapped, error: error, at: time)
     }
@@ -94,7 +92,6 @@ enum PhoneVerificationState: Sendable, Hashable {
     case ended(PhoneVerification)
 }
 
-/// What a confirmation led to.
 enum PhoneVerificationConfirmation: Sendable, Hashable {
     /// The outcome is in effect. The users had the number as verified before.
     case confirmed(PhoneVerification, formerHolders: [UserID])

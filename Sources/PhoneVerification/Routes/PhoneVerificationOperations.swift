@@ -2,7 +2,6 @@ import HTTPTypes
 package import LatchkeyAPI
 import SignIn
 
-/// The operations in the OpenAPI document.
 extension PhoneVerificationFeature {
     package static let operations: [APIOperation] = [
         APIOperation(
