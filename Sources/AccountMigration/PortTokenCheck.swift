@@ -42,7 +42,6 @@ enum PortTokenCheck: String, Sendable, Hashable, CaseIterable {
 
 /// Why a port token moves no account. Names no subject and shows nothing of the token.
 struct PortTokenError: Error, Sendable, Hashable {
-    /// The check that failed.
     let check: PortTokenCheck
     /// The carrier that the token names as its issuer, if it is a trusted one.
     var issuer: String?

@@ -21,14 +21,12 @@ struct AuthorizationResponse: Sendable {
 
 /// What a browser brings back: the parameters, or one JWT that has them (JARM).
 enum ReceivedAuthorizationResponse: Sendable {
-    /// The parameters.
     case plain(AuthorizationResponse)
     /// The JWT, which is not verified yet.
     case signed(Secret, provider: String)
 }
 
 extension AuthorizationResponse {
-    /// What a signed response says.
     init(_ verified: VerifiedAuthorizationResponse, provider: String) {
         self.init(provider: provider)
         state = verified.state
@@ -63,7 +61,6 @@ extension RedirectSignIn {
         }
     }
 
-    /// Whether a provider's responses are signed (JARM).
     private func isSigned(at provider: String) -> Bool {
         environment.providers[provider]?.server?.rules.responseMode.isSigned ?? false
     }

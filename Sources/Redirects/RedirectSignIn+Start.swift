@@ -85,7 +85,9 @@ extension RedirectSignIn {
             throw .popupNeedsOrigin
         }
         guard client.allows(request.clientType, at: request.redirectURI) else { throw .clientTypeNotAllowed }
-        let mustHaveChallenge = client.rules.requiresCodeChallenge && request.endsWithSessionID
+        // A success has a `session_id` then.
+        let mustHaveChallenge =
+            client.rules.requiresCodeChallenge && request.clientType != .web && request.purpose == .signIn
         guard request.codeChallenge != nil || !mustHaveChallenge && request.clientType != .spa else {
             throw .codeChallengeMissing
         }
@@ -99,11 +101,8 @@ extension RedirectSignIn {
         guard target.hasIDTokens else { return scopes }
         return scopes.contains("openid") ? scopes : ["openid"] + scopes
     }
-}
 
-/// Tasks of groups, for which browsers are sent to their servers.
-extension RedirectSignIn {
-    /// Begins a task: any browser may be sent to the server, and may come back.
+    /// Begins a task of a group: any browser may be sent to the group's server, and may come back.
     /// - Parameter start: What the server is asked for, with a redirect URI that is registered for the client.
     /// - Returns: Where to send a browser, within so many seconds.
     /// - Throws: Why no browser can be sent.
@@ -163,9 +162,4 @@ extension RedirectSignIn {
         start.demand.loginHint = initiation.loginHint
         return start
     }
-}
-
-extension RedirectStart {
-    /// Whether a success has a `session_id`.
-    fileprivate var endsWithSessionID: Bool { clientType != .web && purpose == .signIn }
 }

@@ -1,7 +1,6 @@
 import OpenIDConnect
 import SignIn
 
-/// Errors of redirect sign-ins.
 extension SignInError {
     static let loginNotInitiated = SignInError(
         .notFound, .invalidRequest,

@@ -2,7 +2,6 @@ import HTTPTypes
 package import LatchkeyAPI
 import SignIn
 
-/// Its part of the OpenAPI document.
 extension RegistrationFeature {
     package static let operations: [APIOperation] = [
         register, register.also(at: "/auth/register", "registerAtAuth", "This is `/users` under another name."),

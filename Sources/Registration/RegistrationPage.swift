@@ -224,7 +224,6 @@ struct RegistrationPage {
 
 /// A registration that its user has not completed: what the provider sent, and what is required.
 struct OpenRegistration: Sendable {
-    /// The provider's issuer.
     let issuer: String
     /// The provider's attributes that a registration stores unless the form has others.
     let profile: Profile

@@ -16,9 +16,10 @@ extension TokenVault {
         return WaitingProviderTokens(handle: handle, purpose: EncryptedOneTimeStore.Purpose.waitingTokens.text) {
             content in
             guard let waiting = open(content).flatMap({ WaitingTokens($0) }) else { return nil }
-            return WaitingProviderTokens.Content(
+            return (
                 tokens: waiting.tokens.map { storing($0, of: waiting.provider, for: clientID) },
-                idToken: waiting.idToken.flatMap { SealedIDToken($0, openedBy: session) })
+                idToken: waiting.idToken.flatMap { SealedIDToken($0, openedBy: session) }
+            )
         }
     }
 }
@@ -67,16 +68,9 @@ extension WaitingTokens {
 
 /// Tokens that wait in a ``OneTimeRecord`` until their user has registered.
 struct WaitingProviderTokens: Sendable {
-    /// What becomes of them then.
-    struct Content: Sendable {
-        /// The tokens to store for the user, if the provider's tokens are stored.
-        let tokens: NewProviderTokens?
-        /// The ID token of the user's session, if it is kept.
-        let idToken: SealedIDToken?
-    }
-
     let handle: TokenHash
     let purpose: String
-    /// Decrypts the record's content; nil if it is invalid.
-    let open: @Sendable ([UInt8]) -> Content?
+    /// Decrypts the record's content: the tokens to store for the user, and the ID token of the user's session, as far
+    /// as they are kept. Nil if the content is invalid.
+    let open: @Sendable ([UInt8]) -> (tokens: NewProviderTokens?, idToken: SealedIDToken?)?
 }

@@ -3,9 +3,9 @@ import HTTPTypes
 import LatchkeyAPI
 import Primitives
 
-/// The page that sends a provider's form again (OAuth 2.0 Form Post Response Mode).
 extension BrowserPages {
-    /// Sends the items to the address that the browser is at, this time as a form of this site.
+    /// The page that sends a provider's form again (OAuth 2.0 Form Post Response Mode), to the address that the browser
+    /// is at, this time as a form of this site.
     ///
     /// The page says nothing of where its form may go: Chromium applies that also to the redirect to the frontend,
     /// which is the answer.
@@ -33,11 +33,8 @@ extension BrowserPages {
         document.querySelector("form").submit();
 
         """)
-}
 
-/// The page at which a sign-in in a popup ends.
-extension BrowserPages {
-    /// Posts the outcome to the opener, and closes the window.
+    /// The page at which a sign-in in a popup ends: posts the outcome to the opener, and closes the window.
     static func popup(_ end: RedirectEnd, below path: String) -> Response {
         var outcome = JSONObjectWriter()
         for item in end.items { outcome.add(named: item.name, item.value) }
@@ -69,10 +66,8 @@ extension BrowserPages {
         }
 
         """)
-}
 
-extension BrowserPages {
-    fileprivate static func script(_ text: String) -> Response {
+    private static func script(_ text: String) -> Response {
         Response(
             status: .ok,
             headers: [.contentType: "text/javascript; charset=utf-8", .cacheControl: "public, max-age=300"],

@@ -69,7 +69,6 @@ struct RedirectRoutes: BrowserRedirects {
         return try await begin(start, request)
     }
 
-    /// Begins what a browser asks for.
     private func begin(_ start: RedirectStart, _ request: Request) async throws -> Response {
         var start = start
         start.caller = api.terms(of: request, try await api.admitIfNamed(request))

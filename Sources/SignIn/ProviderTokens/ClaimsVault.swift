@@ -165,7 +165,6 @@ struct UserClaims: Sendable, Equatable {
     /// The claims of a client; nil if there are none.
     subscript(clientID: String) -> ClientClaims? { clients.first { $0.clientID == clientID } }
 
-    /// Replaces a client's claims.
     mutating func set(_ client: ClientClaims) {
         clients.removeAll { $0.clientID == client.clientID }
         if !client.claims.isEmpty { clients.append(client) }

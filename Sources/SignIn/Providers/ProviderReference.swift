@@ -7,7 +7,6 @@ package struct ProviderReference: Sendable, Hashable {
     /// The operator's name in requests; nil for the provider itself.
     package let operatorName: String?
 
-    /// - Parameter operatorName: Nil for the provider itself.
     package init(provider: String, operatorName: String? = nil) {
         self.provider = provider
         self.operatorName = operatorName

@@ -120,7 +120,6 @@ struct PresentedRefreshToken {
     }
 }
 
-/// The lifetimes of each client's sessions.
 struct SessionLifetimes: Sendable {
     private let general: SignInConfiguration.Lifetimes
     /// The clients with their own lifetimes.

@@ -90,7 +90,7 @@ struct IDTokenHintConformanceTests {
         _ = try await store.addOneTimeRecord(record, insteadOf: [])
         let session = try Records.session()
         let waiting = WaitingProviderTokens(handle: handle, purpose: "waiting") { content in
-            content == [1] ? .init(tokens: nil, idToken: Self.idToken) : nil
+            content == [1] ? (tokens: nil, idToken: Self.idToken) : nil
         }
         let result = try await store.register(
             NewRegistration(
