@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandLineSupport
 import Glibc
 import LatchkeyConfiguration
-import LatchkeyService
 import Primitives
 
 struct CopyCommand: AsyncParsableCommand {

@@ -1,6 +1,5 @@
 import HTTPServer
 import LatchkeyConfiguration
-import LatchkeyService
 import OpenIDConnect
 import Primitives
 
