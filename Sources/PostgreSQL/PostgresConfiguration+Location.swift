@@ -2,8 +2,10 @@ package import Storage
 package import StorageModel
 
 extension PostgresConfiguration: DatabaseLocation {
+    /// - Throws: `unavailable` if the server cannot be reached or refuses the user; `corrupt` if the database is
+    ///   another program's, or of a version that this one cannot migrate, and then it is not changed.
     package func open(observer: StoreObserver?) throws(StorageError) -> SQLStore {
-        try SQLStore(configuration: self, observer: observer)
+        SQLStore(try PostgresEngine(self, StoreHooks(observer: observer)))
     }
 
     package func read<Value>(_ body: ([Migration], SQLSession) throws -> Value) throws(StorageError) -> Value? {
@@ -41,16 +43,4 @@ extension PostgresConfiguration: DatabaseLocation {
     package func isSame(as other: any DatabaseLocation) -> Bool { (other as? PostgresConfiguration)?.url == url }
 
     package func freeBytes() -> UInt64? { nil }
-}
-
-extension SQLStore {
-    /// Connects to a PostgreSQL server and migrates the tables. Blocks.
-    /// - Throws: `unavailable` if the server cannot be reached or refuses the user; `corrupt` if the database is
-    ///   another program's, or of a version that this one cannot migrate, and then it is not changed.
-    /// - Parameter observer: Receives every call as it ends.
-    package convenience init(
-        configuration: PostgresConfiguration, observer: StoreObserver? = nil
-    ) throws(StorageError) {
-        self.init(try PostgresEngine(configuration, StoreHooks(observer: observer)))
-    }
 }

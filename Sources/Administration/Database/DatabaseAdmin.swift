@@ -125,16 +125,10 @@ extension JSONObjectWriter {
 }
 
 /// Copies a whole database into an empty one.
-package struct DatabaseCopy: Sendable {
-    private let source: DatabaseURL
-    private let target: DatabaseURL
-    private let features: FeatureList
-
-    package init(from source: DatabaseURL, to target: DatabaseURL, features: FeatureList) {
-        self.source = source
-        self.target = target
-        self.features = features
-    }
+struct DatabaseCopy {
+    let source: DatabaseURL
+    let target: DatabaseURL
+    let features: FeatureList
 
     package var warnings: [String] {
         [source, target].compactMap { url in

@@ -15,9 +15,7 @@ package struct Identity: Sendable, Hashable {
 extension Identity: CustomStringConvertible {
     /// Without the subject, which appears in no log.
     package var description: String { "‹subject of \(issuer)›" }
-}
 
-extension Identity {
     /// Names the identity where its subject must not appear: SHA-256 of issuer, a zero byte and subject, in
     /// hexadecimal.
     ///
