@@ -163,10 +163,6 @@ extension BackchannelAuthentication {
     }
 }
 
-extension BackchannelNotification {
-    fileprivate var requestHash: TokenHash { TokenHash(sha256Of: requestID.exposed) }
-}
-
 /// A provider's notification about a backchannel authentication.
 struct BackchannelNotification: Sendable {
     enum Outcome: Sendable {
@@ -181,6 +177,18 @@ struct BackchannelNotification: Sendable {
     var requestID: Secret
     var state: Secret?
     var outcome: Outcome
+
+    fileprivate var requestHash: TokenHash { TokenHash(sha256Of: requestID.exposed) }
+
+    /// What may be shown of it: no token, id or state.
+    var failureMembers: [FailedOperation.Member] {
+        switch outcome {
+        case .approved(_, let accessToken):
+            [("outcome", .name("approved")), ("has_access_token", .flag(accessToken != nil))]
+        case .refused(let code): [("outcome", .name("refused")), ("error", .code(code))]
+        case .ready: [("outcome", .name("ready"))]
+        }
+    }
 }
 
 /// The token that a provider must present with a notification about one request.
@@ -203,17 +211,5 @@ struct NotificationToken: Sendable {
     private static func derived(_ purpose: String, _ text: Secret) -> Secret {
         let key = SymmetricKey(data: Array(text.exposed.utf8))
         return Secret(Base64URL.encode(TokenHash(hmacOf: purpose, key: key).bytes))
-    }
-}
-
-extension BackchannelNotification {
-    /// What may be shown of it: no token, id or state.
-    var failureMembers: [FailedOperation.Member] {
-        switch outcome {
-        case .approved(_, let accessToken):
-            [("outcome", .name("approved")), ("has_access_token", .flag(accessToken != nil))]
-        case .refused(let code): [("outcome", .name("refused")), ("error", .code(code))]
-        case .ready: [("outcome", .name("ready"))]
-        }
     }
 }

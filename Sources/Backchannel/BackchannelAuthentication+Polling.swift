@@ -133,25 +133,7 @@ extension BackchannelAuthentication {
         }
         return failure.error
     }
-}
 
-extension OIDCError {
-    /// Whether the request that was polled has ended with this error: the provider refused it, or gave something
-    /// unusable in place of the tokens, or an ID token that cannot be decrypted. It gives the tokens once.
-    fileprivate var endsRequest: Bool {
-        isRefusal || check != nil || code == .unusableResponse && request?.status == 200
-    }
-}
-
-extension BackchannelAuthenticationFailure {
-    /// A poll that ended its request.
-    fileprivate static func poll(_ error: OIDCError) -> Self {
-        if let check = error.check { return .idToken(check) }
-        return error.isRefusal ? .carrier(error.carrierError ?? "invalid_client") : .unusable
-    }
-}
-
-extension BackchannelAuthentication {
     /// Signs in the user that the provider vouched for. One commit finds or creates the user, starts the session and
     /// ends the record.
     ///
@@ -250,5 +232,21 @@ extension BackchannelAuthentication {
             identity: verified.identity, profile: verified.userInfo?.attributes ?? Profile(),
             verified: verified.userInfo?.verified ?? VerifiedFlags(),
             claims: verified.userInfo.flatMap { completion.claimsVault.stored($0.claims, of: record.handle) })
+    }
+}
+
+extension OIDCError {
+    /// Whether the request that was polled has ended with this error: the provider refused it, or gave something
+    /// unusable in place of the tokens, or an ID token that cannot be decrypted. It gives the tokens once.
+    fileprivate var endsRequest: Bool {
+        isRefusal || check != nil || code == .unusableResponse && request?.status == 200
+    }
+}
+
+extension BackchannelAuthenticationFailure {
+    /// A poll that ended its request.
+    fileprivate static func poll(_ error: OIDCError) -> Self {
+        if let check = error.check { return .idToken(check) }
+        return error.isRefusal ? .carrier(error.carrierError ?? "invalid_client") : .unusable
     }
 }

@@ -1,5 +1,4 @@
 package import ArgumentParser
-import LatchkeyConfiguration
 package import LatchkeyService
 package import Observability
 import OpenIDConnect

@@ -63,9 +63,7 @@ package struct APIError: Error, Sendable {
         response.headers.append(contentsOf: headers)
         return response
     }
-}
 
-extension APIError {
     static let invalidAPIKey = APIError(
         .unauthorized, "invalid_api_key", .invalidRequest,
         "The API key is missing or unknown. Send a valid one in X-API-KEY, once.",

@@ -1,6 +1,6 @@
 package import Primitives
-import Storage
-import StorageModel
+package import Storage
+package import StorageModel
 
 /// A database on a PostgreSQL server, shared by any number of processes: half of the connections write, half read.
 struct PostgresEngine: StoreEngine {
@@ -74,30 +74,60 @@ package struct PostgresConfiguration: Sendable {
     /// password.
     package var url: Secret
     /// The most connections, 2 to 256: half of them write, half read. They are opened when needed.
-    package var poolSize: Int
+    package var poolSize = 8
     /// The time limit of one statement. The server cancels it then; if the server does not respond, the connection is
     /// closed.
-    package var statementTimeout: Duration
+    package var statementTimeout = Duration.seconds(5)
     /// The time limit of one attempt to connect.
-    package var connectTimeout: Duration
+    package var connectTimeout = Duration.seconds(5)
     /// The most writes that share one commit.
-    package var maximumBatch: Int
+    package var maximumBatch = 32
     /// The most calls that may wait, for writes and for reads each; a call beyond them is refused as `overloaded`.
-    package var maximumWaiting: Int
+    package var maximumWaiting = 4_096
     /// The longest time that a call waits for a connection; then it is refused as `overloaded`.
-    package var maximumWait: Duration
+    package var maximumWait = Duration.seconds(5)
+}
 
-    package init(
-        url: Secret, poolSize: Int = 8, statementTimeout: Duration = .seconds(5),
-        connectTimeout: Duration = .seconds(5), maximumBatch: Int = 32, maximumWaiting: Int = 4_096,
-        maximumWait: Duration = .seconds(5)
-    ) {
-        self.url = url
-        self.poolSize = poolSize
-        self.statementTimeout = statementTimeout
-        self.connectTimeout = connectTimeout
-        self.maximumBatch = maximumBatch
-        self.maximumWaiting = maximumWaiting
-        self.maximumWait = maximumWait
+extension PostgresConfiguration: DatabaseLocation {
+    /// - Throws: `unavailable` if the server cannot be reached or refuses the user; `corrupt` if the database is
+    ///   another program's, or of a version that this one cannot migrate, and then it is not changed.
+    package func open(observer: StoreObserver?) throws(StorageError) -> SQLStore {
+        SQLStore(try PostgresEngine(self, StoreHooks(observer: observer)))
     }
+
+    package func read<Value>(_ body: ([Migration], SQLSession) throws -> Value) throws(StorageError) -> Value? {
+        try PostgresSchema.withConnection(self) { connection in
+            try body(PostgresSchema.missing(connection), .postgres(connection))
+        }
+    }
+
+    package func alone<Value>(
+        as name: String, _ tables: [TableShape], _ body: (SQLSession) throws -> Value
+    ) throws -> Value {
+        try PostgresSchema.bringUpToDate(self)
+        var outcome: Result<Value, UnknownOutcome>?
+        try PostgresSchema.withConnection(self) { connection in
+            guard try PostgresPresence.takeAlone(on: connection) else { throw StorageError.isOpen(name) }
+            // All reads must be of one moment, and the other database may take long.
+            try connection.script(
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL idle_in_transaction_session_timeout = 0")
+            // Before the first read, which starts the snapshot.
+            try connection.script("LOCK TABLE \(tables.map(\.name).joined(separator: ", ")) IN EXCLUSIVE MODE")
+            let value = try body(.postgres(connection))
+            do {
+                guard try connection.commit() else {
+                    throw StorageError(.unavailable, reason: "the PostgreSQL server rolled the transaction back")
+                }
+                outcome = .success(value)
+            } catch let error as PostgresError where error.mayBeCommitted {
+                outcome = .failure(UnknownOutcome(reason: error.reason))
+            }
+        }
+        guard let outcome else { throw StorageError(.unavailable, reason: "nothing was done") }
+        return try outcome.get()
+    }
+
+    package func isSame(as other: any DatabaseLocation) -> Bool { (other as? PostgresConfiguration)?.url == url }
+
+    package func freeBytes() -> UInt64? { nil }
 }

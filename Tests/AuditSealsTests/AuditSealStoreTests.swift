@@ -1,4 +1,3 @@
-import PostgreSQL
 import Primitives
 import Storage
 import StorageModel
@@ -6,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import AuditSeals
+@testable import PostgreSQL
 
 /// The statements of the seals, on each engine.
 @Suite struct AuditSealStoreTests {
@@ -22,7 +22,7 @@ import Testing
             case .postgres:
                 let configuration = PostgresConfiguration(
                     url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 4)
-                return (try SQLStore(configuration: configuration), configuration)
+                return (try configuration.open(observer: nil), configuration)
             }
         }
     }

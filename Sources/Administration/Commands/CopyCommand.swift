@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandLineSupport
 import Glibc
 import LatchkeyConfiguration
-import LatchkeyService
 import Primitives
 
 struct CopyCommand: AsyncParsableCommand {
@@ -39,7 +38,7 @@ struct CopyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let copy = DatabaseCopy(
-            from: try Self.url(from, fromFile, "from"), to: try Self.url(to, toFile, "to"), features: .ofProgram)
+            source: try Self.url(from, fromFile, "from"), target: try Self.url(to, toFile, "to"), features: .ofProgram)
         for warning in copy.warnings { Console.warn("warning: \(warning)") }
         let signals = TerminationSignals()
         let display = ProgressLine()

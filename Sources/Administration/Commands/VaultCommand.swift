@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandLineSupport
-import LatchkeyService
 
 struct VaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

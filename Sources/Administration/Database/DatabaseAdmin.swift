@@ -1,8 +1,8 @@
 package import LatchkeyConfiguration
 package import LatchkeyService
 package import Primitives
-import Storage
-import StorageModel
+package import Storage
+package import StorageModel
 
 /// Migrates, backs up and restores the database of a configuration.
 package struct DatabaseAdmin: Sendable {
@@ -125,16 +125,10 @@ extension JSONObjectWriter {
 }
 
 /// Copies a whole database into an empty one.
-package struct DatabaseCopy: Sendable {
-    private let source: DatabaseURL
-    private let target: DatabaseURL
-    private let features: FeatureList
-
-    package init(from source: DatabaseURL, to target: DatabaseURL, features: FeatureList) {
-        self.source = source
-        self.target = target
-        self.features = features
-    }
+struct DatabaseCopy {
+    let source: DatabaseURL
+    let target: DatabaseURL
+    let features: FeatureList
 
     package var warnings: [String] {
         [source, target].compactMap { url in
@@ -188,5 +182,30 @@ package struct DatabaseCopy: Sendable {
         return DatabaseAdmin.Report(
             text: text.split(separator: "\n").joined(separator: "\n"),
             json: json.text(), isDone: true)
+    }
+}
+
+/// The migrations of a database: those done, and those missing.
+package struct DatabaseSteps: Sendable, Hashable {
+    /// The completed migrations, by name, in order.
+    package let done: [String]
+    /// The migrations that the next start, or ``run(on:)``, runs.
+    package let pending: [String]
+
+    /// Reads the database, which servers may be using. Blocks.
+    package init(of place: any DatabaseLocation) throws(StorageError) {
+        let names = (try place.read { missing, _ in missing } ?? Schema.migrations).map(\.name)
+        pending = names
+        done = Schema.migrations.map(\.name).filter { !names.contains($0) }
+    }
+
+    /// Runs the missing migrations. Servers may be running: no migration runs twice. An SQLite database is made if it
+    /// is missing; one on a PostgreSQL server must exist.
+    /// - Returns: The state before.
+    /// - Throws: ``StorageError``; completed migrations of an SQLite database stay.
+    package static func run(on place: any DatabaseLocation) async throws(StorageError) -> DatabaseSteps {
+        let before = try DatabaseSteps(of: place)
+        try await place.open(observer: nil).close()
+        return before
     }
 }

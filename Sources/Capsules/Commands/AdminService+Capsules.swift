@@ -1,6 +1,5 @@
 package import LatchkeyService
 import Primitives
-import Storage
 
 extension AdminService {
     /// The most capsules of one command.

@@ -1,7 +1,5 @@
 import ArgumentParser
 import CommandLineSupport
-import LatchkeyConfiguration
-import LatchkeyService
 
 struct CapsuleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

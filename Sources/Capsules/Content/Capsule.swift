@@ -94,10 +94,9 @@ struct Capsule {
         known.formUnion(endpoints.compactMap { $0?.text }.filter { !$0.utf8.contains(UInt8(ascii: "?")) })
         return known
     }
-}
 
-// The members that are numbers, names and configured values.
-extension Capsule {
+    // The members that are numbers, names and configured values.
+
     private var settings: JSONValue? {
         source.operation.relyingParty.map { Self.settings(of: source.operation.client, $0.idTokenRules) }
     }
@@ -122,10 +121,9 @@ extension Capsule {
                 ])
             })
     }
-}
 
-// The members that are made of what the app or the provider sent.
-extension Capsule {
+    // The members that are made of what the app or the provider sent.
+
     /// The metadata as a discovery document with the fields that are read, and its age.
     private mutating func metadata() -> JSONValue? {
         guard let provider else { return nil }

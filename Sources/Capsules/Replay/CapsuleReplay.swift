@@ -95,15 +95,7 @@ package struct CapsuleReplay: Sendable {
             code: code, check: failure["check"]?.string, errorType: errorType, step: failure["step"]?.string,
             cause: failure["cause"]?.string)
     }
-}
 
-/// What the token of a capsule is judged by.
-struct ReplaySettings: Sendable {
-    var clients: [ClientID: SignInConfiguration.Client]
-    var relyingParty: RelyingParty.Configuration
-}
-
-extension CapsuleReplay {
     /// A text of the file for a message.
     static func shown(_ text: String) -> String {
         let clean = text.unicodeScalars.prefix(80).map { (0x20...0x7E).contains($0.value) ? Character($0) : "?" }
@@ -145,6 +137,12 @@ extension CapsuleReplay {
     private static func words(_ shown: JSONValue?) -> [String]? {
         shown?.array.map { $0.prefix(maximumWords).compactMap(\.string) }
     }
+}
+
+/// What the token of a capsule is judged by.
+struct ReplaySettings: Sendable {
+    var clients: [ClientID: SignInConfiguration.Client]
+    var relyingParty: RelyingParty.Configuration
 }
 
 /// Values in the place of a capsule's pseudonyms: of the same kind and length, and equal ones for equal pseudonyms, so

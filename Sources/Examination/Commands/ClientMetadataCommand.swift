@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
 import LatchkeyConfiguration
-import LatchkeyService
 
 struct ClientMetadataCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

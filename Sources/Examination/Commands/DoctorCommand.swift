@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
 import LatchkeyConfiguration
-import LatchkeyService
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

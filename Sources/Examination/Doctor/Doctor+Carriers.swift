@@ -3,7 +3,6 @@ import LatchkeyService
 import OpenIDConnect
 import Primitives
 import SignIn
-import Storage
 import StorageModel
 
 // The providers' responses, by the rules of the relying party.

@@ -1,6 +1,5 @@
 import HTTPServer
 import LatchkeyConfiguration
-import LatchkeyService
 import OpenIDConnect
 import Primitives
 
@@ -76,10 +75,8 @@ extension Doctor {
         if date < exchange.began { return date.seconds(since: exchange.began) }
         return 0
     }
-}
 
-// The certificate of this server. The configuration's loader has checked that its files are valid.
-extension Doctor {
+    /// The certificate of this server. The configuration's loader has checked that its files are valid.
     func examineTLS() -> [Finding] {
         guard configuration.tls.isOn, let path = configuration.tls.certificateFile else { return [] }
         do throws(ConfigurationProblem) {

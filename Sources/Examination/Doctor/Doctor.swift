@@ -4,7 +4,6 @@ package import OpenIDConnect
 import OutboundHTTP
 package import Primitives
 import SignIn
-import Storage
 import StorageModel
 
 /// Checks everything that sign-ins depend on: the configuration, the database and the providers. Changes nothing and

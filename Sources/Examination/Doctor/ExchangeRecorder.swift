@@ -1,4 +1,3 @@
-import LatchkeyService
 import OpenIDConnect
 import Primitives
 import Synchronization

@@ -187,10 +187,8 @@ extension ServerExamination {
         default: break
         }
     }
-}
 
-// What a provider says about backchannel authentication (CIBA), compared with the settings.
-extension ServerExamination {
+    /// What a provider says about backchannel authentication (CIBA), compared with the settings.
     mutating func examineBackchannel() {
         guard let mode = known.rules.backchannelTokenDelivery.mode else { return }
         let key = "backchannel_token_delivery_mode of providers.\(known.id)"

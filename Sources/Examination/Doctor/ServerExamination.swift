@@ -1,5 +1,4 @@
 import LatchkeyConfiguration
-import LatchkeyService
 import OpenIDConnect
 import SignIn
 

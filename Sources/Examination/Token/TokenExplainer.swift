@@ -1,4 +1,4 @@
-package import LatchkeyConfiguration
+import LatchkeyConfiguration
 import LatchkeyService
 import OpenIDConnect
 import OutboundHTTP
@@ -34,13 +34,8 @@ package struct TokenExplainer: Sendable {
         fileprivate var isOfCarrier: Bool { provider == Configuration.ZenKey.name }
     }
 
-    private let configuration: Configuration
-    private let clock: WallClock
-
-    package init(configuration: Configuration, clock: WallClock = .system) {
-        self.configuration = configuration
-        self.clock = clock
-    }
+    let configuration: Configuration
+    var clock = WallClock.system
 
     private struct Source {
         let provider: Configuration.Provider

@@ -109,9 +109,7 @@ public struct TrustedProxies: Sendable {
         while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes.removeLast() }
         return Substring(bytes)
     }
-}
 
-extension TrustedProxies {
     /// Whether a request comes from one of these addresses, directly or through the proxies.
     ///
     /// A forwarded request counts as its client's if the proxy is trusted, and is refused if it is not: also from this

@@ -65,9 +65,7 @@ package enum BodyFields {
             return .string(text)
         }
     }
-}
 
-extension BodyFields {
     /// Whether the body is a form by its `Content-Type`, or else JSON.
     private static func isForm(_ request: Request) throws(APIError) -> Bool {
         guard let field = request.headers[.contentType] else { throw .unsupportedMediaType }

@@ -1,5 +1,4 @@
 package import OpenIDConnect
-import Primitives
 package import SignIn
 
 extension FieldReader {

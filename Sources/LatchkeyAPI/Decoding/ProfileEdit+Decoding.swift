@@ -43,9 +43,7 @@ extension FieldReader {
         guard let text = value.string else { return refused(used, "must be a string or null") }
         return text.utf8.count <= 1024 ? text : refused(used, "is longer than 1024 bytes")
     }
-}
 
-extension FieldReader {
     /// The attributes of a registration.
     /// - Parameter names: Gets the names of those that were sent under another than their first one.
     package mutating func attributes(

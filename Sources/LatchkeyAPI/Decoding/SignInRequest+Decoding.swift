@@ -1,4 +1,3 @@
-import OpenIDConnect
 import Primitives
 package import SignIn
 

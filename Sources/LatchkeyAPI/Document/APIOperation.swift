@@ -1,5 +1,4 @@
 package import HTTPTypes
-import Primitives
 
 /// One call of the API in the OpenAPI document: the method and path of a route, and what its handler reads and
 /// responds.

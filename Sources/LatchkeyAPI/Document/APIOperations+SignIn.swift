@@ -1,5 +1,4 @@
 import HTTPTypes
-import SignIn
 
 extension APIOperation {
     static let ofSignIn: [APIOperation] = [

@@ -49,9 +49,7 @@ package struct APIRefusal: Sendable {
     }
 
     private static let correlationID = CorrelationID(APIExample.correlationID) ?? .random(from: .system)
-}
 
-extension APIRefusal {
     /// The refusals of any request: sizes, timeouts, malformed HTTP, overload.
     static let ofAnyRequest: [APIRefusal] = [
         .invalidRequest, APIRefusal(.bodyTimeout), APIRefusal(.bodyTooLarge), APIRefusal(.requestLineTooLong),

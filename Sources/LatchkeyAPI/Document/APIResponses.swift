@@ -76,9 +76,7 @@ struct APIResponses {
             }
         return ["X-Request-Id", "Cache-Control"] + own
     }
-}
 
-extension APIResponses {
     static let headerComponents: [(name: String, value: JSONValue?)] = [
         header("X-Request-Id", "The request's name in the log. Errors have it in their body, too.", "k3x9ab-1f"),
         header("Cache-Control", "`no-store` on responses with a token or personal data.", "no-store"),

@@ -14,9 +14,7 @@ package struct APISchema: Sendable {
     private let members: [(name: String, value: JSONValue?)]
 
     var json: JSONValue { .object(of: members) }
-}
 
-extension APISchema {
     /// - Parameter lengths: In characters; only for texts of ASCII alone, whose limits are in bytes.
     package static func text(
         _ description: String, pattern: String? = nil, lengths: ClosedRange<Int>? = nil, choices: [String]? = nil,

@@ -2,7 +2,6 @@ package import HTTPServer
 package import HTTPTypes
 import OpenIDConnect
 import Primitives
-import SignIn
 
 /// Pages for a person in a browser.
 package enum BrowserPages {

@@ -1,5 +1,6 @@
 package import HTTPServer
 import HTTPTypes
+import OpenIDConnect
 package import Primitives
 import SignIn
 import Synchronization
@@ -39,6 +40,27 @@ extension LatchkeyAPI {
             headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],
             body: await metricsEndpoint.text())
     }
+
+    /// `GET /.well-known/jwks.json` (RFC 7517 section 5): the keys that sign receipts and seals, then those of clients.
+    /// Without the former there is no set, because a set without them would be cached.
+    func showSigningKeys(_ request: Request) async throws -> Response {
+        var keys: [(inout JSONObjectWriter) -> Void] = try await useCases.signingKeys.published().map {
+            $0.writePublicKey
+        }
+        keys += publishedClientKeys.map { $0.writePublicKey } + decryptionKeys.map { $0.writePublicKey }
+        keys += certificates.map { $0.certificate.writePublicKey }
+        var json = JSONObjectWriter(capacity: 1024)
+        json.add("keys", objects: keys) { write, json in write(&json) }
+        let body = json.finish()
+        let tag = Response.tag(of: body)
+        let response = Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/jwk-set+json",
+                .cacheControl: "public, max-age=\(SigningKeys.cacheLifetime)", .eTag: tag,
+            ], body: body)
+        return response.unlessKnown(tag, to: request)
+    }
 }
 
 extension APIError {
@@ -57,4 +79,16 @@ package struct MetricsEndpoint: Sendable {
 
     /// For this machine only.
     package init(_ text: @escaping @Sendable () async -> [UInt8]) { self.text = text }
+}
+
+extension PublicSigningKey {
+    fileprivate func writePublicKey(to json: inout JSONObjectWriter) {
+        json.add("kty", "EC")
+        json.add("crv", "P-256")
+        json.add("x", x)
+        json.add("y", y)
+        json.add("use", "sig")
+        json.add("alg", "ES256")
+        json.add("kid", id)
+    }
 }

@@ -103,9 +103,7 @@ public struct Configuration: Sendable {
         limits.requestsInProgress = 2048
         return limits
     }
-}
 
-extension Configuration {
     /// The HTTP server.
     public struct HTTP: Sendable {
         /// Names or addresses to bind; an IPv6 address without brackets.

@@ -51,9 +51,7 @@ package struct AdminService: Sendable {
             throw AdministratorError("the database: \(error.reason)")
         }
     }
-}
 
-extension AdminService {
     /// How commands print their lines: for people, or for programs as one JSON object on each line.
     package enum LineFormat: Sendable { case text, json }
 }

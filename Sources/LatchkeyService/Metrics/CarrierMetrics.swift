@@ -192,32 +192,7 @@ package final class CarrierMetrics: Sendable {
     }
 
     private func known(_ source: Source) -> Source { rows.has(source) ? source : .other }
-}
 
-extension Histogram {
-    fileprivate func has(_ step: OutboundRequest.Destination.Step) -> Bool {
-        (0..<4 + OutboundError.Code.allCases.count).contains { total(at: step.place, $0).count > 0 }
-    }
-}
-
-extension OutboundRequest.Destination.Step {
-    var name: String {
-        switch self {
-        case .discovery: "discovery"
-        case .keys: "keys"
-        case .token: "token"
-        case .userInfo: "userinfo"
-        case .resource: "resource"
-        case .pushedAuthorization: "par"
-        case .backchannelAuthentication: "ciba"
-        case .numberVerification: "number_verification"
-        case .simSwap: "sim_swap"
-        case .telcoFinder: "telco_finder"
-        }
-    }
-}
-
-extension CarrierMetrics {
     package struct Figures: Sendable, Hashable {
         /// Responses of 2xx, or of 4xx, with which providers refuse.
         package var answered: UInt64 = 0
@@ -258,6 +233,29 @@ extension CarrierMetrics {
         package let openBreakers: [String]
         /// When the oldest cached keys were fetched; nil without keys.
         package let keysFetchedAt: Timestamp?
+    }
+}
+
+extension Histogram {
+    fileprivate func has(_ step: OutboundRequest.Destination.Step) -> Bool {
+        (0..<4 + OutboundError.Code.allCases.count).contains { total(at: step.place, $0).count > 0 }
+    }
+}
+
+extension OutboundRequest.Destination.Step {
+    var name: String {
+        switch self {
+        case .discovery: "discovery"
+        case .keys: "keys"
+        case .token: "token"
+        case .userInfo: "userinfo"
+        case .resource: "resource"
+        case .pushedAuthorization: "par"
+        case .backchannelAuthentication: "ciba"
+        case .numberVerification: "number_verification"
+        case .simSwap: "sim_swap"
+        case .telcoFinder: "telco_finder"
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 import HTTPServer
 import LatchkeyAPI
 import Observability
-import OutboundHTTP
 import SignIn
 
 enum ServerMetrics {

@@ -15,9 +15,7 @@ package struct Identity: Sendable, Hashable {
 extension Identity: CustomStringConvertible {
     /// Without the subject, which appears in no log.
     package var description: String { "‹subject of \(issuer)›" }
-}
 
-extension Identity {
     /// Names the identity where its subject must not appear: SHA-256 of issuer, a zero byte and subject, in
     /// hexadecimal.
     ///
@@ -50,4 +48,30 @@ package enum IdentityRemoval: Sendable, Hashable {
     case unknown
     /// The session was revoked in the meantime.
     case unknownSession
+}
+
+/// A former identity of a user, from a verified port token of the former carrier.
+package struct PortedIdentity: Sendable, Hashable {
+    package let identity: Identity
+    /// When the former carrier issued the port token.
+    package let issuedAt: Timestamp
+    /// Identifies the port token, which moves an identity once.
+    package let token: TokenHash
+
+    package init(identity: Identity, issuedAt: Timestamp, token: TokenHash) {
+        self.identity = identity
+        self.issuedAt = issuedAt
+        self.token = token
+    }
+}
+
+/// The present status of an identity.
+package enum IdentityStatus: Sendable, Hashable {
+    /// No user has it.
+    case unknown
+    /// Signs this user in.
+    case live(UserID)
+    /// This user had it until a port token moved the account to another identity. It signs no user in, and it is not
+    /// free: its present holder may be the former user or someone new.
+    case moved(UserID)
 }

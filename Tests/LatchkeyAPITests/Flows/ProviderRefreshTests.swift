@@ -1,5 +1,4 @@
 import OpenIDConnect
-import PostgreSQL
 import Primitives
 import Storage
 import StorageModel
@@ -7,6 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import PostgreSQL
 @testable import ProviderResources
 @testable import SignIn
 
@@ -28,7 +28,7 @@ struct ProviderRefreshTests {
             Engine(testDescription: "PostgreSQL") {
                 let configuration = PostgresConfiguration(
                     url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 2)
-                return ({ try SQLStore(configuration: configuration, observer: $0) }, configuration)
+                return ({ try configuration.open(observer: $0) }, configuration)
             },
         ]
     }

@@ -2,7 +2,6 @@ import LatchkeyConfiguration
 import LatchkeyFeatures
 import LatchkeyService
 import Logging
-import PostgreSQL
 import Primitives
 import SignIn
 import Storage
@@ -11,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import AuditSeals
+@testable import PostgreSQL
 
 /// An audit log with its sealer, as a server has it.
 final class AuditJournal: Sendable {
@@ -68,7 +68,7 @@ final class AuditJournal: Sendable {
 
     private static func open(_ directory: TemporaryDirectory, _ postgres: String?) throws -> SQLStore {
         if let postgres {
-            return try SQLStore(configuration: PostgresConfiguration(url: Secret(postgres), poolSize: 4))
+            return try PostgresConfiguration(url: Secret(postgres), poolSize: 4).open(observer: nil)
         }
         return try SQLStore(
             configuration: SQLiteConfiguration(path: directory.file("latchkey.db"), synchronous: .normal))

@@ -1,10 +1,10 @@
-import PostgreSQL
 import Primitives
 import Storage
 import StorageModel
 import TestSupport
 import Testing
 
+@testable import PostgreSQL
 @testable import Registration
 @testable import Transactions
 
@@ -52,7 +52,7 @@ struct RaceTests {
         let configuration = PostgresConfiguration(
             url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 32, statementTimeout: .seconds(60),
             maximumBatch: 1, maximumWait: .seconds(60))
-        let stores = try (0..<2).map { _ in try SQLStore(configuration: configuration) }
+        let stores = try (0..<2).map { _ in try configuration.open(observer: nil) }
         let identity = Records.identity()
         let sessions = try (0..<400).map { _ in try Records.session() }
         let user = try #require(try await stores[0].signIn(Records.signIn(identity, session: sessions[0]))?.user.id)

@@ -1,9 +1,10 @@
-import PostgreSQL
 import Primitives
 import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import PostgreSQL
 
 /// How long a call waits for a connection that does not become free.
 @Suite("Any store: calls that wait for a connection")
@@ -14,10 +15,10 @@ struct WaitConformanceTests {
                 configuration: SQLiteConfiguration(
                     path: directory.file("store.db"), maximumBatch: 4, maximumWait: .seconds(1)))
         }
-        return try SQLStore(
-            configuration: PostgresConfiguration(
-                url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 2, maximumBatch: 4,
-                maximumWait: .seconds(1)))
+        let configuration = PostgresConfiguration(
+            url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 2, maximumBatch: 4,
+            maximumWait: .seconds(1))
+        return try configuration.open(observer: nil)
     }
 
     /// Waits until the connection takes work again: on a loaded machine a call may be refused before.

@@ -1,12 +1,12 @@
 import Administration
 import Foundation
-import PostgreSQL
 import Primitives
 import StorageModel
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import PostgreSQL
 @testable import Storage
 
 @Suite("Copying a database into another")

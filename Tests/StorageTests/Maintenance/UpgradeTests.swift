@@ -105,7 +105,7 @@ struct UpgradeTests {
         func open() throws -> SQLStore {
             switch engine {
             case .sqlite: try SQLStore(configuration: SQLiteConfiguration(path: path, busyTimeout: .seconds(60)))
-            case .postgres: try SQLStore(configuration: PostgresConfiguration(url: Secret(url), poolSize: 4))
+            case .postgres: try PostgresConfiguration(url: Secret(url), poolSize: 4).open(observer: nil)
             }
         }
 
@@ -323,7 +323,7 @@ struct UpgradeTests {
             END$$;
             CREATE EVENT TRIGGER fail_twice ON ddl_command_start EXECUTE FUNCTION public.fail_twice();
             """)
-        let store = try SQLStore(configuration: PostgresConfiguration(url: Secret(url), poolSize: 2))
+        let store = try PostgresConfiguration(url: Secret(url), poolSize: 2).open(observer: nil)
         #expect(try await store.signIn(Records.signIn())?.isNew == true)
         #expect(try cluster.execute("SELECT last_value > 2 FROM public.tries") == "t")
         try await store.close()

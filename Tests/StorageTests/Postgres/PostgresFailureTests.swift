@@ -1,11 +1,12 @@
 import Foundation
-import PostgreSQL
 import Primitives
 import Storage
 import StorageModel
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import PostgreSQL
 
 @Suite("PostgreSQL: failures of the server")
 struct PostgresFailureTests {
@@ -20,10 +21,10 @@ struct PostgresFailureTests {
     private func open(
         _ url: String? = nil, poolSize: Int = 2, statementTimeout: Duration = .seconds(5), maximumWaiting: Int = 4_096
     ) throws -> SQLStore {
-        try SQLStore(
-            configuration: PostgresConfiguration(
-                url: Secret(url ?? self.url), poolSize: poolSize, statementTimeout: statementTimeout,
-                maximumWaiting: maximumWaiting, maximumWait: .seconds(60)))
+        let configuration = PostgresConfiguration(
+            url: Secret(url ?? self.url), poolSize: poolSize, statementTimeout: statementTimeout,
+            maximumWaiting: maximumWaiting, maximumWait: .seconds(60))
+        return try configuration.open(observer: nil)
     }
 
     @Test("A statement that takes too long is cancelled, and the connection stays usable")

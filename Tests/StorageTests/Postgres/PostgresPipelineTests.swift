@@ -21,10 +21,10 @@ struct PostgresPipelineTests {
 
     /// A store with one connection that writes and one that reads, both open.
     private func open() async throws -> SQLStore {
-        let store = try SQLStore(
-            configuration: PostgresConfiguration(
-                url: Secret(url.replacing(":\(cluster.port)/", with: ":\(relay.port)/")), poolSize: 2,
-                maximumWait: .seconds(60)))
+        let configuration = PostgresConfiguration(
+            url: Secret(url.replacing(":\(cluster.port)/", with: ":\(relay.port)/")), poolSize: 2,
+            maximumWait: .seconds(60))
+        let store = try configuration.open(observer: nil)
         try await store.check()
         return store
     }

@@ -21,7 +21,7 @@ struct PostgresTests {
     ) throws(StorageError) -> SQLStore {
         var configuration = PostgresConfiguration(url: Secret(url), poolSize: 2)
         change(&configuration)
-        return try SQLStore(configuration: configuration)
+        return try configuration.open(observer: nil)
     }
 
     @Test("Rows survive closing and reopening, and the tables are made once")

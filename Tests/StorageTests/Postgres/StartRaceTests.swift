@@ -1,10 +1,10 @@
 import CLatchkeySQLite
-import PostgreSQL
 import Primitives
 import StorageModel
 import TestSupport
 import Testing
 
+@testable import PostgreSQL
 @testable import Storage
 
 /// Instances that start at the same moment on an empty database: one makes the tables while another checks whether
@@ -18,7 +18,7 @@ struct StartRaceTests {
         let cluster = try PostgresCluster.shared()
         let made = try cluster.makeSchema()
         let name = try cluster.execute("SELECT current_schema()", on: made)
-        let other = try SQLStore(configuration: PostgresConfiguration(url: Secret(made), poolSize: 2))
+        let other = try PostgresConfiguration(url: Secret(made), poolSize: 2).open(observer: nil)
         try await other.close()
         try cluster.execute(
             """
@@ -38,7 +38,7 @@ struct StartRaceTests {
             """, on: made)
         let path = "\(name)_here%2C\(name)_hook%2Cpg_catalog"
         let url = made.replacing("search_path%3D\(name)", with: "search_path%3D\(path)")
-        let store = try SQLStore(configuration: PostgresConfiguration(url: Secret(url), poolSize: 2))
+        let store = try PostgresConfiguration(url: Secret(url), poolSize: 2).open(observer: nil)
         try await store.check()
         try await store.close()
         let calls = try #require(Int(try cluster.execute("SELECT number FROM \(name)_hook.calls", on: made)))

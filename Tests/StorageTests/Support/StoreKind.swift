@@ -1,9 +1,10 @@
-import PostgreSQL
 import Primitives
 import Storage
 import StorageModel
 import TestSupport
 import Testing
+
+@testable import PostgreSQL
 
 /// A kind of database. Every kind must pass the conformance suites.
 struct StoreKind: Sendable, CustomTestStringConvertible {
@@ -54,6 +55,6 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
         let configuration = PostgresConfiguration(
             url: Secret(try PostgresCluster.shared().makeSchema()), poolSize: 4, statementTimeout: patience,
             connectTimeout: patience, maximumWait: patience)
-        return ({ try SQLStore(configuration: configuration) }, configuration)
+        return ({ try configuration.open(observer: nil) }, configuration)
     }
 }

@@ -61,9 +61,7 @@ enum AccountMove {
                 json.add("port_token_issued_at", ported.issuedAt.secondsSinceEpoch)
             })
     }
-}
 
-extension AccountMove {
     /// The effect of undoing a move of a user.
     static func undoable(
         _ number: Int64, of user: UserID, in db: SQLSession

@@ -193,11 +193,9 @@ extension SQLStore {
             return true
         }
     }
-}
 
-// MARK: For administrators
+    // MARK: For administrators
 
-extension SQLStore {
     /// The users that a search finds, at most `limit`, the oldest first. A search by e-mail address, phone number or
     /// public id reads all users: administrators need it rarely.
     package func users(_ search: UserSearch, limit: Int) async throws(StorageError) -> [User] {
