@@ -123,7 +123,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     }
 
     @inlinable
-    mutating func removeOldest() {
+    package mutating func removeOldest() {
         if let oldest = ring[first] { remove(oldest.key) }
     }
 
