@@ -10,17 +10,9 @@ final class SiteFile {
         let device: UInt64
         let number: UInt64
         let size: Int
-        let modified: Moment
-        let changed: Moment
-    }
-
-    struct Moment: Hashable, Comparable {
-        let seconds: Int
-        let nanoseconds: Int
-
-        static func < (left: Moment, right: Moment) -> Bool {
-            (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
-        }
+        /// Since 1970.
+        let modified: Duration
+        let changed: Duration
     }
 
     enum OpenError: Error {
@@ -122,21 +114,13 @@ extension SiteFile.Version {
         device = UInt64(status.st_dev)
         number = UInt64(status.st_ino)
         size = Int(status.st_size)
-        modified = .init(status.st_mtim)
-        changed = .init(status.st_ctim)
+        modified = Duration(status.st_mtim)
+        changed = Duration(status.st_ctim)
     }
 }
 
-extension SiteFile.Moment {
-    fileprivate init(_ time: timespec) {
-        self.init(seconds: Int(time.tv_sec), nanoseconds: Int(time.tv_nsec))
-    }
-
-    static func now() -> SiteFile.Moment {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return SiteFile.Moment(time)
-    }
+extension Duration {
+    fileprivate init(_ time: timespec) { self = .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec) }
 }
 
 package enum SitePath {

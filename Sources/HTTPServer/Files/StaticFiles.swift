@@ -123,8 +123,9 @@ public final class StaticFiles: Sendable {
             return nil
         }
         let codedBytes = coded.flatMap { $0.read(limit: limits.fileBytes) }
-        let read = SiteContent(path: path, bytes, modified: file.version.modified.seconds, precompressed: codedBytes)
-        let mayChange = versions.mayChangeUnseen(at: .now())
+        let read = SiteContent(path: path, bytes, modified: Int(file.version.modified.components.seconds), precompressed: codedBytes)
+        // By the system's clock, as the times of files are.
+        let mayChange = versions.mayChangeUnseen(at: WallClock.system.now())
         return cache.withLock { $0.add(read, of: path, mayChange ? nil : versions) }
     }
 

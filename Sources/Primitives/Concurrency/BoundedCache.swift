@@ -9,8 +9,7 @@
 /// A lookup is a dictionary's and changes nothing. A change takes constant time on the average of many. The
 /// methods are inlinable, because other modules call them on hot paths and would otherwise not specialise them.
 ///
-/// The values stand in a ring in the order of age, and a ``PlaceTable`` finds them: a dictionary and a list of its keys
-/// would take three times the memory.
+/// The values stand in a ring in the order of age, and a dictionary finds their places.
 @usableFromInline
 package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// What the age of a value counts from.
@@ -27,14 +26,11 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         @usableFromInline let key: Key
         @usableFromInline var value: Value
         @usableFromInline let since: Timestamp
-        /// Of the key.
-        @usableFromInline let hash: UInt32
-        @usableFromInline let weight: UInt32
+        @usableFromInline let weight: Int
 
         @inlinable
-        init(key: Key, value: Value, since: Timestamp, hash: UInt32, weight: Int) {
-            (self.key, self.value, self.since, self.hash) = (key, value, since, hash)
-            self.weight = UInt32(clamping: weight)
+        init(key: Key, value: Value, since: Timestamp, weight: Int) {
+            (self.key, self.value, self.since, self.weight) = (key, value, since, weight)
         }
     }
 
@@ -42,7 +38,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     @usableFromInline let age: Age
     @usableFromInline let lifetime: Int64?
     /// The number of values, including expired ones that no later change has removed.
-    @usableFromInline package internal(set) var count = 0
+    @inlinable package var count: Int { places.count }
     /// What these values weigh together.
     @usableFromInline package internal(set) var weight = 0
     /// Entries in the order of age; nil where one was removed, and where none has been put. Its size is a power of two.
@@ -50,8 +46,8 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     /// The place of the oldest entry, and the number of places from there to the newest one.
     @usableFromInline var first = 0
     @usableFromInline var used = 0
-    /// The entries' places in the ring. Twice as large as the ring.
-    @usableFromInline var table = PlaceTable()
+    /// The entries' places in the ring.
+    @usableFromInline var places: [Key: UInt32] = [:]
 
     /// - Parameters:
     ///   - capacity: What the kept values may weigh together, 1 at least.
@@ -86,25 +82,27 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         _ value: Value, for key: Key, weighing weight: Int = 1, at now: Timestamp = Timestamp(secondsSinceEpoch: 0)
     ) {
         removeExpired(at: now)
-        let hash = Self.hash(of: key)
-        if let slot = slot(of: key, hash) {
+        if let place = places[key] {
             if age == .insertion {
-                ring[table.place(in: slot)]?.value = value
+                ring[Int(place)]?.value = value
                 return
             }
-            removeEntry(in: slot)
+            remove(key)
         }
         guard weight <= capacity else { return }
         while count > 0, self.weight + weight > capacity { removeOldest() }
-        append(Entry(key: key, value: value, since: now, hash: hash, weight: weight))
+        append(Entry(key: key, value: value, since: now, weight: weight))
     }
 
     /// Removes the value of a key.
     @inlinable
     @discardableResult
     package mutating func remove(_ key: Key) -> Value? {
-        guard let slot = slot(of: key, Self.hash(of: key)) else { return nil }
-        return removeEntry(in: slot)?.value
+        guard let place = places.removeValue(forKey: key), let removed = ring[Int(place)] else { return nil }
+        ring[Int(place)] = nil
+        weight -= removed.weight
+        while used > 0, ring[first] == nil { (first, used) = (self.place(1), used - 1) }
+        return removed.value
     }
 
     /// Removes all values.
@@ -125,9 +123,8 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     }
 
     @inlinable
-    mutating func removeOldest() {
-        guard let oldest = ring[first], let slot = slot(of: oldest.key, oldest.hash) else { return }
-        removeEntry(in: slot)
+    package mutating func removeOldest() {
+        if let oldest = ring[first] { remove(oldest.key) }
     }
 
     // MARK: The ring
@@ -139,53 +136,21 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
     mutating func append(_ entry: Entry) {
         // If half of the places are of removed entries, these are enough.
         if used == ring.count { resize(to: count > ring.count / 2 ? 2 * ring.count : max(8, ring.count)) }
-        table.insert(place(used), UInt64(entry.hash))
+        places[entry.key] = UInt32(place(used))
         ring[place(used)] = entry
         used += 1
-        count += 1
-        weight += Int(entry.weight)
+        weight += entry.weight
     }
 
     /// Moves the entries to the start of a ring of another size, which has room for them.
     @inlinable
     mutating func resize(to size: Int) {
-        let (former, places) = (ring, (0..<used).map(place))
-        ring = [Entry?](repeating: nil, count: size)
-        table = PlaceTable(size: 2 * size)
-        (first, used) = (0, 0)
-        for place in places {
-            guard let entry = former[place] else { continue }
-            table.insert(used, UInt64(entry.hash))
-            ring[used] = entry
-            used += 1
-        }
+        let entries = (0..<used).compactMap { ring[place($0)] }
+        ring = entries + [Entry?](repeating: nil, count: size - entries.count)
+        (first, used) = (0, entries.count)
+        for (place, entry) in entries.enumerated() { places[entry.key] = UInt32(place) }
     }
 
-    /// Removes an entry from the ring and the table.
     @inlinable
-    @discardableResult
-    mutating func removeEntry(in slot: Int) -> Entry? {
-        let place = table.place(in: slot)
-        let removed = ring[place]
-        ring[place] = nil
-        count -= 1
-        weight -= Int(removed?.weight ?? 0)
-        while used > 0, ring[first] == nil { (first, used) = (self.place(1), used - 1) }
-        table.clear(slot) { [ring] in UInt64(ring[$0]?.hash ?? 0) }
-        return removed
-    }
-
-    // MARK: The table
-
-    /// Swift draws the seed of hashes anew in each process: a client cannot choose keys with the same hash.
-    @inlinable
-    static func hash(of key: Key) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
-
-    @inlinable
-    func entry(of key: Key) -> Entry? { slot(of: key, Self.hash(of: key)).flatMap { ring[table.place(in: $0)] } }
-
-    @inlinable
-    func slot(of key: Key, _ hash: UInt32) -> Int? {
-        table.slot(of: UInt64(hash)) { ring[$0]?.hash == hash && ring[$0]?.key == key }
-    }
+    func entry(of key: Key) -> Entry? { places[key].flatMap { ring[Int($0)] } }
 }

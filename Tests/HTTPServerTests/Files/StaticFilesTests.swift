@@ -374,7 +374,7 @@ struct StaticFilesTests {
     @Test("The cache keeps the most recent contents within its limits")
     func cache() {
         var cache = SiteCache(maximumBytes: 30, maximumCount: 4)
-        let moment = SiteFile.Moment(seconds: 1000, nanoseconds: 0)
+        let moment = Duration.seconds(1000)
         func versions(_ size: Int) -> SiteCache.Versions {
             .init(
                 file: .init(device: 1, number: 1, size: size, modified: moment, changed: moment), precompressed: nil)
@@ -397,11 +397,11 @@ struct StaticFilesTests {
         cache.add(content(30), of: "all", versions(30))
         #expect(cache.content(of: "all", versions(30)) != nil)
         // Written just now: the file system's clock may not have advanced.
-        #expect(versions(1).mayChangeUnseen(at: .init(seconds: 1002, nanoseconds: 0)))
-        #expect(!versions(1).mayChangeUnseen(at: .init(seconds: 1003, nanoseconds: 0)))
+        #expect(versions(1).mayChangeUnseen(at: Timestamp(secondsSinceEpoch: 1002)))
+        #expect(!versions(1).mayChangeUnseen(at: Timestamp(secondsSinceEpoch: 1003)))
         // Dated in the future: another write would have another date.
-        #expect(!versions(1).mayChangeUnseen(at: .init(seconds: 900, nanoseconds: 0)))
-        #expect(versions(1).mayChangeUnseen(at: .init(seconds: 998, nanoseconds: 0)))
+        #expect(!versions(1).mayChangeUnseen(at: Timestamp(secondsSinceEpoch: 900)))
+        #expect(versions(1).mayChangeUnseen(at: Timestamp(secondsSinceEpoch: 998)))
     }
 
     @Test("A file that is sent to many is in memory once, also if the cache is too small for it")
