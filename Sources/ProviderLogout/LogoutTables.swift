@@ -1,10 +1,10 @@
 import Primitives
-package import Storage
-package import StorageModel
+import Storage
+import StorageModel
 
 /// A provider's logout token: it ends the sessions of its subject, those of one session at the provider, or those that
 /// are both.
-package struct LogoutRecord: Sendable {
+struct LogoutRecord: Sendable {
     let issuer: String
     var subject: String?
     /// The provider's id of its session.
@@ -23,7 +23,7 @@ extension SQLStore {
     ///
     /// In one transaction: the token is used up with what it ended, and not without.
     /// - Returns: How many sessions ended, by user; nil if the token was used before.
-    package func endSessions(_ logout: LogoutRecord) async throws(StorageError) -> [UserID: Int]? {
+    func endSessions(_ logout: LogoutRecord) async throws(StorageError) -> [UserID: Int]? {
         try await writes.submit { db in
             let isNew = try db.run(
                 "INSERT INTO logout_tokens (token_hash, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -41,7 +41,7 @@ extension SQLStore {
     }
 
     /// The ID token of a user's session, encrypted; nil if none is kept for it.
-    package func idToken(ofSession id: String, of user: UserID) async throws(StorageError) -> SealedIDToken? {
+    func idToken(ofSession id: String, of user: UserID) async throws(StorageError) -> SealedIDToken? {
         try await reads.submit { db in
             try db.first(
                 """

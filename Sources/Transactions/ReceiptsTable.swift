@@ -1,16 +1,16 @@
-package import Primitives
-package import Storage
-package import StorageModel
+import Primitives
+import Storage
+import StorageModel
 
-package struct ReceiptRecord: Sendable, Hashable {
+struct ReceiptRecord: Sendable, Hashable {
     /// The hash of the receipt's id.
-    package let id: TokenHash
+    let id: TokenHash
     /// The hash of the authorization code, which makes only one receipt.
-    package let code: TokenHash
-    package let expiresAt: Timestamp
+    let code: TokenHash
+    let expiresAt: Timestamp
 }
 
-package enum ReceiptAdmission: Sendable, Hashable {
+enum ReceiptAdmission: Sendable, Hashable {
     case recorded(User)
     /// The session was revoked or has expired.
     case unknownSession
@@ -20,7 +20,7 @@ package enum ReceiptAdmission: Sendable, Hashable {
     case codeUsed
 }
 
-package enum ReceiptRedemption: Sendable, Hashable {
+enum ReceiptRedemption: Sendable, Hashable {
     case redeemed
     case alreadyRedeemed
     case expired
@@ -28,7 +28,7 @@ package enum ReceiptRedemption: Sendable, Hashable {
 }
 
 extension SQLStore {
-    package func addReceipt(
+    func addReceipt(
         _ receipt: ReceiptRecord, approvedBy identity: Identity, session: TokenHash, at now: Timestamp
     ) async throws(StorageError) -> ReceiptAdmission {
         try await writes.submit { db in
@@ -43,7 +43,7 @@ extension SQLStore {
         }
     }
 
-    package func redeemReceipt(_ id: TokenHash, at now: Timestamp) async throws(StorageError) -> ReceiptRedemption {
+    func redeemReceipt(_ id: TokenHash, at now: Timestamp) async throws(StorageError) -> ReceiptRedemption {
         try await writes.submit { db in
             let count = try db.run(
                 """
