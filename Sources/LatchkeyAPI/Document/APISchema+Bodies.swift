@@ -1,4 +1,3 @@
-
 /// The request bodies: the fields that the decoders read. Some fields are also accepted under the app kits' names.
 extension APISchema {
     static let bodies: KeyValuePairs<String, APISchema> = [

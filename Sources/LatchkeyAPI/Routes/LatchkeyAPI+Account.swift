@@ -38,10 +38,8 @@ extension LatchkeyAPI {
         try await useCases.sessions.unlink(request.parameters["id"] ?? "", for: caller.holder, requestID: request.id)
         return .emptyObject
     }
-}
 
-/// Adding a way to sign in (docs/accounts.md), and the providers' resources (docs/providers.md).
-extension LatchkeyAPI {
+    /// Adding a way to sign in (docs/accounts.md).
     func linkIdentity(_ request: Request, _ caller: SignedInCaller) async throws -> Response {
         let fields = try BodyFields(request, from: caller.admission)
         var reader = FieldReader(fields)

@@ -7,8 +7,7 @@ final class RequestMetrics: Sendable {
     private static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"]
     private static let statuses = [
         200, 201, 204, 206, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413, 414,
-        415,
-        416, 417, 422, 428, 429, 431, 451, 500, 501, 502, 503, 504, 505,
+        415, 416, 417, 422, 428, 429, 431, 451, 500, 501, 502, 503, 504, 505,
     ]
 
     private let total: Counter

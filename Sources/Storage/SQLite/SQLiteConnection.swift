@@ -154,10 +154,9 @@ package final class SQLiteConnection: @unchecked Sendable {
         let result = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
         guard result == SQLITE_OK else { throw failure(result) }
     }
-}
 
-/// Space in the file that is not in use.
-extension SQLiteConnection {
+    // MARK: Space in the file that is not in use
+
     /// The pages that are kept for rows to come: an eighth, and at least 1 MiB.
     private static let reserve: Int64 = 256
 

@@ -2,7 +2,7 @@ package import Primitives
 
 /// A user as one issuer knows them: issuer and subject (OpenID Connect Core 1.0 section 5.7). Never the subject alone,
 /// never an e-mail address.
-package struct Identity: Sendable, Hashable {
+package struct Identity: Sendable, Hashable, CustomStringConvertible {
     package let issuer: String
     package let subject: String
 
@@ -10,9 +10,7 @@ package struct Identity: Sendable, Hashable {
         self.issuer = issuer
         self.subject = subject
     }
-}
 
-extension Identity: CustomStringConvertible {
     /// Without the subject, which appears in no log.
     package var description: String { "‹subject of \(issuer)›" }
 

@@ -8,8 +8,7 @@ package import Primitives
 /// - "Not found" is a result (nil or a case). A ``StorageError`` means that the store cannot tell; it must never be
 ///   taken for "signed out".
 package protocol Store: AllowanceStore, APIKeyStore, AuditStore, IdentityStore, IssuerBindingStore, MaintainedStore,
-    OneTimeRecordStore, RefreshTokenStore, SessionStore, SigningKeyStore,
-    SignInStore, UserStore
+    OneTimeRecordStore, RefreshTokenStore, SessionStore, SigningKeyStore, SignInStore, UserStore
 {}
 
 /// A store that is checked and cleaned up from time to time.
