@@ -4,7 +4,6 @@ import Logging
 extension CarrierSimulator {
     /// A simulator that a server on a socket serves.
     public struct Running: Sendable {
-        /// The simulator that is served.
         public let simulator: CarrierSimulator
         /// The bound addresses, with their real ports.
         public let addresses: [SocketAddress]
@@ -24,7 +23,6 @@ extension CarrierSimulator {
         /// 5); nil for none.
         public var alias: TLSCredentials?
 
-        /// One or two listeners.
         public init(main: TLSCredentials, alias: TLSCredentials? = nil) {
             self.main = main
             self.alias = alias
@@ -45,9 +43,9 @@ extension CarrierSimulator {
         configuration.listeners += try [encryption?.main, encryption?.alias].compactMap(\.self).map {
             ListeningPoint(hosts: [host], port: 0, kind: .tls(try ServerTLS($0)))
         }
-        let server = Server(configuration: configuration, logger: Logger(label: "carrier-simulator")) { request in
-            try await router.respond(to: request)
-        }
+        let server = Server(
+            configuration: configuration, logger: Logger(label: "carrier-simulator"),
+            handler: immediate { request in try await router.respond(to: request) })
         let addresses = try server.start()
         if baseURL == nil { baseURL = encryption == nil ? "http://\(addresses[0])" : "https://\(addresses[1])" }
         if encryption?.alias != nil { withState { $0.aliasBaseURL = "https://localhost:\(addresses[2].port)" } }

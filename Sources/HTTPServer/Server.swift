@@ -14,7 +14,7 @@ public typealias Handler = @Sendable (Request) async throws -> Response
 public typealias ImmediateHandler = @Sendable (Request) throws -> ValueOrTask<Response>
 
 /// A handler that always runs in a task.
-func immediate(_ handler: @escaping Handler) -> ImmediateHandler {
+public func immediate(_ handler: @escaping Handler) -> ImmediateHandler {
     { request in .task { try await handler(request) } }
 }
 
@@ -30,9 +30,8 @@ public typealias LoadShedder = @Sendable (Request, Duration) -> Response?
 /// An HTTP/1.1 server on sockets and epoll. Its loops run on Dispatch's threads.
 ///
 /// ```swift
-/// let server = Server(configuration: .init(port: 8080), logger: logger) { request in
-///     try await router.respond(to: request)
-/// }
+/// let handler = immediate { request in try await router.respond(to: request) }
+/// let server = Server(configuration: .init(port: 8080), logger: logger, handler: handler)
 /// let addresses = try server.start()
 /// await server.shutdown(within: .seconds(30))
 /// ```
@@ -58,18 +57,6 @@ public final class Server: Sendable {
         self.logger = logger
         service = ConnectionService(
             configuration: configuration, logger: logger, render: errorRenderer, shed: loadShedder, handler: handler)
-    }
-
-    /// Takes a configuration and a handler that always runs in a task.
-    public convenience init(
-        configuration: ServerConfiguration, logger: Logger,
-        errorRenderer: @escaping ErrorRenderer = { error, _ in error.plainResponse() },
-        loadShedder: LoadShedder? = nil,
-        handler: @escaping Handler
-    ) {
-        self.init(
-            configuration: configuration, logger: logger, errorRenderer: errorRenderer, loadShedder: loadShedder,
-            handler: immediate(handler))
     }
 
     /// Binds, listens and serves.

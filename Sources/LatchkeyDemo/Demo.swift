@@ -11,17 +11,11 @@ import SignIn
 
 /// A Latchkey server with simulated carriers on this machine. All addresses are on 127.0.0.1.
 package struct Demo: Sendable {
-    /// The addresses of a running demonstration.
-    package struct Guide: Sendable {
-        package let serverURL: String
-        package let simulatorURL: String
-        package let apiKey: String
-        package let database: String
-    }
-
     package let service: LatchkeyService
-    package let guide: Guide
     private let simulator: CarrierSimulator.Running
+    private let serverURL: String
+    private let simulatorURL: String
+    private let database: String
 
     /// The client's id at the carriers.
     static let clientID = "demo-app"
@@ -74,10 +68,9 @@ package struct Demo: Sendable {
             let service = try LatchkeyService(
                 configuration: configuration, features: .standard.adding(Demonstration.self))
             let addresses = try listen(service)
-            let guide = Guide(
-                serverURL: "http://\(addresses[0])", simulatorURL: simulator.baseURL ?? "", apiKey: apiKey,
-                database: configuration.database.url.path ?? "")
-            return Demo(service: service, guide: guide, simulator: running)
+            return Demo(
+                service: service, simulator: running, serverURL: "http://\(addresses[0])",
+                simulatorURL: simulator.baseURL ?? "", database: configuration.database.url.path ?? "")
         } catch {
             await running.shutdown()
             throw error
@@ -99,7 +92,6 @@ package struct Demo: Sendable {
         }
     }
 
-    /// Stops the server, then the carriers.
     package func shutdown(within limit: Duration) async {
         await service.shutdown(within: limit)
         await simulator.shutdown()
@@ -165,14 +157,14 @@ extension Demo {
     }
 }
 
-extension Demo.Guide {
+extension Demo {
     private static let debugNote = """
 
         This is a debug build: times and memory say nothing about the release build, which `make build` makes.
         """
 
     /// What `latchkey-dev demo` prints: the addresses, and curl commands to try.
-    package var text: String {
+    package var guide: String {
         """
 
         Latchkey \(LatchkeyVersion.text) is at \(serverURL), the simulated carriers are at \(simulatorURL).
@@ -186,12 +178,12 @@ extension Demo.Guide {
 
             curl -sS -X POST \(simulatorURL)/demo/codes |
               curl -sS \(serverURL)/auth/zenkey-signin \\
-                -H 'X-API-KEY: \(apiKey)' -H 'Content-Type: application/json' -d @-
+                -H 'X-API-KEY: \(Self.apiKey)' -H 'Content-Type: application/json' -d @-
 
         Then, with the token of the response:
 
-            curl -sS \(serverURL)/users/me -H 'X-API-KEY: \(apiKey)' -H 'Authorization: Bearer TOKEN'
-            curl -sS -X DELETE \(serverURL)/auth/token -H 'X-API-KEY: \(apiKey)' \\
+            curl -sS \(serverURL)/users/me -H 'X-API-KEY: \(Self.apiKey)' -H 'Authorization: Bearer TOKEN'
+            curl -sS -X DELETE \(serverURL)/auth/token -H 'X-API-KEY: \(Self.apiKey)' \\
               -H 'Authorization: Bearer TOKEN'
 
         A failed sign-in leaves a capsule, which says why. In this folder:

@@ -11,13 +11,6 @@ final class StatusBoard: Sendable {
     private struct Counters: Sendable {
         var signIns = ServiceStatus.Outcomes()
         var carriers: [CarrierMetrics.Source: CarrierMetrics.Figures] = [:]
-
-        init() {}
-
-        init(_ metrics: ServiceMetrics) {
-            signIns = ServiceStatus.Outcomes(metrics.signIns.counts)
-            carriers = metrics.carriers.figures
-        }
     }
 
     private struct Minute: Sendable {
@@ -74,7 +67,8 @@ final class StatusBoard: Sendable {
         let now = clock.now().secondsSinceEpoch / 60
         state.withLock { state in
             // Under the lock, so that older counts never replace newer ones.
-            let counters = Counters(metrics)
+            let counters = Counters(
+                signIns: ServiceStatus.Outcomes(metrics.signIns.counts), carriers: metrics.carriers.figures)
             if let last = state.minutes.indices.last, state.minutes[last].number == now {
                 state.minutes[last].latest = counters
                 return

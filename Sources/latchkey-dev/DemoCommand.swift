@@ -46,7 +46,7 @@ struct DemoCommand: AsyncParsableCommand {
         } catch let error as LatchkeyStartError {
             throw failed("\(error)")
         }
-        Console.print(demo.guide.text)
+        Console.print(demo.guide)
         _ = await signals.first()
         await demo.shutdown(within: .seconds(5))
         demo.service.flushLog()

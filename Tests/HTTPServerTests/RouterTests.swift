@@ -18,7 +18,7 @@ struct RouterTests {
         router.post("/users", answer("new user"))
         router.get("/users/me", answer("me"))
         router.get("/users/{a}", answer("user"))
-        router.delete("/users/{a}", answer("no user"))
+        router.on(.delete, "/users/{a}", answer("no user"))
         router.get("/users/{a}/keys/{b}", answer("key"))
         router.get("/{a}/keys/{b}", answer("any key"))
         router.get("/{a}/keys/first", answer("first key"))

@@ -54,7 +54,6 @@ extension CarrierSimulator {
         return try await notify(members, of: site, at: notification)
     }
 
-    /// What a carrier pushes.
     private func addResult(
         _ decision: Decision, of request: BackchannelRequest, _ id: String, to members: inout JSONMembers,
         _ site: CarrierSite

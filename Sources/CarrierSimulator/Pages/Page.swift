@@ -23,9 +23,7 @@ struct Brand {
     }
 }
 
-/// The layout of every page.
 enum Page {
-    /// - Parameter brand: Whose page it is.
     static func html(title: String, of brand: Brand, _ content: HTML) -> HTML {
         """
         <!doctype html>

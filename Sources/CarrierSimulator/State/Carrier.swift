@@ -26,15 +26,12 @@ extension CarrierSimulator {
         public var name: String
         /// The users. The first one signs in where a call names none.
         public var users: [User]
-        /// The signing algorithm of ID tokens.
         public var signingAlgorithm: SigningAlgorithm
-        /// The form of userinfo responses.
         public var userInfoShape: UserInfoShape
         /// The error for a wrong code verifier: `invalid_grant` (RFC 7636 section 4.6), or a carrier's own.
         public var wrongVerifierError: String
         /// Whether ID tokens have `at_hash` (OpenID Connect Core section 3.1.3.6).
         public var includesAccessTokenHash: Bool
-        /// Whether `expires_in` is written as a string.
         public var writesExpiresInAsText: Bool
         /// The accepted methods of client authentication, listed in `token_endpoint_auth_methods_supported`.
         public var authenticationMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
@@ -43,7 +40,6 @@ extension CarrierSimulator {
         public var bindsTokensToCertificates = false
         /// Whether the token endpoint demands the code verifier. Some old providers do not.
         package var checksCodeVerifier = true
-        /// The present faults.
         public var faults: Set<Fault> = []
         /// The OAuth error with which the token endpoint refuses every request; nil for none.
         public var tokenRefusal: String?
@@ -67,7 +63,6 @@ extension CarrierSimulator {
         /// carriers; nil for keys of its own.
         package var keyRing: String?
 
-        /// A carrier without faults.
         public init(
             mccmnc: String, name: String, users: [User] = User.defaults, signingAlgorithm: SigningAlgorithm = .rs256,
             userInfoShape: UserInfoShape = .nested, wrongVerifierError: String = "invalid_grant",

@@ -3,7 +3,6 @@ extension CarrierSimulator {
     ///
     /// It holds codes, verifiers and credentials; printing an entry shows only the names of its parameters.
     public struct RequestLog: Sendable {
-        /// An endpoint of the simulator.
         public enum Endpoint: String, Sendable, CaseIterable {
             case discovery, discoveryUI, configuration, authorization, backchannelAuthentication, token, keys, userInfo
             case resource, endSession, optimizedDiscovery, pushedAuthorization
@@ -18,9 +17,7 @@ extension CarrierSimulator {
             public let value: String
         }
 
-        /// A request.
         public struct Entry: Sendable, CustomStringConvertible {
-            /// The endpoint that received it.
             public let endpoint: Endpoint
             /// The carrier; nil if the request names no carrier of this simulator.
             public let mccmnc: String?
@@ -50,15 +47,11 @@ extension CarrierSimulator {
 
         /// A request that a carrier refused.
         public struct Refused: Sendable, CustomStringConvertible {
-            /// The endpoint that received it.
             public let endpoint: Endpoint
             public let mccmnc: String
-            /// The `error` of the response.
             public let code: String
-            /// The `error_description` of the response.
             public let reason: String
 
-            /// The endpoint, the error and its description.
             public var description: String { "\(endpoint.rawValue): \(code). \(reason)" }
         }
 
@@ -80,9 +73,7 @@ extension CarrierSimulator {
             return mccmnc.map { counts[$0] ?? 0 } ?? counts.values.reduce(0, +)
         }
 
-        /// The number of token requests.
         public func tokenPosts(_ mccmnc: String? = nil) -> Int { count(.token, mccmnc) }
-        /// The number of requests for a key set.
         public func keyFetches(_ mccmnc: String? = nil) -> Int { count(.keys, mccmnc) }
 
         /// The latest request of an endpoint.

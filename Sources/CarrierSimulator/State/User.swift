@@ -15,7 +15,6 @@ extension CarrierSimulator {
         /// The user's accounts with former carriers, whose port tokens the carrier shows.
         var formerAccounts: [FormerAccount] = []
 
-        /// A user without former accounts.
         public init(
             id: String, givenName: String, familyName: String, email: String, phoneNumber: String, postalCode: String
         ) {
@@ -27,7 +26,6 @@ extension CarrierSimulator {
             self.postalCode = postalCode
         }
 
-        /// The `name` claim.
         public var name: String { "\(givenName) \(familyName)" }
 
         /// Two invented users with phone numbers and addresses that are reserved for examples.

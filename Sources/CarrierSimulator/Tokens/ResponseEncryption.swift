@@ -20,16 +20,13 @@ extension CarrierSimulator.Client {
             fileprivate var bytes: Int { self == .a128GCM ? 16 : 32 }
         }
 
-        /// The algorithm of the client's key.
         public var keyManagement: KeyManagement
-        /// The content encryption.
         public var content: Content
         /// The client's public key: SubjectPublicKeyInfo in PEM, of RSA or P-256.
         public var publicKeyPEM: String
         /// The header's `kid`; nil leaves it out.
         public var keyID: String?
 
-        /// All but the `kid` are needed.
         public init(_ keyManagement: KeyManagement, _ content: Content, publicKeyPEM: String, keyID: String? = nil) {
             self.keyManagement = keyManagement
             self.content = content

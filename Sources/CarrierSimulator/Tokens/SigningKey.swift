@@ -46,7 +46,6 @@ struct SigningKey: Sendable {
         self.publicPEM = publicPEM
     }
 
-    /// The key's algorithm (RFC 7518 section 3.1).
     var algorithm: String {
         switch material {
         case .rsa: "RS256"

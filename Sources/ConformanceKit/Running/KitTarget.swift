@@ -3,8 +3,8 @@ import Crypto
 import CryptoExtras
 import LatchkeyConfiguration
 import LatchkeyService
-package import OpenIDConnect
-package import Primitives
+import OpenIDConnect
+import Primitives
 import SignIn
 
 /// The administrator's configuration with the simulator in the place of one provider, and with nothing else that a run
@@ -259,18 +259,12 @@ private struct KitDecryption: Sendable {
 }
 
 /// Sends requests to the simulator alone. It refuses all others before their host is resolved, and counts them.
-package final class SimulatorOnlyClient: HTTPClient {
-    private let client: any HTTPClient
-    private let port: UInt16
-    private let refusals: Counts<Int>
+struct SimulatorOnlyClient: HTTPClient {
+    let client: any HTTPClient
+    let port: UInt16
+    let refusals: Counts<Int>
 
-    package init(_ client: any HTTPClient, port: UInt16, refusals: Counts<Int>) {
-        self.client = client
-        self.port = port
-        self.refusals = refusals
-    }
-
-    package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         guard request.url.host == "127.0.0.1", request.url.port == port else {
             refusals.note { $0 += 1 }
             throw OutboundError(.addressRefused, mayHaveBeenSent: false, reason: "only the simulator may be requested")
@@ -291,6 +285,6 @@ struct SimulatorOnly: Feature {
     init(_ settings: Settings, in context: FeatureContext) { self.settings = settings }
 
     func client(_ client: any HTTPClient) -> any HTTPClient {
-        SimulatorOnlyClient(client, port: settings.port, refusals: settings.refusals)
+        SimulatorOnlyClient(client: client, port: settings.port, refusals: settings.refusals)
     }
 }

@@ -123,7 +123,8 @@ public final class StaticFiles: Sendable {
             return nil
         }
         let codedBytes = coded.flatMap { $0.read(limit: limits.fileBytes) }
-        let read = SiteContent(path: path, bytes, modified: Int(file.version.modified.components.seconds), precompressed: codedBytes)
+        let modified = Int(file.version.modified.components.seconds)
+        let read = SiteContent(path: path, bytes, modified: modified, precompressed: codedBytes)
         // By the system's clock, as the times of files are.
         let mayChange = versions.mayChangeUnseen(at: WallClock.system.now())
         return cache.withLock { $0.add(read, of: path, mayChange ? nil : versions) }

@@ -68,10 +68,6 @@ public struct Router: Sendable {
     public mutating func get(_ pattern: String, _ handler: @escaping Handler) { on(.get, pattern, handler) }
     /// Adds a route for `POST`.
     public mutating func post(_ pattern: String, _ handler: @escaping Handler) { on(.post, pattern, handler) }
-    /// Adds a route for `PATCH`.
-    public mutating func patch(_ pattern: String, _ handler: @escaping Handler) { on(.patch, pattern, handler) }
-    /// Adds a route for `DELETE`.
-    public mutating func delete(_ pattern: String, _ handler: @escaping Handler) { on(.delete, pattern, handler) }
 
     /// Adds a route for `GET` whose handler mostly need not wait.
     public mutating func get(_ pattern: String, _ handler: @escaping ImmediateHandler) { on(.get, pattern, handler) }

@@ -91,7 +91,12 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         }
         guard weight <= capacity else { return }
         while count > 0, self.weight + weight > capacity { removeOldest() }
-        append(Entry(key: key, value: value, since: now, weight: weight))
+        // If half of the places are of removed entries, these are enough.
+        if used == ring.count { resize(to: count > ring.count / 2 ? 2 * ring.count : max(8, ring.count)) }
+        places[key] = UInt32(place(used))
+        ring[place(used)] = Entry(key: key, value: value, since: now, weight: weight)
+        used += 1
+        self.weight += weight
     }
 
     /// Removes the value of a key.
@@ -131,16 +136,6 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     @inlinable
     func place(_ offset: Int) -> Int { (first + offset) & (ring.count - 1) }
-
-    @inlinable
-    mutating func append(_ entry: Entry) {
-        // If half of the places are of removed entries, these are enough.
-        if used == ring.count { resize(to: count > ring.count / 2 ? 2 * ring.count : max(8, ring.count)) }
-        places[entry.key] = UInt32(place(used))
-        ring[place(used)] = entry
-        used += 1
-        weight += entry.weight
-    }
 
     /// Moves the entries to the start of a ring of another size, which has room for them.
     @inlinable

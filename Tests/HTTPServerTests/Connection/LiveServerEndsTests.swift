@@ -106,11 +106,13 @@ extension LiveServerTests {
         func cannotStart() async throws {
             let logger = LiveServer.silentLogger
             let unknown = Server(
-                configuration: .init(hosts: ["256.1.1.1"], port: 0), logger: logger, handler: LiveServer.echo)
+                configuration: .init(hosts: ["256.1.1.1"], port: 0), logger: logger, handler: immediate(LiveServer.echo)
+            )
             let error = #expect(throws: ServerError.self) { try unknown.start() }
             #expect(error?.code == .unknownHost)
             try await LiveServer.run { live in
-                let taken = Server(configuration: .init(port: live.port), logger: logger, handler: LiveServer.echo)
+                let taken = Server(
+                    configuration: .init(port: live.port), logger: logger, handler: immediate(LiveServer.echo))
                 let error = #expect(throws: ServerError.self) { try taken.start() }
                 #expect(error?.code == .addressInUse)
             }

@@ -9,7 +9,7 @@ struct LoopCountTests {
     func automatic(processors: Int, loops: Int) async {
         await #expect(processExitsWith: .success) { [processors, loops] in
             let server = Server(
-                configuration: .init(port: 0), logger: LiveServer.silentLogger, handler: LiveServer.echo)
+                configuration: .init(port: 0), logger: LiveServer.silentLogger, handler: immediate(LiveServer.echo))
             _ = try server.start(processors: processors)
             #expect(await server.loopDelays().count == loops)
             await server.shutdown(within: .zero)
@@ -20,7 +20,8 @@ struct LoopCountTests {
     func tooMany() async {
         await #expect(processExitsWith: .success) {
             let server = Server(
-                configuration: .init(port: 0, loops: 200), logger: LiveServer.silentLogger, handler: LiveServer.echo)
+                configuration: .init(port: 0, loops: 200), logger: LiveServer.silentLogger,
+                handler: immediate(LiveServer.echo))
             let error = #expect(throws: ServerError.self) { try server.start() }
             #expect(error?.code == .noEventLoop)
         }

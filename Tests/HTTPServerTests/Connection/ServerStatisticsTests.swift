@@ -52,7 +52,8 @@ import Testing
             ListeningPoint(hosts: ["127.0.0.1"], port: 0) { _ in
                 Response(status: .accepted, contentType: "text/plain", text: "own")
             })
-        let server = Server(configuration: configuration, logger: LiveServer.silentLogger, handler: LiveServer.echo)
+        let server = Server(
+            configuration: configuration, logger: LiveServer.silentLogger, handler: immediate(LiveServer.echo))
         let addresses = try server.start()
         for (address, status) in zip(addresses, [200, 202]) {
             let client = try await RawClient(port: address.port, limit: .seconds(30))

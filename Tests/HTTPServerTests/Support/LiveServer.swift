@@ -23,11 +23,9 @@ struct LiveServer {
         configuration.listeners[0].kind = kind
         configuration.listeners += others
         configuration.probePaths = probePaths
+        let handler = immediateHandler ?? immediate(handler)
         let server =
-            immediateHandler.map {
-                Server(configuration: configuration, logger: logger, loadShedder: loadShedder, handler: $0)
-            }
-            ?? errorRenderer.map {
+            errorRenderer.map {
                 Server(
                     configuration: configuration, logger: logger, errorRenderer: $0, loadShedder: loadShedder,
                     handler: handler)

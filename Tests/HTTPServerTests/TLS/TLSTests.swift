@@ -351,7 +351,8 @@ struct TLSTests {
             ListeningPoint(
                 hosts: ["127.0.0.1"], port: 0, kind: .redirect(origin: "https://login.example.com:8443")),
         ]
-        let server = Server(configuration: configuration, logger: LiveServer.silentLogger, handler: LiveServer.echo)
+        let server = Server(
+            configuration: configuration, logger: LiveServer.silentLogger, handler: immediate(LiveServer.echo))
         let ports = try server.start().map(\.port)
         #expect(Set(ports).count == 3)
         let plain = LiveServer(server: server, port: ports[0])

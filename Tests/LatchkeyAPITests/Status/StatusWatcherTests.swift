@@ -17,12 +17,12 @@ import Testing
         // All are admitted before the first one is answered.
         let gate = Gate()
         let server = Server(
-            configuration: ServerConfiguration(hosts: ["127.0.0.1"], port: 0, loops: 1), logger: app.log.logger
-        ) { request in
-            let response = try await handler(request)
-            await gate.pass()
-            return response
-        }
+            configuration: ServerConfiguration(hosts: ["127.0.0.1"], port: 0, loops: 1), logger: app.log.logger,
+            handler: immediate { request in
+                let response = try await handler(request)
+                await gate.pass()
+                return response
+            })
         let port = try server.start()[0].port
         do {
             try await watch(at: port, gate)

@@ -1,4 +1,3 @@
-import ConformanceKit
 import Foundation
 import LatchkeyConfiguration
 import LatchkeyService
@@ -8,6 +7,8 @@ import SignIn
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import ConformanceKit
 
 /// `latchkey-dev conformance`: what a configuration accepts and refuses of simulated providers.
 @Suite("The operator's conformance kit", .serialized) struct ConformanceKitTests {
@@ -253,7 +254,7 @@ import Testing
         let sent = Mutex(0)
         let http = CountingClient { sent.withLock { $0 += 1 } }
         let refusals = Counts(0)
-        let client = SimulatorOnlyClient(http, port: 4711, refusals: refusals)
+        let client = SimulatorOnlyClient(client: http, port: 4711, refusals: refusals)
         let url = try #require(EndpointURL(url, policy: .allowLoopbackHTTP))
         let request = OutboundRequest(method: .get, url: url, timeout: .seconds(1), maximumBodyBytes: 1)
         let response = try? await client.send(request)
