@@ -20,6 +20,7 @@ extension CarrierSimulator {
         public var finderCacheControl = "max-age=300"
         /// The scopes that it does not grant, although it accepts requests with them.
         public var withheldScopes: Set<String> = []
+        /// Whether `/verify` takes hashed numbers.
         public var acceptsHashedNumbers = true
         /// For how many days it keeps SIM changes; nil for ever.
         public var monitoredDays: Int64?

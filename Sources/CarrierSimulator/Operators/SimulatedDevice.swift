@@ -21,6 +21,7 @@ extension CarrierSimulator {
             }
         }
 
+        /// The device in the form that ``init(_:)`` reads.
         public var text: String {
             switch self {
             case .wifi: "wifi"
@@ -29,6 +30,7 @@ extension CarrierSimulator {
             }
         }
 
+        /// The field with which a request names the device that it comes from.
         public static let headerName = "X-Simulated-Device"
         public static let cookieName = "simulated_device"
 

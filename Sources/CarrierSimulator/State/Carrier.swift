@@ -32,6 +32,7 @@ extension CarrierSimulator {
         public var wrongVerifierError: String
         /// Whether ID tokens have `at_hash` (OpenID Connect Core section 3.1.3.6).
         public var includesAccessTokenHash: Bool
+        /// Whether `expires_in` is written as a string.
         public var writesExpiresInAsText: Bool
         /// The accepted methods of client authentication, listed in `token_endpoint_auth_methods_supported`.
         public var authenticationMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt"]

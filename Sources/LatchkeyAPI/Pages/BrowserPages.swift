@@ -29,12 +29,13 @@ package enum BrowserPages {
         let back = signInPage.map { page in
             "<p><a href=\"\(HTML.escaped(path + page))\">Back to the sign-in page</a></p>\n"
         }
+        let reference = HTML.escaped(error.correlationID?.text ?? requestID)
         var response = page(
             error.status, below: path, title: "This sign-in cannot continue",
             """
             <p>\(HTML.escaped(error.userMessage))</p>
             <p><small>\(HTML.escaped(error.code)): \(HTML.escaped(error.description))</small></p>
-            \(back ?? "")<p><small>Reference: <code>\(HTML.escaped(error.correlationID?.text ?? requestID))</code></small></p>
+            \(back ?? "")<p><small>Reference: <code>\(reference)</code></small></p>
             """)
         response.headers.append(contentsOf: error.headers)
         return response
