@@ -88,6 +88,7 @@ extension CarrierSimulator {
     /// Adds a carrier while the simulator runs, or replaces the one of its network code.
     package func add(_ carrier: Carrier) { withState { $0.carriers[carrier.mccmnc] = carrier } }
 
+    /// Replaces the faults of a carrier.
     public func setFaults(_ faults: Set<Fault>, for mccmnc: String) {
         update(mccmnc) { $0.faults = faults }
     }
@@ -124,5 +125,6 @@ extension CarrierSimulator {
         }
     }
 
+    /// The requests received so far.
     public var log: RequestLog { withState { $0.log } }
 }

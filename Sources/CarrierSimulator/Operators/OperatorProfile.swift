@@ -30,6 +30,7 @@ extension CarrierSimulator {
         /// When the other SIMs were activated: 2024-01-01.
         public static let activation = Timestamp(secondsSinceEpoch: 1_704_067_200)
 
+        /// An operator that follows the profile's recommendations.
         public init(mccmncs: [String]) { self.mccmncs = mccmncs }
     }
 }
@@ -80,6 +81,7 @@ extension CarrierSimulator {
         withState { $0.site(name) }.flatMap { $0.carrier.operatorProfile == nil ? nil : $0.apiRoot }
     }
 
+    /// Sets when the SIM of a subscriber last changed.
     public func setSIMChange(at time: Timestamp, of user: String, at name: String) {
         update(name) { $0.operatorProfile?.simChanges[user] = time }
     }

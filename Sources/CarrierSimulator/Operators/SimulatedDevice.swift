@@ -32,6 +32,7 @@ extension CarrierSimulator {
 
         /// The field with which a request names the device that it comes from.
         public static let headerName = "X-Simulated-Device"
+        /// The cookie with which a browser names its device.
         public static let cookieName = "simulated_device"
 
         static let field = HTTPField.Name(headerName) ?? .from

@@ -26,7 +26,9 @@ extension CarrierSimulator {
         public var name: String
         /// The users. The first one signs in where a call names none.
         public var users: [User]
+        /// The signing algorithm of ID tokens.
         public var signingAlgorithm: SigningAlgorithm
+        /// The form of userinfo responses.
         public var userInfoShape: UserInfoShape
         /// The error for a wrong code verifier: `invalid_grant` (RFC 7636 section 4.6), or a carrier's own.
         public var wrongVerifierError: String

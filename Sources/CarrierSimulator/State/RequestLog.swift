@@ -3,6 +3,7 @@ extension CarrierSimulator {
     ///
     /// It holds codes, verifiers and credentials; printing an entry shows only the names of its parameters.
     public struct RequestLog: Sendable {
+        /// An endpoint of the simulator.
         public enum Endpoint: String, Sendable, CaseIterable {
             case discovery, discoveryUI, configuration, authorization, backchannelAuthentication, token, keys, userInfo
             case resource, endSession, optimizedDiscovery, pushedAuthorization
