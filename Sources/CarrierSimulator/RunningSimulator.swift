@@ -4,6 +4,7 @@ import Logging
 extension CarrierSimulator {
     /// A simulator that a server on a socket serves.
     public struct Running: Sendable {
+        /// The simulator that is served.
         public let simulator: CarrierSimulator
         /// The bound addresses, with their real ports.
         public let addresses: [SocketAddress]
@@ -23,6 +24,7 @@ extension CarrierSimulator {
         /// 5); nil for none.
         public var alias: TLSCredentials?
 
+        /// One or two listeners.
         public init(main: TLSCredentials, alias: TLSCredentials? = nil) {
             self.main = main
             self.alias = alias

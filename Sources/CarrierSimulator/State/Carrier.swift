@@ -43,6 +43,7 @@ extension CarrierSimulator {
         public var bindsTokensToCertificates = false
         /// Whether the token endpoint demands the code verifier. Some old providers do not.
         package var checksCodeVerifier = true
+        /// The present faults.
         public var faults: Set<Fault> = []
         /// The OAuth error with which the token endpoint refuses every request; nil for none.
         public var tokenRefusal: String?
@@ -66,6 +67,7 @@ extension CarrierSimulator {
         /// carriers; nil for keys of its own.
         package var keyRing: String?
 
+        /// A carrier without faults.
         public init(
             mccmnc: String, name: String, users: [User] = User.defaults, signingAlgorithm: SigningAlgorithm = .rs256,
             userInfoShape: UserInfoShape = .nested, wrongVerifierError: String = "invalid_grant",

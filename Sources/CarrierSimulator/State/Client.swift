@@ -3,6 +3,7 @@ public import Primitives
 extension CarrierSimulator {
     /// A relying party registered with every carrier of the simulator.
     public struct Client: Sendable, Hashable {
+        /// The `client_id`.
         public var id: String
         public var secret: Secret
         /// The one method by which the client may authenticate at token endpoints.

@@ -18,6 +18,7 @@ extension CarrierSimulator {
             public let value: String
         }
 
+        /// A request.
         public struct Entry: Sendable, CustomStringConvertible {
             public let endpoint: Endpoint
             /// The carrier; nil if the request names no carrier of this simulator.
@@ -74,6 +75,7 @@ extension CarrierSimulator {
             return mccmnc.map { counts[$0] ?? 0 } ?? counts.values.reduce(0, +)
         }
 
+        /// How many requests came to the token endpoint of a carrier, or of all.
         public func tokenPosts(_ mccmnc: String? = nil) -> Int { count(.token, mccmnc) }
         public func keyFetches(_ mccmnc: String? = nil) -> Int { count(.keys, mccmnc) }
 
