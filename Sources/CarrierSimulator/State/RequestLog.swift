@@ -23,14 +23,17 @@ extension CarrierSimulator {
             public let endpoint: Endpoint
             /// The carrier; nil if the request names no carrier of this simulator.
             public let mccmnc: String?
+            /// The HTTP method.
             public let method: String
             /// The parameters of the query, then those of the form, in order. Long values are truncated.
             public let parameters: [Parameter]
+            /// The field `Authorization`; nil without one.
             public let authorization: String?
             /// The `DPoP` field.
             public let proof: String?
             /// The `x-correlator` field.
             public let correlator: String?
+            /// The field `Host`; nil without one.
             public let host: String?
             /// The subject of the client's certificate; nil without one.
             public let certificate: String?
@@ -52,6 +55,7 @@ extension CarrierSimulator {
             public let endpoint: Endpoint
             public let mccmnc: String
             public let code: String
+            /// Why the request was refused.
             public let reason: String
 
             public var description: String { "\(endpoint.rawValue): \(code). \(reason)" }
@@ -77,6 +81,7 @@ extension CarrierSimulator {
 
         /// How many requests came to the token endpoint of a carrier, or of all.
         public func tokenPosts(_ mccmnc: String? = nil) -> Int { count(.token, mccmnc) }
+        /// How often the keys of a carrier, or of all, were fetched.
         public func keyFetches(_ mccmnc: String? = nil) -> Int { count(.keys, mccmnc) }
 
         /// The latest request of an endpoint.

@@ -15,6 +15,7 @@ extension CarrierSimulator {
         /// The user's accounts with former carriers, whose port tokens the carrier shows.
         var formerAccounts: [FormerAccount] = []
 
+        /// A subscriber.
         public init(
             id: String, givenName: String, familyName: String, email: String, phoneNumber: String, postalCode: String
         ) {
@@ -26,6 +27,7 @@ extension CarrierSimulator {
             self.postalCode = postalCode
         }
 
+        /// The full name.
         public var name: String { "\(givenName) \(familyName)" }
 
         /// Two invented users with phone numbers and addresses that are reserved for examples.
