@@ -106,4 +106,10 @@ extension FeatureList {
         #if Zephr
             .adding(ZephrFeature.self)
         #endif
+
+    /// What sends browsers to providers; none in a build without it.
+    public static let redirects = FeatureList.none
+        #if Redirects
+            .adding(RedirectsFeature.self)
+        #endif
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandLineSupport
 import ConformanceKit
 import LatchkeyConfiguration
+import LatchkeyFeatures
 
 struct ConformanceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -40,7 +41,8 @@ struct ConformanceCommand: AsyncParsableCommand {
         let configuration = try options.load(for: .serve, settings.parsed).configuration
         let report: KitReport
         do {
-            report = try await KitExamination.run(configuration, provider: provider, client: client)
+            report = try await KitExamination.run(
+                configuration, provider: provider, client: client, features: .redirects)
         } catch let failure as KitError {
             throw failed("\(failure)", failure.reason == .usage ? 64 : 1)
         }

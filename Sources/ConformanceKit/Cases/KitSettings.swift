@@ -1,4 +1,5 @@
 import LatchkeyConfiguration
+import LatchkeyService
 import OpenIDConnect
 import SignIn
 
@@ -8,6 +9,8 @@ package struct KitSettings: Sendable {
     /// The mobile carriers, or another provider.
     let provider: Configuration.Provider
     let client: Configuration.Client
+    /// What sends browsers to providers.
+    let features: FeatureList
 
     private var clockSkew: Int64 { configuration.idToken.clockSkewSeconds }
     var isOfCarriers: Bool { provider.kind == .zenkey }
@@ -63,7 +66,9 @@ package struct KitSettings: Sendable {
 
     /// Why no sign-in by redirects can be examined.
     var withoutRedirects: String? {
-        client.redirectURIs.isEmpty ? "the client has no redirect_uris, so no sign-in by redirects can start" : nil
+        guard !features.features.isEmpty else { return "this build of the program has no sign-ins by redirects" }
+        return client.redirectURIs.isEmpty
+            ? "the client has no redirect_uris, so no sign-in by redirects can start" : nil
     }
 
     var withoutSignedResponse: String? { responseMode.isSigned ? nil : "response_mode is not jwt" }

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import HTTPServer
 package import LatchkeyConfiguration
-import LatchkeyService
+package import LatchkeyService
 import OpenIDConnect
 package import Primitives
 import SignIn
@@ -16,14 +16,15 @@ package enum KitExamination {
     /// - Parameters:
     ///   - provider: Its name in paths; `zenkey` for the carriers.
     ///   - client: The client id; nil for the provider's first.
+    ///   - features: What sends browsers to providers; without it no sign-in by redirects is examined.
     ///   - clock: For the time of the report.
     /// - Throws: ``KitError``.
     package static func run(
-        _ configuration: Configuration, provider: String, client: String? = nil, cases: [KitCase] = KitCases.all,
-        clock: WallClock = .system
+        _ configuration: Configuration, provider: String, client: String? = nil, features: FeatureList,
+        cases: [KitCase] = KitCases.all, clock: WallClock = .system
     ) async throws -> KitReport {
         let time = clock.now()
-        let target = try KitTarget(configuration, provider: provider, client: client)
+        let target = try KitTarget(configuration, provider: provider, client: client, features)
         let simulator = CarrierSimulator(
             carriers: [target.carrier(of: KitCases.baseline[0])], clients: [target.registration()])
         let folder = try scratchFolder()
@@ -56,7 +57,7 @@ package enum KitExamination {
             var configuration = try target.configuration(simulator, database: "\(folder)/\(number).db")
             configuration[SimulatorOnly.Settings.self] = .init(port: port, refusals: refusals)
             let service = try LatchkeyService(
-                configuration: configuration, features: FeatureList.none.adding(SimulatorOnly.self))
+                configuration: configuration, features: target.settings.features.adding(SimulatorOnly.self))
             let browser = KitBrowser(target: target, simulator: simulator, server: service.handler)
             let observation = await Result { try await KitRun(row: row, browser: browser).observe() }
             await service.shutdown(within: .zero)

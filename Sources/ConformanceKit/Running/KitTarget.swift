@@ -30,7 +30,9 @@ struct KitTarget: Sendable {
 
     /// - Parameter clientID: Nil for the provider's first client.
     /// - Throws: ``KitError`` if there is no such provider or client, or the simulator cannot play it.
-    init(_ configuration: Configuration, provider name: String, client clientID: String?) throws(KitError) {
+    init(
+        _ configuration: Configuration, provider name: String, client clientID: String?, _ features: FeatureList
+    ) throws(KitError) {
         let provider = try Self.provider(name, of: configuration)
         let clients = provider.clients
         guard let client = clientID.map({ id in clients.first { $0.id.text == id } }) ?? clients.first else {
@@ -39,7 +41,7 @@ struct KitTarget: Sendable {
                 .usage,
                 "the provider \(name) has no client \(clientID ?? ""); it has \(known.isEmpty ? "none" : known)")
         }
-        settings = KitSettings(configuration: configuration, provider: provider, client: client)
+        settings = KitSettings(configuration: configuration, provider: provider, client: client, features: features)
         self.provider = name
         guard Self.base(of: client) != nil else {
             throw KitError(
@@ -162,6 +164,7 @@ struct KitTarget: Sendable {
         configuration.filesDirectory = nil
         configuration.hasConsole = false
         configuration.rateLimits = false
+        configuration.registration.mode = .automatic
         configuration.outbound.proxy = nil
         configuration.outbound.certificateAuthorities = nil
         configuration.outbound.additionalAuthorities = nil

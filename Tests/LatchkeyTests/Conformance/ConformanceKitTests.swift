@@ -1,5 +1,6 @@
 import Foundation
 import LatchkeyConfiguration
+import LatchkeyFeatures
 import LatchkeyService
 import OpenIDConnect
 import Primitives
@@ -70,7 +71,7 @@ import Testing
             ("acme", usual), ("zenkey", usual.union(["type-access-token"])),
         ])
     func defaults(provider: String, accepted: Set<String>) async throws {
-        let report = try await KitExamination.run(Self.configuration(), provider: provider)
+        let report = try await KitExamination.run(Self.configuration(), provider: provider, features: .redirects)
         #expect(report.rows.count == KitCases.all.count)
         #expect(report.rows.count > 80)
         for row in report.rows where row.verdict == .violation || row.verdict == .stricter {
@@ -112,7 +113,8 @@ import Testing
     func provenance() async throws {
         func report(_ settings: String = "") async throws -> KitReport {
             try await KitExamination.run(
-                Self.configuration(settings), provider: "acme", cases: KitCases.all.filter { $0.area == .baseline },
+                Self.configuration(settings), provider: "acme", features: .redirects,
+                cases: KitCases.all.filter { $0.area == .baseline },
                 clock: WallClock { Timestamp(secondsSinceEpoch: 1_800_000_000) })
         }
         let (first, other) = (try await report(), try await report("id_token: {clock_skew: 20}"))
@@ -216,7 +218,8 @@ import Testing
     func settings(row: Row) async throws {
         let configuration = try Self.configuration(
             row.settings, client: row.client, provider: row.provider, redirectURIs: row.redirectURIs)
-        let report = try await KitExamination.run(configuration, provider: "acme", cases: Self.cases(of: row))
+        let report = try await KitExamination.run(
+            configuration, provider: "acme", features: .redirects, cases: Self.cases(of: row))
         let accepted = Self.accepted(report)
         #expect(accepted.subtracting(Self.usual) == row.gained)
         #expect(Self.usual.subtracting(accepted) == row.lost)
@@ -238,7 +241,8 @@ import Testing
         ])
     func refusals(provider: String, client: String?, says: String) async throws {
         let failure = await #expect(throws: KitError.self) {
-            _ = try await KitExamination.run(Self.configuration(), provider: provider, client: client)
+            _ = try await KitExamination.run(
+                Self.configuration(), provider: provider, client: client, features: .redirects)
         }
         #expect(failure?.reason == .usage)
         #expect(failure?.description.contains(says) == true, "\(failure?.description ?? "")")
