@@ -3,6 +3,7 @@ import Foundation
 import Primitives
 import StorageModel
 
+@testable import Administration
 @testable import Backchannel
 @testable import ProviderLogout
 @testable import ProviderResources
