@@ -74,7 +74,7 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     /// Puts a value in, in place of the one that the key has.
     /// - Parameters:
-    ///   - weight: A value that weighs more than the capacity is not kept. One that replaces another and takes over
+    ///   - weight: At least 1. A value that weighs more than the capacity is not kept. One that replaces another and takes over
     ///     its age takes over its weight, too.
     ///   - now: Counts only where values expire.
     @inlinable
@@ -120,11 +120,12 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
         return entry.since.advanced(bySeconds: -lifetime) <= now && now <= entry.since.advanced(bySeconds: lifetime)
     }
 
-    /// Removes the values that have expired, from the oldest on.
+    /// Removes the values that have expired, from the oldest on. Younger ones than `now` stay: it may be the time at
+    /// which a read began that took long.
     @inlinable
     package mutating func removeExpired(at now: Timestamp) {
-        guard lifetime != nil else { return }
-        while count > 0, let oldest = ring[first], !isCurrent(oldest, at: now) { removeOldest() }
+        guard let lifetime else { return }
+        while count > 0, let oldest = ring[first], oldest.since.advanced(bySeconds: lifetime) < now { removeOldest() }
     }
 
     @inlinable

@@ -32,7 +32,7 @@ package struct SignInCompletion: UseCase {
     ) async throws(SignInError) -> [PortedIdentity] {
         guard !user.portTokens.isEmpty else { return [] }
         guard !formerIdentitySources.isEmpty else {
-            signIn.note("port tokens are not used: this build of the program moves no accounts", [:], at: .warning)
+            signIn.note("port tokens are not used: this build of the program moves no accounts", [:], at: .debug)
             return []
         }
         signIn.begin(.migrate)

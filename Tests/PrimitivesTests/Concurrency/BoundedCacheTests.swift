@@ -75,6 +75,14 @@ struct BoundedCacheTests {
         #expect(cache.entries.map(\.key) == Array(40..<50))
     }
 
+    @Test("keeps what is younger than a value that comes late")
+    func late() {
+        var cache = BoundedCache<Int, Int>(capacity: 10, lifetime: 4)
+        cache.put(1, for: 1, at: later(5))
+        cache.put(2, for: 2, at: start)
+        #expect(cache.value(for: 1, at: later(5)) == 1)
+    }
+
     @Test("whose age counts from the update drops what was put in longest ago")
     func update() {
         var cache = BoundedCache<String, Int>(capacity: 3, age: .update)
