@@ -74,8 +74,8 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     /// Puts a value in, in place of the one that the key has.
     /// - Parameters:
-    ///   - weight: At least 1. A value that weighs more than the capacity is not kept. One that replaces another and takes over
-    ///     its age takes over its weight, too.
+    ///   - weight: At least 1. A value that weighs more than the capacity is not kept. One that replaces another and
+    ///     takes over its age takes over its weight, too.
     ///   - now: Counts only where values expire.
     @inlinable
     package mutating func put(
