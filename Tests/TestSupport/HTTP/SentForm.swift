@@ -1,7 +1,6 @@
 import Foundation
 package import OpenIDConnect
 package import Primitives
-import Testing
 
 /// The parts of a request with a form.
 package struct SentForm {
@@ -19,12 +18,15 @@ package struct SentForm {
 
     /// Header, claims and signature of the client assertion, and the signing input.
     package func assertion() throws -> (header: JSONObject, claims: JSONObject, signature: [UInt8], signed: [UInt8]) {
-        let parts = try #require(form["client_assertion"]?.first).split(separator: ".").map(String.init)
-        try #require(parts.count == 3)
+        let parts = (form["client_assertion"]?.first ?? "").split(separator: ".").map(String.init)
         let bytes = parts.compactMap { Base64URL.decode($0) }
-        try #require(bytes.count == 3)
-        let header = try #require(JSONValue(parsing: bytes[0]).object)
-        let claims = try #require(JSONValue(parsing: bytes[1]).object)
+        guard parts.count == 3, bytes.count == 3, let header = try JSONValue(parsing: bytes[0]).object,
+            let claims = try JSONValue(parsing: bytes[1]).object
+        else { throw UnreadableAssertion() }
         return (header, claims, bytes[2], Array("\(parts[0]).\(parts[1])".utf8))
     }
 }
+
+/// What is in the place of a client assertion is none. Not a test's requirement: the release build compiles this target,
+/// too, and has no Testing.
+struct UnreadableAssertion: Error {}
