@@ -27,6 +27,6 @@ package struct SentForm {
     }
 }
 
-/// What is in the place of a client assertion is none. Not a test's requirement: the release build compiles this target,
-/// too, and has no Testing.
+/// The client assertion is not one. This target has no requirements of tests: the release build compiles it, too, and
+/// finds no Testing.
 struct UnreadableAssertion: Error {}
