@@ -127,7 +127,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         return registration
     }
 
-    /// Adds a member that has no descriptor, and is told of the time only. On the loop's thread.
+    /// Adds a member without a descriptor: the loop calls only its tick. On the loop's thread.
     package func register(_ member: any LoopMember) -> Registration {
         let slot = freeSlots.popLast() ?? slots.count
         if slot == slots.count { slots.append(Slot()) }

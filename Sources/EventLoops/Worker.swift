@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A separate serial queue gets a thread whatever else runs, where Dispatch's shared queues add one a second: a few
 /// look-ups that hang would delay all others. Dispatch has up to 255 for the queues of each quality of service, which
-/// means nothing else on Linux. They take no signals but their own faults.
+/// means nothing else on Linux. Workers take no signals but their own faults.
 package enum Worker {
     /// While the system refuses a thread, Dispatch blocks who asks for one. That is one worker, never an event loop.
     private static let starter = Starter()

@@ -15,8 +15,8 @@ import Synchronization
 /// answers lead to no other host.
 struct OperatorDirectory {
     /// How many look-ups requests may cause: of one number, by all callers together, and by one network of callers. The
-    /// limits keep a caller from finding out the operators of many numbers. One caller may use half of a number's, so
-    /// that nobody can use it up for the number's owner. Only what Telco Finder is asked counts.
+    /// limits keep a caller from finding out the operators of many numbers. One caller may use half of a number's
+    /// allowance, so the owner of the number keeps the other half. Only questions to Telco Finder count.
     static let numberAllowance = SharedAllowance(count: 10, seconds: 3600)
     static let callerAllowance = SharedAllowance(count: 60, seconds: 3600)
 

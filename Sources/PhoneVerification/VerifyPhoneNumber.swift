@@ -184,8 +184,8 @@ extension AllowanceUse {
     /// about, counted over all users. Without it, a session could try numbers until the operator confirms one.
     static let ofVerifications = SharedAllowance(count: 10, seconds: 3600)
 
-    /// What a verification uses up of its number's allowance. One user may use half, so that nobody can use it up for
-    /// the number's owner.
+    /// What a verification uses of the allowance of its number. One user may use half, so the owner of the number keeps
+    /// the other half.
     static func ofVerification(of number: MSISDN?, by user: UserID) -> [AllowanceUse] {
         guard let number else { return [] }
         let ofNumber = "phone verification of number \(number.text)"

@@ -91,7 +91,7 @@ package struct SignInCompletion: UseCase {
         to user: VerifiedSignIn, of provider: String, for clientID: String, _ correlationID: CorrelationID,
         codeChallenge: String? = nil
     ) async throws(SignInError) -> RegistrationOffer {
-        // Without a registrar nobody must register.
+        // Callers ask ``mustRegister`` before, which is false without a registrar.
         guard let registrar else { throw .internalFault }
         return try await registrar.offer(
             to: user, of: provider, for: clientID, correlationID, codeChallenge: codeChallenge, by: self)
