@@ -63,7 +63,7 @@ package struct FieldReader {
             return refused(sentName(name), "is longer than \(limit) bytes")
         }
         // PostgreSQL cannot store one.
-        guard !text.utf8.contains(0) else { return refused(sentName(name), "has a NUL character") }
+        guard !text.withBytes({ $0.contains(0) }) else { return refused(sentName(name), "has a NUL character") }
         return text
     }
 
@@ -82,7 +82,7 @@ package struct FieldReader {
     ) -> String? {
         let demand = "must have visible ASCII characters only" + (allowingSpaces ? " and spaces" : "")
         return value(name, aliases, limit: limit, required: required, demand: demand) { text in
-            text.utf8.allSatisfy { $0.isVisibleASCII || allowingSpaces && $0 == 0x20 } ? text : nil
+            text.withBytes { $0.allSatisfy { $0.isVisibleASCII || allowingSpaces && $0 == 0x20 } } ? text : nil
         }
     }
 

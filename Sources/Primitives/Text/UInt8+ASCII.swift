@@ -37,7 +37,7 @@ extension Substring.UTF8View {
 
 extension String {
     /// Whether all characters are ASCII.
-    public var isASCII: Bool { utf8.allSatisfy { $0 < 0x80 } }
+    public var isASCII: Bool { withBytes { $0.allSatisfy { $0 < 0x80 } } }
 }
 
 extension StringProtocol {
